@@ -1,0 +1,1 @@
+"""The abstract interpreter: executes IR over the device domain and records facts."""

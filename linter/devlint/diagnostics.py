@@ -1,0 +1,89 @@
+"""What devlint reports: plain data that crosses every boundary between a rule and a reader."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Severity(enum.Enum):
+    """How bad a diagnostic is; both fail the run unless `--fail-on error`."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Certainty(enum.Enum):
+    """On which runs the promise of a diagnostic comes true.
+
+    CERTAIN: on every path that reaches the line. ON_ACCELERATOR: as soon as the code runs on an accelerator,
+    because one side follows an input, a module or a device variable. POSSIBLE: on some path only.
+    """
+
+    CERTAIN = "certain"
+    ON_ACCELERATOR = "on-accelerator"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A stretch of a file as people count: lines and columns start at 1, columns count code points.
+
+    The end is exclusive. `file` is relative to the working directory, with `/`.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """One step of the story: a place and what happened there."""
+
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A part of the reported stretch that the `full` format underlines, with a short text such as `cuda:0`."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One reported item.
+
+    Attributes:
+        code: `DEV101`.
+        rule: `mixed-device-operands`.
+        severity: after configuration.
+        certainty: see `Certainty`.
+        message: one sentence without a full stop; names both devices where there are two.
+        place: what is wrong.
+        labels: the operands, to be underlined; may be empty.
+        related: where each value got its device, in reading order.
+        pytorch: the message that PyTorch raises, or None when it raises nothing.
+        advice: the change to make, in the imperative, or None.
+    """
+
+    code: str
+    rule: str
+    severity: Severity
+    certainty: Certainty
+    message: str
+    place: Place
+    labels: tuple[Label, ...] = ()
+    related: tuple[Related, ...] = ()
+    pytorch: str | None = None
+    advice: str | None = None
+
+    @property
+    def sort_key(self) -> tuple[Place, str, str]:
+        """Orders diagnostics by file, line, column, code."""
+        return (self.place, self.code, self.message)

@@ -1,0 +1,118 @@
+"""The device lattice: where one tensor may live.
+
+                 Unknown                    any device; say nothing
+         /     |      |      |    \\
+       cpu  cuda:0  cuda:1   D     E        D, E: device variables, "the device of parameter x"
+         \\     |      |      |    /
+               Unreached                    no execution gets here
+
+A `Concrete` device has a type and an index; `cuda` without an index is a CUDA device of which only the type is
+known. A `Variable` stands for one device that the surroundings choose: two equal variables are one device, of
+two different variables nothing is known. Joining two different devices loses the device: unknown is silent.
+
+Laws (tests/domain/test_laws.py): leq is a partial order, join is the least upper bound. The longest chain has
+three elements, so join is also widen.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """No execution gets here."""
+
+    def __str__(self) -> str:
+        return "unreached"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownDevice:
+    """Any device."""
+
+    def __str__(self) -> str:
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Concrete:
+    """One device; index None: some device of that type."""
+
+    type: str
+    index: int | None = None
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The device that a place of the surroundings has: `Variable("x")`, `Variable("self.fc")`."""
+
+    place: str
+
+    def __str__(self) -> str:
+        return f"device of {self.place}"
+
+
+Device: TypeAlias = Unreached | Concrete | Variable | UnknownDevice
+
+UNREACHED = Unreached()
+UNKNOWN_DEVICE = UnknownDevice()
+CPU = Concrete("cpu")
+META = Concrete("meta")
+
+DEVICE_TYPES = frozenset(
+    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone".split()
+)
+"""The types `torch.device` accepts (the list in its own error message, torch 2.13)."""
+
+_PATTERN = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?")
+
+
+def leq(left: Device, right: Device) -> bool:
+    """Whether `left` is below or equal to `right`."""
+    return left == right or isinstance(left, Unreached) or isinstance(right, UnknownDevice)
+
+
+def join(left: Device, right: Device) -> Device:
+    """The least device above both."""
+    if left == right or isinstance(right, Unreached):
+        return left
+    if isinstance(left, Unreached):
+        return right
+    return UNKNOWN_DEVICE
+
+
+def differ(left: Device, right: Device) -> bool:
+    """Whether the two are certainly different devices.
+
+    An index that is not known may be any; the CPU has one device whatever its index.
+    """
+    if not isinstance(left, Concrete) or not isinstance(right, Concrete):
+        return False
+    if left.type != right.type:
+        return True
+    return left.type != "cpu" and None not in (left.index, right.index) and left.index != right.index
+
+
+def parse(text: str) -> Concrete | None:
+    """The device a string denotes, or None if `torch.device` refuses it."""
+    match = _PATTERN.fullmatch(text)
+    if match is None or match[1] not in DEVICE_TYPES:
+        return None
+    return Concrete(match[1], None if match[2] is None else int(match[2]))
+
+
+def complaint(text: str) -> str:
+    """What `torch.device` says of a string that `parse` refuses (torch 2.13)."""
+    if not text:
+        return "Device string must not be empty"
+    kind = re.match(r"([a-zA-Z_]+)(:(0|[1-9][0-9]*))?$", text)
+    if kind is not None and kind[1] not in DEVICE_TYPES:
+        listed = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+        return f"Expected one of {listed} device type at start of device string: {kind[1]}"
+    return f"Invalid device string: '{text}'"

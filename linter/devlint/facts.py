@@ -1,0 +1,165 @@
+"""Facts: everything a rule may ask of the analysis, as plain data anchored to spans of the source.
+
+The analysis records facts in one last pass over its finished fixpoint; a rule receives the facts of a node,
+decides, and words a diagnostic. A fact names devices only through the domain's own notation, so rule, summary
+and message print a device alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from devlint.diagnostics import Certainty, Place
+from devlint.domain.device import Device
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a trace: what happened to a value, and where."""
+
+    place: Place
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """One of two values that meet.
+
+    Attributes:
+        name: the source text that names it, shortened: `x`, `self.fc`, `torch.zeros(3)`.
+        device: where it lives, in the domain's notation.
+        place: where it stands in the operation.
+        trace: how it got its device, oldest first; never empty.
+        born: how it came to be, for a rule to choose its words by: "created" (a factory put it there),
+            "moved", "parameter" (follows a parameter), "module" (parameters of a module), "loader" (a batch of a
+            DataLoader), "host" (made from host data such as numpy or a tokenizer), "unknown".
+    """
+
+    name: str
+    device: Device
+    place: Place
+    trace: tuple[Step, ...]
+    born: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two values that an operation requires on one device are not on one.
+
+    Attributes:
+        kind: what meets what: "operands" (two values with known devices), "module-input" (a module with
+            parameters, and its input), "pinned" (a value pinned to the CPU and one that follows an input, a
+            module or a device variable).
+        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`.
+        first, second: the two values; for "module-input" the module comes first, for "pinned" the value
+            that follows something comes first.
+        certainty: see `Certainty`.
+        message: what PyTorch says, without the exception class.
+        via: the calls between the reported place and the operation, outermost first, when the operation is
+            inside a called function.
+    """
+
+    kind: str
+    operation: str
+    first: Meeting
+    second: Meeting
+    certainty: Certainty
+    message: str
+    via: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardedMove:
+    """The result of moving a tensor is thrown away; `method` is `to`, `cuda`, `cpu` …, `name` the tensor."""
+
+    name: str
+    method: str
+    device: Device
+    trace: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UncheckedDevice:
+    """A CUDA device is used with no evidence on the way that it exists.
+
+    Attributes:
+        device: `cuda` or `cuda:N`, as written.
+        written: how it is written: "string" (a literal), "method" (`.cuda()`), "index" (an integer literal).
+        text: the source text, shortened.
+        use: where it is first used, if that is elsewhere than where it is written.
+        receiver: what is moved or created, in words, or "".
+    """
+
+    device: Device
+    written: str
+    text: str
+    use: Place | None
+    receiver: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidDevice:
+    """A string or number that no device has; `message` is what PyTorch says."""
+
+    text: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingAttribute:
+    """`name.device` is read from a module, which has no such attribute; `owner` is its class."""
+
+    name: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelMisuse:
+    """`DataParallel` and its module or ids disagree.
+
+    Attributes:
+        problem: "module-elsewhere" (the module is not on the first id), "duplicate", "empty", "not-cuda",
+            "beyond" (an id beyond the devices there are), "not-a-list".
+        message: what PyTorch says.
+        ids: the ids as written, for the message.
+        related: where module and wrapper got their devices.
+        advice: the change to make.
+    """
+
+    problem: str
+    message: str
+    ids: str
+    related: tuple[Step, ...]
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """`reveal_device(value)` was executed; `text` is the value's device in the domain's notation."""
+
+    text: str
+
+
+Fact: TypeAlias = (
+    Conflict | DiscardedMove | UncheckedDevice | InvalidDevice | MissingAttribute | ParallelMisuse | Reveal
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """A fact and the stretch of source it belongs to, which is that of one syntax node."""
+
+    place: Place
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All facts of one file, in source order, and what is known of each name at each line.
+
+    `environment` lists (line, place, value in the domain's notation), for `devlint facts`.
+    """
+
+    facts: tuple[Anchored, ...] = ()
+    environment: tuple[tuple[int, str, str], ...] = ()

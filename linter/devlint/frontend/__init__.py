@@ -1,0 +1,1 @@
+"""From source text to the instructions that the interpreter executes."""

@@ -1,0 +1,1 @@
+"""Renderers: diagnostics in, text out. One format a file."""

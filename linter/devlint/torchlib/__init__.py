@@ -1,0 +1,1 @@
+"""What devlint knows about torch: device signatures as data, and the few functions data cannot describe."""
