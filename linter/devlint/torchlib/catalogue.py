@@ -1,7 +1,7 @@
 """The catalogue: all device signatures, ours and the user's, found by qualified name.
 
-Stub files are cut into pieces by line when the catalogue is loaded; a piece is parsed the first time that somebody
-asks for its name, so start-up does not pay for two thousand signatures that a program does not use.
+Stub files are cut into pieces by line when the catalogue is loaded; a piece is parsed the first time that
+somebody asks for its name, so start-up does not pay for thousands of signatures that a program does not use.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Catalogue:
         self._values: dict[str, Terms | None] = {}
 
     def canonical(self, name: str) -> str:
-        """The name under which the catalogue knows `name`: `torch.nn.modules.linear.Linear` is `torch.nn.Linear`.
+        """The name the catalogue has for `name`: `torch.nn.modules.linear.Linear` is `torch.nn.Linear`.
 
         An alias stands for every name below it; the longest alias wins; a name without alias is its own.
         """
@@ -87,7 +87,7 @@ class Catalogue:
         return None
 
     def attribute(self, class_name: str, name: str) -> Terms | None:
-        """The type of an attribute of a class or of the first base that has it; it may name variables of `self`.
+        """The type of an attribute of a class or of the first base that has it; D, R are those of `self`.
 
         Raises:
             CatalogueError: the stub has an error.
@@ -122,7 +122,7 @@ class Catalogue:
         return self._values[name]
 
     def names(self) -> Iterator[str]:
-        """All names of the catalogue in canonical spelling, methods after their class; sorted within a file."""
+        """All names of the catalogue in canonical spelling, members after their class, sorted within a file."""
         for namespace, body in self._namespaces.items():
             for name in sorted({*body.functions, *body.classes, *body.values}):
                 yield f"{namespace}.{name}"
