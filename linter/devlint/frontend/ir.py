@@ -71,7 +71,7 @@ class Subscript(NamedTuple):
 
     target: Register
     base: Register
-    index: Register
+    index: Register  # type: ignore[assignment]  # hides the method of tuple, which nothing here calls
     span: Span
 
 
@@ -105,7 +105,7 @@ class Call(NamedTuple):
 
 
 class Binary(NamedTuple):
-    """`left operator right`, e.g. operator "+"; `in_place` for `left += right` (span: the whole statement)."""
+    """`left operator right`, e.g. "+"; `in_place` for `left += right`, whose span is the whole statement."""
 
     target: Register
     operator: str
@@ -125,7 +125,11 @@ class Unary(NamedTuple):
 
 
 class Compare(NamedTuple):
-    """`left operator right`; a chain is several of these under a `Logic` "and", each with the chain's span."""
+    """`left operator right`.
+
+    `a < b < c` is `Logic "and"` of two of these, each with the span of the chain, and `b` is computed once,
+    before; a longer chain has another such `Logic` as its second operand.
+    """
 
     target: Register
     operator: str
@@ -161,7 +165,10 @@ class Conditional(NamedTuple):
 
 
 class Format(NamedTuple):
-    """An f-string: literal pieces and the registers of the replacement fields, in order."""
+    """An f-string: literal pieces and the registers of the replacement fields, in order.
+
+    A field with a format specification, or a conversion other than `!s`, is Anything after its evaluation.
+    """
 
     target: Register
     parts: tuple[str | Register, ...]
@@ -281,7 +288,7 @@ class StoreSubscript(NamedTuple):
     """`base[index] = source`; span: the whole statement."""
 
     base: Register
-    index: Register
+    index: Register  # type: ignore[assignment]  # hides the method of tuple, which nothing here calls
     source: Register
     span: Span
 
@@ -305,12 +312,15 @@ class DeleteSubscript(NamedTuple):
     """`del base[index]`."""
 
     base: Register
-    index: Register
+    index: Register  # type: ignore[assignment]  # hides the method of tuple, which nothing here calls
     span: Span
 
 
 class Import(NamedTuple):
-    """`import module as name`; without `as`, `name` is the first component and `module` the whole path."""
+    """`import module as name`; without `as`, `name` is the first component and `module` the whole path.
+
+    `whole`: `name` stands for `module`; otherwise for its first component, of which `module` is a part.
+    """
 
     name: str
     module: str
@@ -352,7 +362,8 @@ class While(NamedTuple):
 class For(NamedTuple):
     """`for element in iterable: body else: orelse`; `body` begins by storing `element`.
 
-    `comprehension` marks the loops that comprehensions become.
+    `comprehension` marks the loops that comprehensions become; their variables are renamed so that no other
+    loop shares them, e.g. `x` to `x@12:5`, by where the comprehension begins. `async for` is the same.
     """
 
     iterable: Register
@@ -364,7 +375,10 @@ class For(NamedTuple):
 
 
 class Handler(NamedTuple):
-    """`except kind as name: body`; `kind` is evaluated in `test`, None for a bare `except`."""
+    """`except kind as name: body`; `kind` is evaluated in `test`, None for a bare `except`.
+
+    `body` begins by storing Anything in `name`, if there is one.
+    """
 
     test: Operand | None
     name: str | None
@@ -382,7 +396,10 @@ class Try(NamedTuple):
 
 
 class With(NamedTuple):
-    """`with context as result: body`; several context managers are nested."""
+    """`with context as result: body`; several context managers are nested, all with the statement's span.
+
+    `body` begins by storing `result`, if there is an `as`. `async with` is the same.
+    """
 
     context: Register
     result: Register
@@ -462,7 +479,7 @@ class Scope:
         nonlocal_names: names declared `nonlocal`.
         registers: how many registers the body uses.
         span: the whole definition; for a file, its first to last line.
-        store_counts: how often each local name is bound, in the text.
+        store_counts: how often each local name is bound, in the text; a parameter once, `del` never.
     """
 
     name: str
@@ -482,7 +499,11 @@ class File(Scope):
 
 @dataclass(slots=True, eq=False)
 class Class(Scope):
-    """A class body; `self_stores` maps each method name to the attributes it stores on its first parameter."""
+    """A class body.
+
+    `self_stores` maps each method name to the attributes that the method, or a function inside it, stores on
+    the method's first parameter. A static method stores none.
+    """
 
     self_stores: dict[str, frozenset[str]]
 
