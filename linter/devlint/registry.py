@@ -1,0 +1,101 @@
+"""Finds the rules: walks every rule package, checks what it finds there, and never names a rule itself."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import inspect
+import pkgutil
+from collections.abc import Iterable, Iterator, Sequence
+from types import ModuleType
+
+from devlint.errors import ConfigError, RuleError
+from devlint.rule import Rule, validate
+
+GROUP = "devlint.rules"
+"""The entry-point group in which an installed distribution names its rule package."""
+
+DEFAULT_PACKAGES = ("devlint_rules",)
+"""The packages to walk when no distribution names one, as in a checkout that is not installed."""
+
+
+def load_rules(packages: Iterable[str] | None = None) -> tuple[type[Rule], ...]:
+    """All rules, sorted by code.
+
+    Args:
+        packages: the packages to walk; by default those of the entry-point group, else `DEFAULT_PACKAGES`.
+
+    Raises:
+        RuleError: a package cannot be imported, a rule does not keep its contract, or two rules share a code
+            or a name.
+    """
+    names = tuple(packages) if packages is not None else _named_packages() or DEFAULT_PACKAGES
+    rules: dict[str, type[Rule]] = {}
+    for package in dict.fromkeys(names):
+        for rule in _rules_of(package):
+            validate(rule)
+            for other in rules.values():
+                _require_unique(rule, other)
+            rules[rule.code] = rule
+    return tuple(rule for _, rule in sorted(rules.items()))
+
+
+def find(text: str, rules: Sequence[type[Rule]]) -> type[Rule]:
+    """The rule with that code or name, in any case.
+
+    Raises:
+        ConfigError: there is none; the message offers what is spelled alike.
+    """
+    wanted = text.strip().lower()
+    for rule in rules:
+        if wanted in (rule.code.lower(), rule.name):
+            return rule
+    offer = candidates(text, rules)
+    hint = f"; did you mean {' or '.join(offer)}?" if offer else ""
+    raise ConfigError(f"unknown rule {text!r}{hint}")
+
+
+def candidates(text: str, rules: Sequence[type[Rule]]) -> tuple[str, ...]:
+    """Up to three codes or names that are spelled much like the text, best first."""
+    by_key = {key.lower(): key for rule in rules for key in (rule.code, rule.name)}
+    close = difflib.get_close_matches(text.strip().lower(), list(by_key), n=3, cutoff=0.6)
+    return tuple(by_key[key] for key in close)
+
+
+def _named_packages() -> tuple[str, ...]:
+    entries = importlib.metadata.entry_points(group=GROUP)
+    return tuple(sorted({entry.value for entry in entries}))
+
+
+def _rules_of(package: str) -> Iterator[type[Rule]]:
+    """The rule classes defined in a package's modules; a module whose name starts with `_` holds none."""
+    root = _import(package)
+    inner = (found.name for found in pkgutil.iter_modules(getattr(root, "__path__", ()), f"{package}."))
+    for name in (package, *inner):
+        if name.rpartition(".")[2].startswith("_"):
+            continue
+        for value in vars(_import(name)).values():
+            if inspect.isclass(value) and issubclass(value, Rule) and value.__module__ == name:
+                yield value
+
+
+def _import(name: str) -> ModuleType:
+    """Imports a part of a rule package.
+
+    Raises:
+        RuleError: whatever the import raised, in words.
+    """
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise RuleError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+
+
+def _require_unique(rule: type[Rule], other: type[Rule]) -> None:
+    for what, mine, theirs in (("code", rule.code, other.code), ("name", rule.name, other.name)):
+        if mine == theirs:
+            path = inspect.getsourcefile(rule)
+            line = inspect.getsourcelines(rule)[1]
+            where = f"{other.__module__}.{other.__name__}"
+            raise RuleError(f"rule {rule.__name__}: {what} {mine} is that of {where}", path=path, line=line)

@@ -1,0 +1,243 @@
+"""What a rule is: a visitor that asks for the facts of a syntax node, decides and reports."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePath
+from typing import ClassVar, TypeAlias, TypeVar, cast
+
+import libcst as cst
+from libcst.metadata import BaseMetadataProvider, CodePosition, CodeRange, PositionProvider, ProviderT
+
+from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related, Severity
+from devlint.errors import RuleError
+from devlint.facts import Anchored, Fact, FileFacts
+
+FactT = TypeVar("FactT", bound=Fact)
+
+HEADINGS = (
+    "What it does",
+    "Why is this bad",
+    "Example",
+    "Use instead",
+    "Fix safety",
+    "Known limits",
+    "PyTorch says",
+)
+"""The headings that a rule's docstring must have, in this order."""
+
+Stretch: TypeAlias = tuple[int, int, int, int]
+"""Line, column, end line and end column as LibCST counts: lines from 1, columns in code points from 0."""
+
+
+def kebab(name: str) -> str:
+    """`MixedDeviceOperands` as `mixed-device-operands`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+class FactsProvider(BaseMetadataProvider[tuple[Anchored, ...]]):
+    """Gives each node the facts of its stretch, which are passed in as the provider's cache by stretch.
+
+    Analysis and LibCST agree on the stretches of all nodes (brackets around an expression are no part of it)
+    but one: a tuple's brackets belong to the tuple for Python's `ast`, and not for LibCST.
+    """
+
+    METADATA_DEPENDENCIES = (PositionProvider,)
+
+    def __init__(self, cache: object = None) -> None:
+        super().__init__(cache)
+        self._by_stretch = cast("Mapping[Stretch, tuple[Anchored, ...]]", cache)
+
+    @staticmethod
+    def gen_cache(
+        root_path: object, paths: list[str], *, timeout: int | None = None, use_pyproject_toml: bool = False
+    ) -> Mapping[str, object]:
+        """Refuses: facts come from devlint's analysis; that this exists tells LibCST to ask for the cache."""
+        raise NotImplementedError("facts come from the analysis, pass them as the wrapper's cache")
+
+    def _gen_impl(self, module: cst.Module) -> None:
+        positions = cast("Mapping[cst.CSTNode, CodeRange]", self.metadata[PositionProvider])
+        for node, position in positions.items():
+            anchored = self._by_stretch.get(_stretch(position.start, position.end))
+            if anchored is None and isinstance(node, cst.Tuple) and node.lpar:
+                start, end = positions[node.lpar[-1]].start, positions[node.rpar[0]].end
+                anchored = self._by_stretch.get(_stretch(start, end))
+            if anchored is not None:
+                self.set_metadata(node, anchored)
+
+
+def _stretch(start: CodePosition, end: CodePosition) -> Stretch:
+    return (start.line, start.column, end.line, end.column)
+
+
+class Rule(cst.BatchableCSTVisitor):
+    """Base class of all rules: a subclass visits nodes, asks `facts_of`, and calls `report`.
+
+    One instance checks one file. The class docstring is the rule's documentation, see `HEADINGS`. The name is
+    the class name in kebab case, which is also the name of the rule's file with dashes for underscores.
+
+    Attributes:
+        code: `DEV101`.
+        name: `mixed-device-operands`.
+        severity: how bad it is unless configured.
+        since: the version of devlint, or of the rule's package, that brought it.
+        wants: the classes of facts that the rule is about; it must ask for every such fact of a file.
+    """
+
+    METADATA_DEPENDENCIES: ClassVar[tuple[ProviderT, ...]] = (PositionProvider, FactsProvider)
+
+    code: ClassVar[str] = ""
+    name: ClassVar[str] = ""
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = ""
+    wants: ClassVar[tuple[type[Fact], ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.name = kebab(cls.__name__)
+
+    def __init__(self, display: str) -> None:
+        """A checker of the file that is shown to the user as `display`."""
+        super().__init__()
+        self.display = display
+        self._diagnostics: list[Diagnostic] = []
+        self._asked: set[int] = set()
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was reported so far, each item once."""
+        return tuple(dict.fromkeys(self._diagnostics))
+
+    @classmethod
+    def documentation(cls) -> str:
+        """The rule's documentation, in Markdown; empty when it has none."""
+        return inspect.getdoc(cls) or "" if cls.__doc__ else ""
+
+    @classmethod
+    def sections(cls) -> dict[str, str]:
+        """The documentation by heading."""
+        parts = re.split(r"^## (.+?)\s*$", cls.documentation(), flags=re.MULTILINE)
+        return {heading: text.strip("\n") for heading, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first sentence of "What it does", on one line."""
+        text = " ".join(cls.sections()["What it does"].split())
+        return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+    def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:
+        """The facts of that kind which belong to the node, in the order the analysis found them."""
+        found: list[FactT] = []
+        for anchored in self.get_metadata(FactsProvider, node, ()):
+            if isinstance(anchored.fact, kind):
+                self._asked.add(id(anchored))
+                found.append(anchored.fact)
+        return tuple(found)
+
+    def unasked(self, facts: FileFacts) -> tuple[Anchored, ...]:
+        """The wanted facts of the file that were not asked for; empty after a complete visit."""
+        return tuple(
+            anchored
+            for anchored in facts.facts
+            if isinstance(anchored.fact, self.wants) and id(anchored) not in self._asked
+        )
+
+    def place_of(self, node: cst.CSTNode) -> Place:
+        """The stretch of a node: that of its facts where it has some, so that rule and analysis agree."""
+        anchored: tuple[Anchored, ...] = self.get_metadata(FactsProvider, node, ())
+        if anchored:
+            return anchored[0].place
+        position = self.get_metadata(PositionProvider, node)
+        start, end = position.start, position.end
+        return Place(self.display, start.line, start.column + 1, end.line, end.column + 1)
+
+    def report(
+        self,
+        where: cst.CSTNode | Place,
+        message: str,
+        *,
+        certainty: Certainty = Certainty.CERTAIN,
+        labels: Iterable[Label] = (),
+        related: Iterable[Related] = (),
+        pytorch: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`."""
+        diagnostic = Diagnostic(
+            code=self.code,
+            rule=self.name,
+            severity=self.severity,
+            certainty=certainty,
+            message=message,
+            place=where if isinstance(where, Place) else self.place_of(where),
+            labels=tuple(labels),
+            related=tuple(related),
+            pytorch=pytorch,
+            advice=advice,
+        )
+        self._diagnostics.append(diagnostic)
+
+
+class OperationRule(Rule):
+    """Base of rules about operations: every expression and every statement is handed to `operation`.
+
+    An operation is whatever executes: an operator, a call, a subscript, an assignment, a loop. Several nodes
+    may have one stretch, such as a call and the statement that is nothing but the call; then each is handed
+    over with the same facts, and what is reported twice counts once.
+    """
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Looks at one operation; called for outer nodes before inner ones."""
+        raise NotImplementedError
+
+
+def _forwarder(kind: type[cst.CSTNode]) -> Callable[[OperationRule, cst.CSTNode], None]:
+    """A method `visit_<kind>` that hands its node to `operation`; LibCST finds visitors by this name."""
+
+    def visit(self: OperationRule, node: cst.CSTNode) -> None:
+        self.operation(node)
+
+    visit.__name__ = f"visit_{kind.__name__}"
+    return visit
+
+
+_OPERATIONS = (cst.BaseExpression, cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.CompFor)
+for _kind in vars(cst).values():
+    if isinstance(_kind, type) and issubclass(_kind, _OPERATIONS) and not _kind.__name__.startswith("Base"):
+        setattr(OperationRule, f"visit_{_kind.__name__}", _forwarder(_kind))
+
+
+def validate(rule: type[Rule]) -> None:
+    """Checks that a rule keeps the contract of this file.
+
+    Raises:
+        RuleError: naming the file and line of the class.
+    """
+    path = inspect.getsourcefile(rule)
+    try:
+        line = inspect.getsourcelines(rule)[1]
+    except OSError:
+        line = None
+
+    def refuse(message: str) -> RuleError:
+        return RuleError(f"rule {rule.__name__}: {message}", path=path, line=line)
+
+    if re.fullmatch(r"[A-Z]{2,}[0-9]{3,}", rule.code) is None:
+        raise refuse(f"code {rule.code!r} is not of the form DEV101")
+    if not isinstance(rule.severity, Severity):
+        raise refuse(f"severity {rule.severity!r} is not a Severity")
+    if not rule.since:
+        raise refuse("`since` is missing")
+    stem = PurePath(path or "").stem
+    if stem.replace("_", "-") != rule.name:
+        raise refuse(f"is called {rule.name}, its file is called {stem}.py")
+    headings = tuple(rule.sections())
+    if headings != HEADINGS:
+        missing = [heading for heading in HEADINGS if heading not in headings]
+        detail = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(headings)}"
+        raise refuse(f"its docstring must have the headings {', '.join(HEADINGS)}; it {detail}")
+    empty = [heading for heading, text in rule.sections().items() if not text.strip()]
+    if empty:
+        raise refuse(f"nothing stands under {', '.join(empty)}")
