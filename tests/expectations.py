@@ -12,10 +12,10 @@ A fixture is a program that runs. Its claims are comments at the end of the line
     reveal_device(x)  # revealed: cuda:0              the device that devlint infers and the run shows
 
 Comments on lines of their own: `# devices: 1` (the machine: before the first statement for the file, in a
-function for that function), `# program: bad` (the file is one program), `# Limit: why` (for a wrong answer).
+function for that function), `# program: bad` (the file is one program), `# Limit: why` (it answers wrongly).
 
-Every function whose name starts with `bad_`, `ok_`, `fp_` or `fn_` is a program; a file without such functions
-is itself one. Code outside the programs of a file is shared by them, and so are the claims in it.
+Every function whose name starts with `bad_`, `ok_`, `fp_` or `fn_` is a program; a file without one is itself
+a program. Code outside the programs of a file is shared by them, and so are the claims in it.
 """
 
 from __future__ import annotations

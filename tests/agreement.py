@@ -1,0 +1,141 @@
+"""Compares what a fixture claims with what PyTorch did when it ran; knows neither devlint nor torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from tests.expectations import Claim, Fixture, Kind, Moment, Program
+
+
+class Run(Protocol):
+    """What one run of a program showed.
+
+    Attributes:
+        outcome: "ok", "device-error", or anything else for a run that judges nothing.
+        stack: the lines of the file on the traceback, outermost first.
+        message: what was raised, in words.
+        revealed: (line, device) for every `reveal_device` that was executed, in order.
+    """
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def stack(self) -> Sequence[int]: ...
+    @property
+    def message(self) -> str | None: ...
+    @property
+    def revealed(self) -> Sequence[tuple[int, str]]: ...
+
+
+Execute = Callable[[Program, int], Run]
+"""Runs a program on a machine with so many devices."""
+
+_OTHER_ERRORS = {
+    "module-has-no-device-attribute": "has no attribute 'device'",
+    "data-parallel-device-ids": "list index out of range",
+}
+"""What PyTorch says, of the rules that foresee an exception which does not speak of devices."""
+
+
+def disagreements(fixture: Fixture, program: Program, execute: Execute) -> list[str]:
+    """What the runs of one program say against its claims, one sentence each with the line it is about."""
+    stated = execute(program, program.devices)
+    claims = [*program.errors, *program.missed]
+    found = _judge(fixture, program, [claim for claim in claims if claim.devices is None], stated)
+    found += _reveals(fixture, stated)
+    for count in sorted({claim.devices for claim in claims if claim.devices is not None}):
+        special = [claim for claim in claims if claim.devices == count]
+        verdict = execute(program, count)
+        found += [f"on {count} devices: {text}" for text in _raises(program, special, verdict)]
+    return found
+
+
+def unreached_reveals(fixture: Fixture, execute: Execute) -> list[str]:
+    """The `# revealed:` lines that no machine reaches, or where another machine disagrees.
+
+    A branch for machines without CUDA devices is only entered on one, so what the stated machine leaves out
+    is tried without devices and with a single one.
+    """
+    open_lines = {revealed.line: revealed.text for revealed in fixture.revealed if comparable(revealed.text)}
+    found = []
+    for machine in (None, 0, 1):
+        for program in fixture.programs:
+            if not open_lines:
+                break
+            run = execute(program, program.devices if machine is None else machine)
+            reached = [(line, text) for line, text in run.revealed if line in open_lines]
+            found += [
+                f"{fixture.path}:{line}: revealed {open_lines[line]}, but {machine} devices show {text}"
+                for line, text in reached
+                if text != open_lines[line]
+            ]
+            for line, _ in reached:
+                open_lines.pop(line, None)
+    return found + [f"{fixture.path}:{line}: no run reaches this line" for line in sorted(open_lines)]
+
+
+def uncovered_claims(fixture: Fixture, execute: Execute) -> list[str]:
+    """The claims in code outside the programs where no program raises."""
+    here = [c for c in fixture.shared_errors if c.moment is Moment.HERE and c.devices is None]
+    if not here:
+        return []
+    hit: set[int] = set()
+    for program in fixture.programs:
+        hit.update(execute(program, program.devices).stack)
+    return [f"{fixture.path}:{claim.line}: no program raises here" for claim in here if claim.line not in hit]
+
+
+def comparable(text: str) -> bool:
+    """Whether a run can confirm a revealed text: every device in it is known, and none is a variable."""
+    return "unknown" not in text and "device of" not in text
+
+
+def _judge(fixture: Fixture, program: Program, claims: Sequence[Claim], run: Run) -> list[str]:
+    """Holds the run on the stated machine against the claims that speak of it."""
+    if any(claim.moment is not Moment.NEVER for claim in claims):
+        return _raises(program, claims, run)
+    shared = {c.line for c in fixture.shared_errors if c.moment is Moment.HERE}
+    if program.kind is Kind.BAD and run.outcome == "device-error" and shared.intersection(run.stack):
+        return []
+    if run.outcome != "ok":
+        return [f"{_where(program, run)}PyTorch was expected to be content: {_said(run)}"]
+    if program.kind is Kind.BAD and not claims and not any(c.devices is not None for c in program.errors):
+        return ["PyTorch was expected to raise at a claim outside the function, and is content"]
+    return []
+
+
+def _raises(program: Program, claims: Sequence[Claim], run: Run) -> list[str]:
+    """What speaks against: PyTorch raises at the first claim, or after it where it says `later`."""
+    message = run.message or ""
+    foreseen = any(claim.rule in _OTHER_ERRORS and _OTHER_ERRORS[claim.rule] in message for claim in claims)
+    if run.outcome != "device-error" and not foreseen:
+        return [f"PyTorch was expected to raise for line {claims[0].line}: {_said(run)}"]
+    here = min((c.line for c in claims if c.moment is Moment.HERE), default=program.end_line)
+    later = [c.line for c in claims if c.moment is Moment.LATER]
+    if here in run.stack and any(c.line == here and c.moment is Moment.HERE for c in claims):
+        return []
+    inside = [line for line in run.stack if program.line <= line <= program.end_line]
+    if inside and any(line < inside[0] <= here for line in later):
+        return []
+    expected = f"at line {here}" if here in {c.line for c in claims} else f"after line {min(later)}"
+    return [f"{_where(program, run)}PyTorch was expected to raise {expected}: {_said(run)}"]
+
+
+def _reveals(fixture: Fixture, run: Run) -> Iterable[str]:
+    expected = {revealed.line: revealed.text for revealed in fixture.revealed}
+    for line, text in dict.fromkeys(run.revealed):
+        wanted = expected.get(line)
+        if wanted is None:
+            yield f"line {line}: the run reveals {text}, and no comment says so"
+        elif comparable(wanted) and text != wanted:
+            yield f"line {line}: revealed {wanted}, but the run shows {text}"
+
+
+def _where(program: Program, run: Run) -> str:
+    inside = [line for line in run.stack if program.line <= line <= program.end_line]
+    return f"line {inside[0]}: " if inside else ""
+
+
+def _said(run: Run) -> str:
+    return run.outcome if run.message is None else f"{run.outcome}: {run.message.splitlines()[0]}"
