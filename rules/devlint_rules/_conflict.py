@@ -1,0 +1,34 @@
+"""The part that the rules about two values on two devices share: they differ in which conflicts they take."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import libcst as cst
+from devlint.diagnostics import Certainty
+from devlint.facts import Conflict
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import both_stories, bring_together, labels, on_two_devices
+
+
+class ConflictRule(OperationRule):
+    """Base of the rules that report every conflict of one `kind` that is not merely possible."""
+
+    wants = (Conflict,)
+    kind: ClassVar[str]
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the conflicts of this rule's kind at the node."""
+        for conflict in self.facts_of(node, Conflict):
+            if conflict.kind != self.kind or conflict.certainty is Certainty.POSSIBLE:
+                continue
+            self.report(
+                node,
+                on_two_devices(conflict),
+                certainty=conflict.certainty,
+                labels=labels(conflict),
+                related=both_stories(conflict),
+                pytorch=conflict.message,
+                advice=bring_together(conflict),
+            )

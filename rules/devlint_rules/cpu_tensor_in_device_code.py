@@ -1,0 +1,54 @@
+"""cpu-tensor-in-device-code: a tensor pinned to the CPU meets one that follows an input or a module."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Severity
+
+from devlint_rules._conflict import ConflictRule
+
+
+class CpuTensorInDeviceCode(ConflictRule):
+    """
+    ## What it does
+    Reports an operation in which a tensor that is always on the CPU, most often because it was created
+    without a device, meets a tensor that follows an argument, a parameter or a buffer.
+
+    ## Why is this bad
+    The code works in every test on the CPU and raises as soon as its input or its module is on an
+    accelerator.
+
+    ## Example
+
+        import torch
+
+        def scaled(x: torch.Tensor) -> torch.Tensor:
+            return x * torch.ones(3)  # error: [cpu-tensor-in-device-code] "torch.ones(3)"
+
+        scaled(torch.ones(3, device="cuda:0"))
+
+    ## Use instead
+
+        import torch
+
+        def scaled(x: torch.Tensor) -> torch.Tensor:
+            return x * torch.ones(3, device=x.device)
+
+        scaled(torch.ones(3, device="cuda:0"))
+
+    ## Fix safety
+    No fix is offered: the tensor may be meant to be created on the device, to be a buffer of the module, or
+    to be moved by the caller.
+
+    ## Known limits
+    A parameter counts as a tensor only if something proves it: an annotation, an operation on tensors, or
+    being an input of `forward`. Code that is meant to run on the CPU only is reported too when it takes
+    tensors.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    """  # noqa: E501
+
+    code = "DEV103"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    kind = "pinned"

@@ -1,0 +1,69 @@
+"""discarded-move: the result of moving a tensor is thrown away, so the tensor stays where it is."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import DiscardedMove as DiscardedMoveFact
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, keep_the_result, quoted, story
+
+
+class DiscardedMove(OperationRule):
+    """
+    ## What it does
+    Reports `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor as a statement of its own, and other moves
+    whose result nothing uses.
+
+    ## Why is this bad
+    A tensor never moves: `to` returns a new one and leaves the old one where it is. Modules do move in
+    place, which is why the mistake looks right. The code goes on with the unmoved tensor and raises later,
+    elsewhere.
+
+    ## Example
+
+        import torch
+
+        x = torch.ones(3)
+        x.to("cuda:0")  # error: [discarded-move] "`x`" later
+        y = x + torch.ones(3, device="cuda:0")
+
+    ## Use instead
+
+        import torch
+
+        x = torch.ones(3)
+        x = x.to("cuda:0")
+        y = x + torch.ones(3, device="cuda:0")
+
+    ## Fix safety
+    No fix is offered: keeping the result changes on which device everything that follows computes.
+
+    ## Known limits
+    Only receivers that are provably tensors are reported. Modules, tokenizer outputs and packed sequences
+    of other libraries move in place, and a receiver that may be one of them is left alone.
+
+    ## PyTorch says
+    Nothing here. Where the unmoved tensor meets one on the device:
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    """  # noqa: E501
+
+    code = "DEV203"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    wants = (DiscardedMoveFact,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the discarded moves at the node."""
+        for move in self.facts_of(node, DiscardedMoveFact):
+            call = quoted(
+                f"{move.name}.{move.method}(…)" if move.method == "to" else f"{move.name}.{move.method}()"
+            )
+            message = f"the result of {call} is thrown away: {quoted(move.name)} does not move to {in_words(move.device)}"
+            self.report(
+                node,
+                message,
+                related=story(move.trace),
+                advice=keep_the_result(move.name, move.method, move.device),
+            )

@@ -1,0 +1,53 @@
+"""input-not-on-module-device: a module is called with an input that is on another device than its parameters."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Severity
+
+from devlint_rules._conflict import ConflictRule
+
+
+class InputNotOnModuleDevice(ConflictRule):
+    """
+    ## What it does
+    Reports a call of a module whose parameters are on one device and whose input is on another.
+
+    ## Why is this bad
+    `module.to(device)` moves the module and nothing else. A batch from a DataLoader, the output of a
+    tokenizer or a freshly created tensor is on the CPU until it is moved too, and the first layer that
+    meets it raises.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2).to("cuda:0")
+        batch = torch.randn(8, 4)
+        out = net(batch)  # error: [input-not-on-module-device] "batch"
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda:0")
+        net = nn.Linear(4, 2).to(device)
+        batch = torch.randn(8, 4)
+        out = net(batch.to(device))
+
+    ## Fix safety
+    No fix is offered: moving the module and moving the input are both possible.
+
+    ## Known limits
+    A module that moves its own inputs, that is spread over several devices, or that a library dispatches
+    with `device_map=` has no single device; devlint says nothing about it.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_addmm)
+    """  # noqa: E501
+
+    code = "DEV102"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    kind = "module-input"

@@ -1,0 +1,57 @@
+"""invalid-device-string: a string or number that no device has."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import InvalidDevice
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import quoted
+
+
+class InvalidDeviceString(OperationRule):
+    """
+    ## What it does
+    Reports a device that PyTorch refuses to parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`,
+    `-1`.
+
+    ## Why is this bad
+    The line raises on every machine, however many devices it has.
+
+    ## Example
+
+        import torch
+
+        x = torch.ones(3, device="gpu")  # error: [invalid-device-string] "gpu"
+
+    ## Use instead
+
+        import torch
+
+        x = torch.ones(3, device="cuda")
+
+    ## Fix safety
+    No fix is offered: a wrong string does not say which device was meant.
+
+    ## Known limits
+    Strings that are put together at run time are checked only where all their parts are known.
+
+    ## PyTorch says
+    RuntimeError: Invalid device string: 'cuda0'
+    """
+
+    code = "DEV303"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    wants = (InvalidDevice,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the invalid devices at the node."""
+        for device in self.facts_of(node, InvalidDevice):
+            self.report(
+                node,
+                f"there is no device {quoted(device.text)}",
+                pytorch=device.message,
+                advice='write a type and an optional number, such as "cpu", "cuda" or "cuda:1"',
+            )

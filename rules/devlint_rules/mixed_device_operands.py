@@ -1,0 +1,48 @@
+"""mixed-device-operands: one operation, two values that are provably on different devices."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Severity
+
+from devlint_rules._conflict import ConflictRule
+
+
+class MixedDeviceOperands(ConflictRule):
+    """
+    ## What it does
+    Reports an operation whose tensors are on different devices on every path that reaches it.
+
+    ## Why is this bad
+    PyTorch computes on one device at a time and moves nothing by itself. The operation raises, often hours
+    into a job, and only on the machine that has the second device.
+
+    ## Example
+
+        import torch
+
+        x = torch.ones(3, device="cuda:0")
+        y = x + torch.ones(3)  # error: [mixed-device-operands] "cuda:0"
+
+    ## Use instead
+
+        import torch
+
+        x = torch.ones(3, device="cuda:0")
+        y = x + torch.ones(3, device=x.device)
+
+    ## Fix safety
+    No fix is offered: which of the two values should move is for the author to say.
+
+    ## Known limits
+    A device that a setting, a command line or a caller chooses is unknown and never reported. A tensor on
+    the CPU without dimensions, such as `torch.tensor(2.0)`, may meet tensors of any device in elementwise
+    operations; where the number of dimensions is not known, nothing is reported.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    """  # noqa: E501
+
+    code = "DEV101"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    kind = "operands"

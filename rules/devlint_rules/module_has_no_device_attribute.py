@@ -1,0 +1,62 @@
+"""module-has-no-device-attribute: `device` is read from a module, which has no such attribute."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import MissingAttribute
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import quoted
+
+
+class ModuleHasNoDeviceAttribute(OperationRule):
+    """
+    ## What it does
+    Reports `module.device` where the module's class is known and defines no such attribute.
+
+    ## Why is this bad
+    A tensor has a device. A module has parameters, which may be on several, so `nn.Module` has no attribute
+    `device` and the line raises.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2)
+        x = torch.randn(1, 4, device=net.device)  # error: [module-has-no-device-attribute] "Linear"
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2)
+        x = torch.randn(1, 4, device=next(net.parameters()).device)
+
+    ## Fix safety
+    No fix is offered: a module without parameters has no first one to ask.
+
+    ## Known limits
+    Classes with `__getattr__`, with bases outside the project other than torch's, and those to which the
+    attribute is given from outside are left alone.
+
+    ## PyTorch says
+    AttributeError: 'Linear' object has no attribute 'device'
+    """
+
+    code = "DEV306"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (MissingAttribute,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the missing attributes at the node."""
+        for missing in self.facts_of(node, MissingAttribute):
+            self.report(
+                node,
+                f"{quoted(missing.name)} is a {quoted(missing.owner)}, and a module has no attribute `device`",
+                pytorch=f"'{missing.owner}' object has no attribute 'device'",
+                advice=f"ask a parameter: {quoted(f'next({missing.name}.parameters()).device')}",
+            )

@@ -1,0 +1,63 @@
+"""unguarded-cuda: code that needs a CUDA device, and nothing before it has asked whether there is one."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import UncheckedDevice
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import index_of, quoted, used_here
+
+
+class UnguardedCuda(OperationRule):
+    """
+    ## What it does
+    Reports `.cuda()`, `"cuda"` and their like where no test of `torch.cuda.is_available()` or something
+    equivalent leads to them.
+
+    ## Why is this bad
+    The program runs on no machine without an NVIDIA GPU: not on a laptop, not in continuous integration,
+    not on an accelerator of another make.
+
+    ## Example
+
+        import torch
+
+        x = torch.ones(3).cuda()  # error: [unguarded-cuda] "cuda" on 0 devices
+
+    ## Use instead
+
+        import torch
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        x = torch.ones(3).to(device)
+
+    ## Fix safety
+    No fix is offered: where the device is chosen is a decision for the whole program.
+
+    ## Known limits
+    A `try` around the use is not counted as a test. A device that comes from outside, such as a command
+    line option, is the user's choice and never reported.
+
+    ## PyTorch says
+    RuntimeError: No CUDA GPUs are available
+    """
+
+    code = "DEV301"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (UncheckedDevice,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the uses of a CUDA device without an index at the node."""
+        for use in self.facts_of(node, UncheckedDevice):
+            if index_of(use.device) is not None:
+                continue
+            self.report(
+                node,
+                f"{quoted(use.text)} needs a CUDA device, and nothing has checked that there is one",
+                related=used_here(use),
+                pytorch="No CUDA GPUs are available",
+                advice='choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that',
+            )

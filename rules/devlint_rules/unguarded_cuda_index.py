@@ -1,0 +1,79 @@
+"""unguarded-cuda-index: one CUDA device of several is named, and nothing has asked how many there are."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import UncheckedDevice
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import quoted, used_here
+
+
+class UnguardedCudaIndex(OperationRule):
+    """
+    ## What it does
+    Reports `"cuda:1"`, `.cuda(1)` and their like where no test of `torch.cuda.device_count()` leads to
+    them, and `"cuda:0"` where not even `torch.cuda.is_available()` does.
+
+    ## Why is this bad
+    The number belongs to one machine. On a machine with fewer devices the program raises; on a shared one
+    it crowds the device that everybody hard-codes.
+
+    ## Example
+
+        import torch
+
+        x = torch.ones(3, device="cuda:1")  # error: [unguarded-cuda-index] "cuda:1" on 1 devices
+
+    ## Use instead
+
+        import torch
+
+        if torch.cuda.device_count() > 1:
+            x = torch.ones(3, device="cuda:1")
+        else:
+            x = torch.ones(3)
+
+    ## Fix safety
+    No fix is offered: which device to fall back to is for the author to say.
+
+    ## Known limits
+    A test counts only where it decides whether the use is reached. Numbers that come from outside, such as
+    `LOCAL_RANK`, are the launcher's choice and never reported.
+
+    ## PyTorch says
+    AcceleratorError: CUDA error: invalid device ordinal
+    """
+
+    code = "DEV302"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (UncheckedDevice,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the uses of a CUDA device with an index at the node."""
+        for use in self.facts_of(node, UncheckedDevice):
+            index = use.device.index
+            if index is None:
+                continue
+            if index == 0:
+                needs, pytorch = "a CUDA device, and nothing has checked that there is one", _NONE
+                advice = "test `torch.cuda.is_available()` first, or take the device from a setting"
+            else:
+                needs = f"{index + 1} CUDA devices, and nothing has checked that there are so many"
+                pytorch = _TOO_FEW
+                advice = (
+                    f"test `torch.cuda.device_count() > {index}` first, or take the device from a setting"
+                )
+            self.report(
+                node,
+                f"{quoted(use.text)} ({use.device}) needs {needs}",
+                related=used_here(use),
+                pytorch=pytorch,
+                advice=advice,
+            )
+
+
+_NONE = "No CUDA GPUs are available"
+_TOO_FEW = "CUDA error: invalid device ordinal"
