@@ -57,13 +57,11 @@ class DiscardedMove(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the discarded moves at the node."""
         for move in self.facts_of(node, DiscardedMoveFact):
-            call = quoted(
-                f"{move.name}.{move.method}(…)" if move.method == "to" else f"{move.name}.{move.method}()"
-            )
-            message = f"the result of {call} is thrown away: {quoted(move.name)} does not move to {in_words(move.device)}"
+            call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
+            stays = f"{quoted(move.name)} does not move to {in_words(move.device)}"
             self.report(
                 node,
-                message,
+                f"the result of {call} is thrown away: {stays}",
                 related=story(move.trace),
                 advice=keep_the_result(move.name, move.method, move.device),
             )

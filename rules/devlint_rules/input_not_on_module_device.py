@@ -1,4 +1,4 @@
-"""input-not-on-module-device: a module is called with an input that is on another device than its parameters."""
+"""input-not-on-module-device: a module is called with an input on another device than its parameters."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ModuleHasNoDeviceAttribute(OperationRule):
         for missing in self.facts_of(node, MissingAttribute):
             self.report(
                 node,
-                f"{quoted(missing.name)} is a {quoted(missing.owner)}, and a module has no attribute `device`",
+                f"{quoted(missing.name)} is a {quoted(missing.owner)}: modules have no attribute `device`",
                 pytorch=f"'{missing.owner}' object has no attribute 'device'",
                 advice=f"ask a parameter: {quoted(f'next({missing.name}.parameters()).device')}",
             )

@@ -7,7 +7,10 @@ from devlint.diagnostics import Severity
 from devlint.facts import UncheckedDevice
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted, used_here
+from devlint_rules._wording import index_of, quoted, used_here
+
+_NONE = "No CUDA GPUs are available"
+_TOO_FEW = "CUDA error: invalid device ordinal"
 
 
 class UnguardedCudaIndex(OperationRule):
@@ -54,26 +57,20 @@ class UnguardedCudaIndex(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the uses of a CUDA device with an index at the node."""
         for use in self.facts_of(node, UncheckedDevice):
-            index = use.device.index
+            index = index_of(use.device)
             if index is None:
                 continue
             if index == 0:
                 needs, pytorch = "a CUDA device, and nothing has checked that there is one", _NONE
-                advice = "test `torch.cuda.is_available()` first, or take the device from a setting"
+                test = "torch.cuda.is_available()"
             else:
                 needs = f"{index + 1} CUDA devices, and nothing has checked that there are so many"
                 pytorch = _TOO_FEW
-                advice = (
-                    f"test `torch.cuda.device_count() > {index}` first, or take the device from a setting"
-                )
+                test = f"torch.cuda.device_count() > {index}"
             self.report(
                 node,
                 f"{quoted(use.text)} ({use.device}) needs {needs}",
                 related=used_here(use),
                 pytorch=pytorch,
-                advice=advice,
+                advice=f"test `{test}` first, or take the device from a setting",
             )
-
-
-_NONE = "No CUDA GPUs are available"
-_TOO_FEW = "CUDA error: invalid device ordinal"
