@@ -1,0 +1,262 @@
+"""One run from paths to diagnostics: discover, inspect, collect. The phases in order, no more."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+from devlint.diagnostics import Diagnostic, Severity
+from devlint.discovery import Discovery, discover, is_excluded
+from devlint.errors import ConfigError, DevlintError, SourceError
+from devlint.facts import FileFacts
+from devlint.inspector import Batch, FileResult, Inspector, Loader, inspector, killed, load_tools
+from devlint.project import decode, display_path, lines_of, read_text, root_for
+from devlint.report import Outcome
+from devlint.settings import Configuration, Configurations, Settings
+
+FEW_FILES = 64
+"""Below this, starting processes costs more than it saves."""
+
+MOST_JOBS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run found, and what it could not do.
+
+    Attributes:
+        problems: what could not be analysed; each makes the exit code 2.
+        warnings, notes: remarks for the user, in order.
+        tracebacks: of internal errors, for `--verbose`.
+    """
+
+    outcome: Outcome
+    problems: tuple[DevlintError, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tracebacks: tuple[str, ...] = ()
+
+    @property
+    def unreadable(self) -> int:
+        """How many files could not be analysed."""
+        failed = {
+            entry.place.file for entry in self.outcome.diagnostics if entry.code in ("DEV901", "DEV903")
+        }
+        return len(failed) + len(self.problems)
+
+    def exit_code(self, fail_on: Severity, *, exit_zero: bool) -> int:
+        """0: nothing to report; 1: diagnostics as bad as `fail_on`; 2: something could not be analysed."""
+        if self.unreadable:
+            return 2
+        severe = [
+            entry
+            for entry in self.outcome.diagnostics
+            if fail_on is Severity.WARNING or entry.severity is Severity.ERROR
+        ]
+        return 1 if severe and not exit_zero else 0
+
+
+def run(settings: Settings, *, stdin: bytes | None = None, load: Loader = load_tools) -> Run:
+    """Analyse what the settings name.
+
+    Args:
+        settings: the command line.
+        stdin: the content of standard input, wanted if one of the paths is `-`.
+        load: loads rules and analysis, once per process.
+
+    Raises:
+        DevlintError: nothing can be analysed, because a setting, a configuration file, a signature or a rule
+            package is wrong.
+    """
+    start = time.perf_counter()
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    found, content = _discover(settings, configurations, stdin)
+    batches = _batches(found.files, configurations)
+    here = Path.cwd()
+    for batch in batches or [Batch(here, configurations.of(here), ())]:
+        inspector(settings, load).prepare(batch)
+    jobs = _jobs(settings.jobs, len(found.files))
+    if jobs == 1 or content is not None:
+        results = list(_in_this_process(inspector(settings, load), batches, content))
+    else:
+        results = _in_processes(settings, load, batches, jobs)
+    results.sort(key=lambda result: result.display)
+    return _collect(found, results, content, start)
+
+
+def _discover(
+    settings: Settings, configurations: Configurations, stdin: bytes | None
+) -> tuple[Discovery, tuple[Path, bytes] | None]:
+    """Find the files; standard input counts as the file that it stands for."""
+    if "-" not in settings.paths:
+        if settings.stdin_filename is not None:
+            raise ConfigError("--stdin-filename is for the path `-`, which is not among the paths")
+        return discover(settings.paths, configurations, force_exclude=settings.force_exclude), None
+    if settings.paths != ("-",):
+        raise ConfigError("`-` (standard input) cannot be combined with other paths")
+    path = Path(os.path.abspath(settings.stdin_filename or "<stdin>"))
+    if settings.force_exclude and is_excluded(path, configurations):
+        return Discovery(notes=[f"{display_path(path)}: excluded"]), None
+    return Discovery(files=[path]), (path, stdin or b"")
+
+
+def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batch]:
+    """Group files by project and configuration, so that each group shares one analysis."""
+    groups: dict[tuple[Path, Configuration], list[Path]] = {}
+    for path in files:
+        root = root_for(path)
+        configuration = configurations.of(path.parent)
+        if configuration.file is None:
+            configuration = Configuration(None, root)
+        groups.setdefault((root, configuration), []).append(path)
+    return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
+
+
+def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tuple[str, FileFacts]:
+    """Return what the analysis finds in one file, and the file as shown to the user.
+
+    Raises:
+        DevlintError: the file cannot be read, or a setting is wrong.
+        SyntaxError: the file is no Python.
+    """
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    path = Path(os.path.abspath(path))
+    (batch,) = _batches([path], configurations)
+    source, facts = inspector(settings, load).facts(batch, path)
+    return source.display, facts
+
+
+def _jobs(wanted: int | None, files: int) -> int:
+    if wanted is not None:
+        return max(1, min(wanted, files))
+    if files < FEW_FILES:
+        return 1
+    available = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(1, min(available, MOST_JOBS))
+
+
+def _in_this_process(
+    worker: Inspector, batches: Sequence[Batch], content: tuple[Path, bytes] | None
+) -> Iterator[FileResult]:
+    for batch in batches:
+        if content is not None:
+            worker.put(batch, *content)
+        yield from worker.inspect(batch)
+
+
+def _in_processes(settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int) -> list[FileResult]:
+    """Share the files out to processes; a file that kills its process is reported and the others go on."""
+    total = sum(len(batch.files) for batch in batches)
+    size = max(1, total // (jobs * 4))
+    parts = list(chain.from_iterable(batch.split(size) for batch in batches))
+    results, unfinished = _through_pool(settings, load, parts, jobs)
+    alone = list(chain.from_iterable(batch.split(1) for batch in unfinished))
+    while alone:
+        done, left = _through_pool(settings, load, alone, 1)
+        results += done
+        if left:
+            results.append(killed(left[0].files[0]))
+        alone = left[1:]
+    return results
+
+
+def _through_pool(
+    settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int
+) -> tuple[list[FileResult], list[Batch]]:
+    """Return the results, and the batches that the death of a process left without one, in order."""
+    results: list[FileResult] = []
+    unfinished: list[Batch] = []
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
+    try:
+        futures = [_submit(pool, settings, load, batch) for batch in batches]
+        for batch, future in zip(batches, futures, strict=True):
+            finished = _result(future)
+            if finished is None:
+                unfinished.append(batch)
+            else:
+                results += finished
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return results, unfinished
+
+
+_Future: TypeAlias = "Future[list[FileResult]]"
+
+
+def _submit(pool: ProcessPoolExecutor, settings: Settings, load: Loader, batch: Batch) -> _Future | None:
+    try:
+        return pool.submit(_inspect, settings, load, batch)
+    except BrokenProcessPool:
+        return None
+
+
+def _result(future: _Future | None) -> list[FileResult] | None:
+    try:
+        return None if future is None else future.result()
+    except BrokenProcessPool:
+        return None
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the parent, which ends the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _inspect(settings: Settings, load: Loader, batch: Batch) -> list[FileResult]:
+    return inspector(settings, load).inspect(batch)
+
+
+def _collect(
+    found: Discovery, results: Sequence[FileResult], content: tuple[Path, bytes] | None, start: float
+) -> Run:
+    diagnostics = sorted(
+        (diagnostic for result in results for diagnostic in result.diagnostics),
+        key=lambda diagnostic: diagnostic.sort_key,
+    )
+    problems = [*found.problems, *(result.problem for result in results if result.problem is not None)]
+    problems.sort(key=lambda problem: (problem.path or "", problem.line or 0, problem.message))
+    if not (found.files or found.problems or found.notes):
+        found.notes.append("no Python files")
+    lines = _lines(diagnostics, content)
+    seconds = time.perf_counter() - start
+    return Run(
+        outcome=Outcome(tuple(diagnostics), len(found.files), seconds, lines),
+        problems=tuple(problems),
+        warnings=tuple(found.warnings),
+        notes=tuple(found.notes),
+        tracebacks=tuple(result.traceback for result in results if result.traceback),
+    )
+
+
+def _lines(
+    diagnostics: Iterable[Diagnostic], content: tuple[Path, bytes] | None
+) -> dict[str, tuple[str, ...]]:
+    """Read the files that diagnostics speak of; one that cannot be read has no lines."""
+    files: set[str] = set()
+    for diagnostic in diagnostics:
+        places = [diagnostic.place]
+        places += [label.place for label in diagnostic.labels]
+        places += [related.place for related in diagnostic.related]
+        files.update(place.file for place in places)
+    lines: dict[str, tuple[str, ...]] = {}
+    for file in sorted(files):
+        try:
+            if content is not None and file == display_path(content[0]):
+                text = decode(content[1], file)
+            else:
+                text = read_text(Path(file), file)
+        except SourceError:
+            continue
+        lines[file] = lines_of(text)
+    return lines

@@ -1,0 +1,71 @@
+"""What devlint says about itself: the text of a rule, the list of rules, the facts of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+
+from devlint.diagnostics import Place
+from devlint.facts import FileFacts, Meeting, Step
+from devlint.registry import find
+from devlint.rule import Rule
+
+
+def explain(text: str, rules: Sequence[type[Rule]]) -> str:
+    """Return the documentation of the rule with that code or name.
+
+    Raises:
+        ConfigError: there is no such rule; the message offers what is spelled alike.
+    """
+    rule = find(text, rules)
+    return f"{rule.code} {rule.name} ({rule.severity.value})\n\n{rule.documentation().strip()}\n"
+
+
+def list_rules(rules: Sequence[type[Rule]], output_format: str) -> str:
+    """Return all rules, one a line or as JSON."""
+    rows = [(rule.code, rule.name, rule.severity.value, rule.summary()) for rule in rules]
+    if output_format == "json":
+        keys = ("code", "rule", "severity", "summary")
+        return json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2) + "\n"
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) + "\n"
+        for row in rows
+    )
+
+
+def describe_facts(facts: FileFacts, display: str, line: int | None) -> str:
+    """Return what is known of each place at each line, then the facts; of one line only, if given."""
+    rows = [
+        (f"{display}:{number}", place, value)
+        for number, place, value in facts.environment
+        if line is None or number == line
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+    text = "".join(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}\n" for row in rows)
+    for anchored in facts.facts:
+        place = anchored.place
+        if line is None or place.line <= line <= place.end_line:
+            text += f"{display}:{place.line}:{place.column}  {type(anchored.fact).__name__}\n"
+            text += "".join(
+                f"    {field.name}: {_value(getattr(anchored.fact, field.name))}\n"
+                for field in fields(anchored.fact)
+            )
+    if not text:
+        where = display if line is None else f"{display}:{line}"
+        return f"{where}: nothing is known here\n"
+    return text
+
+
+def _value(value: object) -> str:
+    """Render a part of a fact on one line."""
+    if isinstance(value, Place):
+        return f"{value.file}:{value.line}:{value.column}"
+    if isinstance(value, tuple):
+        return "; ".join(_value(entry) for entry in value) or "-"
+    if isinstance(value, Meeting):
+        return ", ".join(f"{field.name} {_value(getattr(value, field.name))}" for field in fields(value))
+    if isinstance(value, Step):
+        return f"{value.what} ({_value(value.place)})"
+    return str(value) if value not in ("", None) else "-"

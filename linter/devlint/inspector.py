@@ -1,0 +1,249 @@
+"""One file from source text to diagnostics, inside one process; whatever goes wrong stays with that file."""
+
+from __future__ import annotations
+
+import ast
+import platform
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
+from devlint.errors import SourceError
+from devlint.facts import FileFacts
+from devlint.project import Project, Source, display_path
+from devlint.rule import Rule
+from devlint.selection import Rules, Selection, covers, graded, select_rules
+from devlint.settings import Configuration, Settings
+from devlint.suppressions import Suppression, read_suppressions
+
+
+class Analysis(Protocol):
+    """What finds the facts of a source file; it keeps what it learned of one file for the next."""
+
+    def facts(self, source: Source) -> FileFacts:
+        """Return the facts of a file; raises SyntaxError for text that is no Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What is run on files."""
+
+    rules: Rules
+    analysis: Callable[[Project, Configuration], Analysis]
+    check: Callable[[str, str, FileFacts, Sequence[type[Rule]]], list[Diagnostic]]
+
+
+Loader: TypeAlias = Callable[[], Tools]
+"""Loads the tools; a function of a module, so that another process can be told to call it."""
+
+
+def load_tools() -> Tools:
+    """Load the installed rules and devlint's own analysis.
+
+    Raises:
+        RuleError: a rule package does not keep its contract.
+    """
+    from devlint.analysis import Analyser
+    from devlint.frontend.concrete import check
+    from devlint.registry import load_rules
+
+    def analysis(project: Project, configuration: Configuration) -> Analysis:
+        return Analyser(project, devices=configuration.devices, signatures=configuration.signatures)
+
+    return Tools(load_rules(), analysis, check)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files of one project under one configuration."""
+
+    root: Path
+    configuration: Configuration
+    files: tuple[Path, ...]
+
+    def of(self, files: Sequence[Path]) -> Batch:
+        """Return the batch with other files."""
+        return replace(self, files=tuple(files))
+
+    def split(self, size: int) -> Iterator[Batch]:
+        """Yield batches of at most `size` files."""
+        for start in range(0, len(self.files), size):
+            yield self.of(self.files[start : start + size])
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What came of one file.
+
+    Attributes:
+        problem: why it could not be read; then there are no diagnostics.
+        used: the suppressions that silenced something.
+        traceback: of an internal error, or "".
+    """
+
+    display: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    problem: SourceError | None = None
+    used: tuple[Suppression, ...] = ()
+    traceback: str = ""
+
+
+class _Workplace:
+    """A project under one configuration: its files, its analysis, its rules."""
+
+    def __init__(self, project: Project, analysis: Analysis, selection: Selection) -> None:
+        self.project = project
+        self.analysis = analysis
+        self.selection = selection
+
+
+class Inspector:
+    """Inspects files under one command line."""
+
+    def __init__(self, settings: Settings, tools: Tools) -> None:
+        self._settings = settings
+        self._tools = tools
+        self._workplaces: dict[tuple[Path, Configuration], _Workplace] = {}
+
+    def prepare(self, batch: Batch) -> None:
+        """Find out whether the batch's configuration can be obeyed.
+
+        Raises:
+            ConfigError: a selector names no rule.
+            CatalogueError: a signature file cannot be understood.
+        """
+        self._workplace(batch)
+
+    def put(self, batch: Batch, path: Path, data: bytes) -> None:
+        """Let `data` stand for the content of one of the batch's files."""
+        self._workplace(batch).project.put(path, data)
+
+    def facts(self, batch: Batch, path: Path) -> tuple[Source, FileFacts]:
+        """Return a file and its facts.
+
+        Raises:
+            SourceError: it cannot be read or decoded.
+            SyntaxError: it is no Python.
+        """
+        place = self._workplace(batch)
+        source = place.project.source(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return source, place.analysis.facts(source)
+
+    def inspect(self, batch: Batch) -> list[FileResult]:
+        """Inspect every file of the batch."""
+        place = self._workplace(batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own remarks about the code it parses
+            return [self._inspect(place, batch.configuration, path) for path in batch.files]
+
+    def _workplace(self, batch: Batch) -> _Workplace:
+        key = (batch.root, batch.configuration)
+        if key not in self._workplaces:
+            selection = select_rules(self._settings, batch.configuration, self._tools.rules)
+            project = Project(batch.root, batch.configuration.src)
+            analysis = self._tools.analysis(project, batch.configuration)
+            self._workplaces[key] = _Workplace(project, analysis, selection)
+        return self._workplaces[key]
+
+    def _inspect(self, place: _Workplace, configuration: Configuration, path: Path) -> FileResult:
+        phase = "reading"
+        display = display_path(path)
+        try:
+            source = place.project.source(path)
+            if "torch" not in source.text and not configuration.signatures:
+                broken = syntax_error(source)
+                return FileResult(display, (broken,) if broken else ())
+            phase = "analysis"
+            facts = place.analysis.facts(source)
+            phase = "rules"
+            found = self._check(source, facts, place.selection.rules_for(path))
+            phase = "suppressions"
+            if not found:
+                return FileResult(display)
+            kept, used = read_suppressions(source.text).apply(found, covers)
+            return FileResult(
+                display, tuple(graded(one, configuration) for one in kept), used=tuple(sorted(used))
+            )
+        except SourceError as error:
+            return FileResult(display, problem=error)
+        except Exception as error:
+            if phase == "analysis":
+                broken = syntax_error(source)
+                if broken is not None:
+                    return FileResult(display, (broken,))
+            return FileResult(
+                display, (internal_error(display, phase, error),), traceback=traceback.format_exc()
+            )
+
+    def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
+        """Let the rules look, if one wants a fact that there is; only then is the file parsed with LibCST."""
+        busy = [
+            rule for rule in rules if any(isinstance(anchored.fact, rule.wants) for anchored in facts.facts)
+        ]
+        return self._tools.check(source.text, source.display, facts, busy) if busy else []
+
+
+@cache
+def inspector(settings: Settings, load: Loader) -> Inspector:
+    """Return this process's inspector for a command line."""
+    return Inspector(settings, load())
+
+
+def syntax_error(source: Source) -> Diagnostic | None:
+    """Return the DEV901 of a text that Python cannot parse, None for one that it can."""
+    message, line, column = "", 1, 1
+    if "\0" in source.text:
+        before = source.text[: source.text.index("\0")]
+        message, line = "a NUL character", before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+    else:
+        try:
+            ast.parse(source.text)
+        except SyntaxError as error:
+            message = error.msg
+            line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+        except (RecursionError, MemoryError):
+            message = "nested too deeply"
+        except ValueError as error:  # text that has no UTF-8 form
+            message = str(error)
+    if not message:
+        return None
+    lines = source.text.split("\n")
+    line = min(line, len(lines))
+    column = min(column, len(lines[line - 1]) + 1)
+    place = Place(source.display, line, column, line, column + 1)
+    version = ".".join(platform.python_version_tuple()[:2])
+    text = f"Python {version} cannot parse this: {message}"
+    return Diagnostic("DEV901", "syntax-error", Severity.ERROR, Certainty.CERTAIN, text, place)
+
+
+def internal_error(display: str, phase: str, error: BaseException) -> Diagnostic:
+    """Return the DEV903 of a file in which devlint itself failed."""
+    said = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return _failed(display, f"devlint failed on this file, phase {phase}: {what}")
+
+
+def killed(path: Path) -> FileResult:
+    """Return the result of a file in which the process that looked at it died."""
+    display = display_path(path)
+    return FileResult(display, (_failed(display, "the process that looked at this file died"),))
+
+
+def _failed(display: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        "DEV903",
+        "internal-error",
+        Severity.ERROR,
+        Certainty.CERTAIN,
+        message,
+        Place(display, 1, 1, 1, 1),
+        advice="this is a bug in devlint or in a rule; -v prints the traceback to report with it",
+    )

@@ -1,0 +1,221 @@
+"""Source files: decoding them, naming them, finding them by import. The only reader of source files."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from devlint.errors import SourceError
+
+_ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One decoded source file.
+
+    Attributes:
+        display: the path as shown to the user: relative to the working directory, with `/`.
+        path: where it is; absolute.
+        text: without a byte order mark, every line end as `\\n`.
+        module: the dotted name it is imported by; None when no import statement can name it.
+    """
+
+    display: str
+    path: Path
+    text: str
+    module: str | None
+
+    @property
+    def is_package(self) -> bool:
+        """Whether relative imports in it start at `module` itself rather than at its parent."""
+        return self.path.name == "__init__.py"
+
+
+def display_path(path: Path) -> str:
+    """Return `path` relative to the working directory with `/`, or absolute when no relative path exists."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # on Windows, another drive
+        return path.as_posix()
+
+
+def root_for(path: Path) -> Path:
+    """Return the project of a file: the nearest folder with a `pyproject.toml`, `.git` or `setup.py`.
+
+    Without any, it is the folder that the file's outermost package stands in.
+    """
+    start = path if path.is_dir() else path.parent
+    for folder in (start, *start.parents):
+        if any((folder / marker).exists() for marker in _ROOT_MARKERS):
+            return folder
+    return import_root(path)
+
+
+def import_root(path: Path) -> Path:
+    """Return the folder that `sys.path` must have to import the file: where its outermost package stands."""
+    folder = path if path.is_dir() else path.parent
+    while (folder / "__init__.py").is_file() and folder.parent != folder:
+        folder = folder.parent
+    return folder
+
+
+def decode(data: bytes, display: str) -> str:
+    """Decode a source file as Python does: byte order mark, then coding declaration (PEP 263), then UTF-8.
+
+    Raises:
+        SourceError: the declaration is wrong, or the bytes do not keep it.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise SourceError(
+                "is UTF-16, which Python does not read; save it as UTF-8", path=display
+            ) from error
+        reason = str(error.msg)
+        if "unknown encoding" in reason:
+            raise SourceError(
+                f"cannot be decoded: {reason}", path=display, line=_declared_on(data)
+            ) from error
+        if "BOM" in reason or "encoding problem" in reason:
+            reason = "the coding declaration contradicts the UTF-8 byte order mark"
+            raise SourceError(
+                f"cannot be decoded: {reason}", path=display, line=_declared_on(data)
+            ) from error
+        raise _not_text(data, "utf-8", display) from error
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _not_text(data, encoding, display) from error
+    except (LookupError, UnicodeError) as error:  # a codec that is none for text, such as rot13
+        raise SourceError(
+            f"cannot be decoded: {error}".partition(";")[0], path=display, line=_declared_on(data)
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(path: Path, display: str) -> str:
+    """Read and decode a source file.
+
+    Raises:
+        SourceError: it cannot be read or decoded.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", path=display) from error
+    return decode(data, display)
+
+
+def _declared_on(data: bytes) -> int:
+    first = data.split(b"\n", 1)[0]
+    return 1 if b"coding" in first else 2
+
+
+def _not_text(data: bytes, encoding: str, display: str) -> SourceError:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if b"\0" in data:
+            return SourceError("is a binary file", path=display)
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = f"0x{data[error.start]:02x}"
+        return SourceError(f"is not {encoding}: byte {byte} ({error.reason})", path=display, line=line)
+    return SourceError("cannot be decoded", path=display)
+
+
+class Project:
+    """The source files of one project, read on demand and once.
+
+    Args:
+        root: the project's folder.
+        src: further folders that imports start from; they come before `root` and `root/src`.
+    """
+
+    def __init__(self, root: Path, src: Sequence[Path] = ()) -> None:
+        self.root = root.absolute()
+        candidates = [*(path.absolute() for path in src), self.root / "src", self.root]
+        self._roots = tuple(dict.fromkeys(path for path in candidates if path.is_dir()))
+        self._sources: dict[Path, Source] = {}
+        self._modules: dict[tuple[str, Path | None], Source | None] = {}
+
+    def source(self, path: Path) -> Source:
+        """Read and decode a file.
+
+        Raises:
+            SourceError: it cannot be read or decoded.
+        """
+        path = Path(os.path.abspath(path))
+        if path not in self._sources:
+            display = display_path(path)
+            self._sources[path] = Source(display, path, read_text(path, display), self.module_name(path))
+        return self._sources[path]
+
+    def put(self, path: Path, data: bytes) -> Source:
+        """Let `data` stand for the content of `path`, which need not exist, and return it decoded.
+
+        Raises:
+            SourceError: it cannot be decoded.
+        """
+        path = Path(os.path.abspath(path))
+        display = display_path(path)
+        self._sources[path] = Source(display, path, decode(data, display), self.module_name(path))
+        return self._sources[path]
+
+    def module_name(self, path: Path) -> str | None:
+        """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
+        path = Path(os.path.abspath(path))
+        base = import_root(path)
+        if base == path.parent:
+            roots = [root for root in self._roots if path.is_relative_to(root)]
+            base = max(roots, key=lambda root: len(root.parts), default=base)
+        parts = list(path.relative_to(base).with_suffix("").parts)
+        if parts[-1] == "__init__" and len(parts) > 1:
+            parts.pop()
+        return ".".join(parts) if all(part.isidentifier() for part in parts) else None
+
+    def find(self, module: str, importer: Source | None = None) -> Source | None:
+        """Resolve a dotted module name to a file of this project; None for everything installed elsewhere.
+
+        Args:
+            module: the absolute name, `pkg.sub`; the result is `pkg/sub.py` or `pkg/sub/__init__.py`.
+            importer: the file with the import; its own import root is the last place looked at, so that
+                scripts find their neighbours.
+
+        A file that cannot be read or decoded counts as not found.
+        """
+        extra = import_root(importer.path) if importer is not None else None
+        key = (module, extra)
+        if key not in self._modules:
+            self._modules[key] = None
+            roots = self._roots if extra is None or extra in self._roots else (*self._roots, extra)
+            for root in roots:
+                path = self._locate(root, module.split("."))
+                if path is not None:
+                    try:
+                        self._modules[key] = self.source(path)
+                    except SourceError:
+                        self._modules[key] = None
+                    break
+        return self._modules[key]
+
+    def _locate(self, root: Path, parts: Sequence[str]) -> Path | None:
+        """Find a module below one root, a package before a file of the same name, as Python does."""
+        if not all(parts):
+            return None
+        folder = root.joinpath(*parts)
+        for path in (folder / "__init__.py", folder.with_name(folder.name + ".py")):
+            if path in self._sources or path.is_file():
+                return path
+        return None
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """Split decoded source text into lines as Python counts them: form feeds and the like end no line."""
+    return tuple(text.split("\n"))

@@ -1,0 +1,34 @@
+"""What a renderer gets: the diagnostics of a run, the lines they speak of, and the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from devlint.diagnostics import Diagnostic, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a run, ready to be rendered.
+
+    Attributes:
+        diagnostics: in order.
+        files: how many files were looked at.
+        seconds: how long it took; the only part that differs between two runs over the same files.
+        lines: the source lines of every file that a diagnostic speaks of, by the file as shown to the user.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    files: int
+    seconds: float
+    lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def count(self, severity: Severity) -> int:
+        """Return how many diagnostics have that severity."""
+        return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
+
+    def line(self, file: str, number: int) -> str | None:
+        """Return a source line, counted from 1, or None when it is not at hand."""
+        lines = self.lines.get(file, ())
+        return lines[number - 1] if 0 < number <= len(lines) else None

@@ -1,0 +1,155 @@
+"""Which rules are on for a file and how severe they are: resolves selectors against the rules there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from pathspec import GitIgnoreSpec
+
+from devlint.diagnostics import Diagnostic
+from devlint.errors import ConfigError
+from devlint.registry import candidates
+from devlint.rule import Rule
+from devlint.settings import Configuration, Settings, pattern_spec
+
+Rules: TypeAlias = tuple[type[Rule], ...]
+
+ALWAYS = {"DEV901": "syntax-error", "DEV903": "internal-error"}
+"""What says that a file could not be analysed; it is always reported, as an error."""
+
+_EXACT = 100
+
+
+def specificity(selector: str, code: str, name: str) -> int | None:
+    """Return how closely a selector names a rule, None if not: `ALL` < `DEV1` < `DEV101` = its name."""
+    wanted = selector.strip()
+    if wanted.upper() == "ALL":
+        return 0
+    if wanted.lower() == name or wanted.upper() == code:
+        return _EXACT
+    if re.fullmatch(r"[A-Z]+[0-9]*", wanted.upper()) and code.startswith(wanted.upper()):
+        return len(wanted)
+    return None
+
+
+def covers(selector: str, diagnostic: Diagnostic) -> bool:
+    """Whether a selector covers the rule of a diagnostic."""
+    return specificity(selector, diagnostic.code, diagnostic.rule) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One source of wishes; a later layer wins over an earlier one.
+
+    Within a layer the closest selector wins, and of equally close ones `ignore`.
+    """
+
+    select: tuple[str, ...] | None
+    extend: tuple[str, ...]
+    ignore: tuple[str, ...]
+
+    def applied(self, rule: type[Rule], on: bool) -> bool:
+        chosen = _closest((*(self.select or ()), *self.extend), rule)
+        ignored = _closest(self.ignore, rule)
+        if self.select is not None:
+            on = False
+        if chosen is not None and (ignored is None or chosen > ignored):
+            return True
+        return on and ignored is None
+
+
+def _closest(selectors: Iterable[str], rule: type[Rule]) -> int | None:
+    found = [specificity(selector, rule.code, rule.name) for selector in selectors]
+    return max((close for close in found if close is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The rules of one configuration under one command line."""
+
+    enabled: Rules
+    _root: Path
+    _ignores: tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...]
+
+    def rules_for(self, path: Path) -> Rules:
+        """Return the rules that are on for a file."""
+        if not path.is_relative_to(self._root):
+            return self.enabled
+        name = path.relative_to(self._root).as_posix()
+        ignored = [code for spec, codes in self._ignores if spec.match_file(name) for code in codes]
+        return tuple(rule for rule in self.enabled if _closest(ignored, rule) is None)
+
+
+def select_rules(settings: Settings, configuration: Configuration, rules: Rules) -> Selection:
+    """Resolve every selector of the command line and of a configuration.
+
+    The severity that the configuration asks for is applied by `graded`.
+
+    Raises:
+        ConfigError: a selector names no rule, or a pattern is none.
+    """
+    _validate(settings, configuration, rules)
+    layers = (
+        _Layer(configuration.select, configuration.extend_select, configuration.ignore),
+        _Layer(settings.select, settings.extend_select, settings.ignore),
+    )
+    enabled: list[type[Rule]] = []
+    for rule in rules:
+        on = True
+        for layer in layers:
+            on = layer.applied(rule, on)
+        if on:
+            enabled.append(rule)
+    ignores = tuple(
+        (pattern_spec([pattern], "per-file-ignores", configuration), codes)
+        for pattern, codes in configuration.per_file_ignores
+    )
+    return Selection(tuple(enabled), configuration.root, ignores)
+
+
+def graded(diagnostic: Diagnostic, configuration: Configuration) -> Diagnostic:
+    """Return the diagnostic with the severity that the configuration asks for; the closest selector wins."""
+    best = -1
+    for selector, severity in configuration.severity:
+        close = specificity(selector, diagnostic.code, diagnostic.rule)
+        if close is not None and close >= best:
+            best, diagnostic = close, replace(diagnostic, severity=severity)
+    return diagnostic
+
+
+def _validate(settings: Settings, configuration: Configuration, rules: Rules) -> None:
+    on_command_line = (
+        ("--select", settings.select or ()),
+        ("--ignore", settings.ignore),
+        ("--extend-select", settings.extend_select),
+    )
+    for option, selectors in on_command_line:
+        _require_known(selectors, rules, option, None)
+    in_file = (
+        ("select", configuration.select or ()),
+        ("ignore", configuration.ignore),
+        ("extend-select", configuration.extend_select),
+        ("severity", tuple(selector for selector, _ in configuration.severity)),
+        *((f'per-file-ignores."{pattern}"', codes) for pattern, codes in configuration.per_file_ignores),
+    )
+    for key, selectors in in_file:
+        _require_known(selectors, rules, key, configuration.file)
+
+
+def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str | None) -> None:
+    for selector in selectors:
+        name = selector.strip()
+        if "select" not in where and (name.upper() in ALWAYS or name.lower() in ALWAYS.values()):
+            why = "says that a file could not be analysed, and always does; exclude the file instead"
+            raise ConfigError(f"{where}: {selector} {why}", path=file)
+        if name.upper() == "ALL" or any(
+            specificity(name, rule.code, rule.name) is not None for rule in rules
+        ):
+            continue
+        offer = candidates(name, rules)
+        hint = f"; did you mean {' or '.join(offer)}?" if offer else "; `devlint rules` lists them"
+        raise ConfigError(f'{where}: unknown rule "{selector}"{hint}', path=file)
