@@ -1,0 +1,45 @@
+"""What all tests share: the judge, and `--accept`, which rewrites expected files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.judge.plugin import judge
+
+__all__ = ["judge"]
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+Expect = Callable[[Path, str], None]
+"""Holds a text against the content of an expected file."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--accept", action="store_true", help="rewrite expected files with what devlint prints now"
+    )
+
+
+@pytest.fixture
+def in_repository(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Makes the repository the working directory, which paths in reports are relative to."""
+    monkeypatch.chdir(REPOSITORY)
+    return REPOSITORY
+
+
+@pytest.fixture
+def expect(request: pytest.FixtureRequest) -> Expect:
+    """Compares a text with an expected file, or writes it there under `--accept`."""
+    accept = bool(request.config.getoption("--accept"))
+
+    def compare(file: Path, text: str) -> None:
+        if accept:
+            file.write_text(text, encoding="utf-8")
+            return
+        assert file.exists(), f"{file} is missing; `pytest --accept` writes it"
+        assert text == file.read_text(encoding="utf-8"), f"{file.name} differs; `pytest --accept` rewrites it"
+
+    return compare

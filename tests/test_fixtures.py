@@ -1,0 +1,146 @@
+"""Every fixture, linted and run: its comments, devlint and PyTorch must tell the same story.
+
+A test is named after the fixture it is about. The static half needs no torch; the other half asks the judge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from devlint import engine
+from devlint.cli import devlint
+from devlint.diagnostics import Diagnostic
+from devlint.facts import Reveal
+from devlint.settings import Settings
+
+from tests import agreement
+from tests.agreement import Execute
+from tests.conftest import REPOSITORY, Expect
+from tests.expectations import Claim, Fixture, FixtureError, Program, read
+from tests.judge import Judge, Verdict
+
+FIXTURES = REPOSITORY / "fixtures"
+REVEALS_ONLY = ("flow", "torchlib")
+"""Folders whose programs test the analysis alone: no rule runs on them."""
+
+
+def _files() -> list[Path]:
+    folders = ("flow", "torchlib", "rules", "tutorials")
+    files = [file for folder in folders for file in sorted((FIXTURES / folder).rglob("*.py"))]
+    return files + sorted(FIXTURES.glob("projects/*/main.py"))
+
+
+def _programs() -> Iterator[tuple[Path, str | None]]:
+    """The programs of the files that can be read; the static half reports the others."""
+    for file in _files():
+        with contextlib.suppress(FixtureError):
+            yield from ((file, program.name) for program in read(file).programs)
+
+
+def _reports() -> list[Path]:
+    return [
+        *sorted(path for path in (FIXTURES / "projects").iterdir() if path.is_dir()),
+        FIXTURES / "showcase",
+    ]
+
+
+def _name(value: object) -> str | None:
+    if isinstance(value, Path):
+        return value.relative_to(FIXTURES).as_posix()
+    return "program" if value is None else None
+
+
+def _rules_for(file: Path) -> tuple[str, ...]:
+    folder, inner = file.relative_to(FIXTURES).parts[:2]
+    return (inner.replace("_", "-"),) if folder == "rules" else ("ALL",)
+
+
+@pytest.fixture(scope="session")
+def runs() -> dict[tuple[Path, str | None, int], Verdict]:
+    """The verdicts so far; one run serves all tests that ask for it."""
+    return {}
+
+
+@pytest.fixture
+def running(judge: Judge, runs: dict[tuple[Path, str | None, int], Verdict]) -> Callable[[Path], Execute]:
+    """Runs the programs of a file, each once for each machine."""
+
+    def of(file: Path) -> Execute:
+        def execute(program: Program, devices: int) -> Verdict:
+            key = (file, program.name, devices)
+            if key not in runs:
+                runs[key] = judge.run(file=file, call=program.name, devices=devices)
+            return runs[key]
+
+        return execute
+
+    return of
+
+
+@pytest.mark.parametrize("file", _files(), ids=_name)
+def test_diagnostics(file: Path) -> None:
+    fixture = read(file)
+    if file.relative_to(FIXTURES).parts[0] in REVEALS_ONLY:
+        assert not fixture.errors, "no rule runs on this folder"
+        return
+    run = engine.run(Settings((str(file),), select=_rules_for(file), isolated=True))
+    assert not run.problems
+    assert _surprises(fixture, run.outcome.diagnostics) == []
+
+
+@pytest.mark.parametrize("file", _files(), ids=_name)
+def test_reveals(file: Path) -> None:
+    _, found = engine.facts_of(file, Settings((str(file),), isolated=True))
+    revealed = [(a.place.line, a.fact.text) for a in found.facts if isinstance(a.fact, Reveal)]
+    expected = [(claim.line, claim.text) for claim in read(file).revealed]
+    assert sorted(set(revealed)) == sorted(expected)
+
+
+@pytest.mark.parametrize(("file", "name"), list(_programs()), ids=_name)
+def test_program(file: Path, name: str | None, running: Callable[[Path], Execute]) -> None:
+    fixture = read(file)
+    (program,) = [program for program in fixture.programs if program.name == name]
+    assert agreement.disagreements(fixture, program, running(file)) == []
+
+
+@pytest.mark.parametrize("file", _files(), ids=_name)
+def test_nothing_is_claimed_in_vain(file: Path, running: Callable[[Path], Execute]) -> None:
+    fixture, execute = read(file), running(file)
+    assert agreement.uncovered_claims(fixture, execute) == []
+    if file.relative_to(FIXTURES).parts[0] in REVEALS_ONLY:
+        assert agreement.unreached_reveals(fixture, execute) == []
+
+
+@pytest.mark.parametrize("folder", _reports(), ids=_name)
+def test_report(folder: Path, in_repository: Path, expect: Expect) -> None:
+    arguments = ["check", str(folder.relative_to(in_repository)), "--isolated", "--output-format", "full"]
+    result = CliRunner().invoke(devlint, arguments)
+    assert result.exit_code in (0, 1), result.output
+    expect(folder / "expected.txt", result.stdout)
+
+
+def _surprises(fixture: Fixture, diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """Diagnostics that no comment announces, comments that no diagnostic keeps, and repetitions."""
+    reported = list(diagnostics)
+    found = []
+    for diagnostic in reported:
+        where = f"line {diagnostic.place.line}: [{diagnostic.rule}] {diagnostic.message}"
+        if not any(_announces(claim, diagnostic) for claim in fixture.errors):
+            found.append(f"{where}: no comment says so")
+        if sum((d.place, d.rule) == (diagnostic.place, diagnostic.rule) for d in reported) > 1:
+            found.append(f"{where}: said more than once")
+    broken = [claim for claim in fixture.errors if not any(_announces(claim, d) for d in reported)]
+    return found + [
+        f'line {claim.line}: devlint does not say [{claim.rule}] "{claim.text}"' for claim in broken
+    ]
+
+
+def _announces(claim: Claim, diagnostic: Diagnostic) -> bool:
+    return (claim.line, claim.rule) == (
+        diagnostic.place.line,
+        diagnostic.rule,
+    ) and claim.text in diagnostic.message
