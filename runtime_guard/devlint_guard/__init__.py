@@ -1,0 +1,7 @@
+"""The public names of devlint's runtime half; importing it changes nothing in torch."""
+
+from __future__ import annotations
+
+from devlint_guard.reveal import reveal_device
+
+__all__ = ["reveal_device"]

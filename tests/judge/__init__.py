@@ -1,0 +1,18 @@
+r"""PyTorch as the judge of device errors, on a machine with any number of pretended CUDA devices.
+
+    with Judge() as judge:
+        verdict = judge.run("import torch\ntorch.ones(2).cuda() + torch.ones(2)")
+        assert verdict.outcome == "device-error"
+        assert verdict.line == 2
+
+From the command line, in the repository's root: `python -m tests.judge FILE`. How devices are pretended is
+told in `tests.judge.pretended`; where that works, by `supported()`.
+"""
+
+from __future__ import annotations
+
+from tests.judge.client import Judge, JudgeError
+from tests.judge.protocol import Outcome, Variant, Verdict
+from tests.judge.support import require_judge, supported
+
+__all__ = ["Judge", "JudgeError", "Outcome", "Variant", "Verdict", "require_judge", "supported"]

@@ -1,0 +1,93 @@
+"""Runs one program in this process and gives the verdict on it."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import types
+from collections.abc import Iterator
+
+from tests.judge.kinds import kind_of
+from tests.judge.protocol import Job, Verdict
+
+UNNAMED = "<prog>"
+"""Stands in messages for the file of a program that has none."""
+
+_CALLED_PROGRAM = "program"
+
+
+def run_program(job: Job, file: str) -> Verdict:
+    """Executes the text of `job` as the file `file`, and then calls its function if one is named."""
+    linecache.cache[file] = (len(job.code), None, job.code.splitlines(True), file)
+    sys.argv = [file, *job.argv]
+    try:
+        code = compile(job.code, file, "exec")
+    except SyntaxError as error:
+        return Verdict("other-error", line=error.lineno, exception="SyntaxError", message=str(error))
+    revealed: list[tuple[int, str]] = []
+    _observe(file, revealed)
+    raised = _execute(code, file, job.call)
+    if raised is None:
+        return Verdict("ok", revealed=tuple(revealed))
+    return _verdict(raised, job, file, tuple(revealed))
+
+
+def _execute(code: types.CodeType, file: str, call: str | None) -> BaseException | None:
+    """Returns what the program raised; leaving by sys.exit(0) is no error."""
+    name = "__main__" if call is None else _CALLED_PROGRAM
+    program = types.ModuleType(name)
+    program.__file__ = file
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.modules[name] = program
+    try:
+        exec(code, program.__dict__)
+        if call is not None:
+            getattr(program, call)()
+    except SystemExit as exit_request:
+        return exit_request if exit_request.code else None
+    except BaseException as error:
+        return error
+    return None
+
+
+def _verdict(error: BaseException, job: Job, file: str, revealed: tuple[tuple[int, str], ...]) -> Verdict:
+    stack = tuple(_lines_in(file, error.__traceback__))
+    kind_name = type(error).__qualname__
+    if type(error).__module__ not in ("builtins", "__main__", _CALLED_PROGRAM):
+        kind_name = f"{type(error).__module__}.{kind_name}"
+    message = str(error) if job.file else str(error).replace(file, UNNAMED)
+    # an error in a worker process or in a replica's thread carries its own traceback, as text
+    inner = re.findall(rf'File "(?:{re.escape(file)}|{UNNAMED})", line (\d+)', message)
+    line = int(inner[-1]) if inner else next(reversed(stack), None)
+    kind = kind_of(kind_name, message)
+    return Verdict(
+        "other-error" if kind is None else "device-error",
+        line=line,
+        stack=stack,
+        kind=kind,
+        exception=kind_name,
+        message=message,
+        revealed=revealed,
+    )
+
+
+def _lines_in(file: str, traceback: types.TracebackType | None) -> Iterator[int]:
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == file:
+            yield traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def _observe(file: str, revealed: list[tuple[int, str]]) -> None:
+    """Records what `reveal_device` says in `file`, where the runtime guard can be imported at all."""
+    try:
+        from devlint_guard import reveal
+    except Exception:  # the program meets the same exception if it asks for the guard
+        return
+
+    def observer(device_text: str, filename: str, line: int) -> None:
+        if filename == file:
+            revealed.append((line, device_text))
+
+    reveal.observers.append(observer)
