@@ -1,9 +1,11 @@
-"""Compares what a fixture claims with what PyTorch did when it ran; knows neither devlint nor torch."""
+"""Compares what a fixture claims with what devlint reports on it, and with what PyTorch did when it ran."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
+
+from devlint.diagnostics import Diagnostic
 
 from tests.expectations import Claim, Fixture, Kind, Moment, Program
 
@@ -38,6 +40,22 @@ _OTHER_ERRORS = {
 """What PyTorch says, of the rules that foresee an exception which does not speak of devices."""
 
 
+def surprises(fixture: Fixture, diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """Diagnostics that no comment announces, comments that no diagnostic keeps, and repetitions."""
+    reported = list(diagnostics)
+    found = []
+    for diagnostic in reported:
+        where = f"line {diagnostic.place.line}: [{diagnostic.rule}] {diagnostic.message}"
+        if not any(_announces(claim, diagnostic) for claim in fixture.errors):
+            found.append(f"{where}: no comment says so")
+        if sum((d.place, d.rule) == (diagnostic.place, diagnostic.rule) for d in reported) > 1:
+            found.append(f"{where}: said more than once")
+    broken = [claim for claim in fixture.errors if not any(_announces(claim, d) for d in reported)]
+    return found + [
+        f'line {claim.line}: devlint does not say [{claim.rule}] "{claim.text}"' for claim in broken
+    ]
+
+
 def disagreements(fixture: Fixture, program: Program, execute: Execute) -> list[str]:
     """What the runs of one program say against its claims, one sentence each with the line it is about."""
     stated = execute(program, program.devices)
@@ -57,7 +75,7 @@ def unreached_reveals(fixture: Fixture, execute: Execute) -> list[str]:
     A branch for machines without CUDA devices is only entered on one, so what the stated machine leaves out
     is tried without devices and with a single one.
     """
-    open_lines = {revealed.line: revealed.text for revealed in fixture.revealed if comparable(revealed.text)}
+    open_lines = {revealed.line: revealed.text for revealed in fixture.revealed if _comparable(revealed.text)}
     found = []
     for machine in (None, 0, 1):
         for program in fixture.programs:
@@ -86,7 +104,12 @@ def uncovered_claims(fixture: Fixture, execute: Execute) -> list[str]:
     return [f"{fixture.path}:{claim.line}: no program raises here" for claim in here if claim.line not in hit]
 
 
-def comparable(text: str) -> bool:
+def _announces(claim: Claim, diagnostic: Diagnostic) -> bool:
+    same = (claim.line, claim.rule) == (diagnostic.place.line, diagnostic.rule)
+    return same and claim.text in diagnostic.message
+
+
+def _comparable(text: str) -> bool:
     """Whether a run can confirm a revealed text: every device in it is known, and none is a variable."""
     return "unknown" not in text and "device of" not in text
 
@@ -128,7 +151,7 @@ def _reveals(fixture: Fixture, run: Run) -> Iterable[str]:
         wanted = expected.get(line)
         if wanted is None:
             yield f"line {line}: the run reveals {text}, and no comment says so"
-        elif comparable(wanted) and text != wanted:
+        elif _comparable(wanted) and text != wanted:
             yield f"line {line}: revealed {wanted}, but the run shows {text}"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
 
 from tests import agreement
 from tests.agreement import Execute
@@ -157,3 +158,35 @@ def test_reveals_are_looked_for_on_smaller_machines() -> None:
     assert agreement.unreached_reveals(fixture, on(d4=CONTENT, d0=CONTENT, d1=CONTENT)) == [
         "some.py:2: no run reaches this line"
     ]
+
+
+def diagnostic(line: int, rule: str = "a", message: str = "cuda:0 and cpu", column: int = 1) -> Diagnostic:
+    place = Place("some.py", line, column, line, column + 1)
+    return Diagnostic("DEV101", rule, Severity.ERROR, Certainty.CERTAIN, message, place)
+
+
+ANNOUNCED = body('f()  # error: [a] "cuda:0"', "g()  # error: [b] never")
+
+
+@pytest.mark.parametrize(
+    ("reported", "surprises"),
+    [
+        ([diagnostic(2), diagnostic(3, "b")], []),
+        ([diagnostic(2), diagnostic(2, column=9), diagnostic(3, "b")], []),
+        ([diagnostic(2)], ['line 3: devlint does not say [b] ""']),
+        (
+            [diagnostic(2, message="cuda:1"), diagnostic(3, "b")],
+            ["line 2: [a] cuda:1: no comment says so", 'line 2: devlint does not say [a] "cuda:0"'],
+        ),
+        (
+            [diagnostic(2), diagnostic(3, "b"), diagnostic(3)],
+            ["line 3: [a] cuda:0 and cpu: no comment says so"],
+        ),
+        (
+            [diagnostic(2), diagnostic(3, "b"), diagnostic(3, "b")],
+            ["line 3: [b] cuda:0 and cpu: said more than once"] * 2,
+        ),
+    ],
+)
+def test_diagnostics_against_comments(reported: list[Diagnostic], surprises: list[str]) -> None:
+    assert agreement.surprises(parse(ANNOUNCED, PATH), reported) == surprises

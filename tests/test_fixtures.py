@@ -6,21 +6,20 @@ A test is named after the fixture it is about. The static half needs no torch; t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from devlint import engine
 from devlint.cli import devlint
-from devlint.diagnostics import Diagnostic
 from devlint.facts import Reveal
 from devlint.settings import Settings
 
 from tests import agreement
 from tests.agreement import Execute
 from tests.conftest import REPOSITORY, Expect
-from tests.expectations import Claim, Fixture, FixtureError, Program, read
+from tests.expectations import FixtureError, Program, read
 from tests.judge import Judge, Verdict
 
 FIXTURES = REPOSITORY / "fixtures"
@@ -89,7 +88,7 @@ def test_diagnostics(file: Path) -> None:
         return
     run = engine.run(Settings((str(file),), select=_rules_for(file), isolated=True))
     assert not run.problems
-    assert _surprises(fixture, run.outcome.diagnostics) == []
+    assert agreement.surprises(fixture, run.outcome.diagnostics) == []
 
 
 @pytest.mark.parametrize("file", _files(), ids=_name)
@@ -121,26 +120,3 @@ def test_report(folder: Path, in_repository: Path, expect: Expect) -> None:
     result = CliRunner().invoke(devlint, arguments)
     assert result.exit_code in (0, 1), result.output
     expect(folder / "expected.txt", result.stdout)
-
-
-def _surprises(fixture: Fixture, diagnostics: Iterable[Diagnostic]) -> list[str]:
-    """Diagnostics that no comment announces, comments that no diagnostic keeps, and repetitions."""
-    reported = list(diagnostics)
-    found = []
-    for diagnostic in reported:
-        where = f"line {diagnostic.place.line}: [{diagnostic.rule}] {diagnostic.message}"
-        if not any(_announces(claim, diagnostic) for claim in fixture.errors):
-            found.append(f"{where}: no comment says so")
-        if sum((d.place, d.rule) == (diagnostic.place, diagnostic.rule) for d in reported) > 1:
-            found.append(f"{where}: said more than once")
-    broken = [claim for claim in fixture.errors if not any(_announces(claim, d) for d in reported)]
-    return found + [
-        f'line {claim.line}: devlint does not say [{claim.rule}] "{claim.text}"' for claim in broken
-    ]
-
-
-def _announces(claim: Claim, diagnostic: Diagnostic) -> bool:
-    return (claim.line, claim.rule) == (
-        diagnostic.place.line,
-        diagnostic.rule,
-    ) and claim.text in diagnostic.message
