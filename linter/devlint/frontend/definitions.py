@@ -49,7 +49,7 @@ def _lambda(scope: ScopeBuilder, node: ast.Lambda) -> ir.Register:
         scope.inner_name("<lambda>"), scope.tables, {}, _inherited_receiver(scope, parameters)
     )
     if scope.renames:
-        own = {parameter.name for parameter in parameters} | _walrus_names(node.body)
+        own = {parameter.name for parameter in parameters}
         inner.renames = {name: fresh for name, fresh in scope.renames.items() if name not in own}
     for parameter in parameters:
         inner.bind(parameter.name)
@@ -161,11 +161,6 @@ def _inherited_receiver(scope: ScopeBuilder, parameters: tuple[ir.Parameter, ...
     if receiver is None or any(parameter.name == receiver.name for parameter in parameters):
         return None
     return receiver
-
-
-def _walrus_names(node: ast.expr) -> set[str]:
-    """The names that `:=` binds in an expression."""
-    return {part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)}
 
 
 def _bind_type_parameters(scope: ScopeBuilder, node: ast.AST) -> None:
