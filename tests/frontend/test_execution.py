@@ -152,7 +152,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(_NAMES, inner, inner).map("(lambda {0[0]}={0[1]}: {0[2]})()".format),
         st.tuples(inner, _NAMES, inner).map("len([{0[0]} for {0[1]} in range(2) if {0[2]}])".format),
         st.tuples(inner, _NAMES, _NAMES).map(
-            "[f() for f in [lambda: {0[0]} for {0[1]} in 'pq' for {0[2]} in 'r']]".format
+            "[f() for f in [lambda: {0[0]} for {0[1]} in (7, 8) for {0[2]} in (9,)]]".format
         ),
         inner.map("-{0}".format),
         inner.map("f'{{{0}}}!'".format),
