@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -55,6 +56,13 @@ class _Group(click.Group):
             code = 2
         except click.Abort:
             code = 130
+        except BrokenPipeError:  # the reader of our output, such as head, has had enough
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            code = 1
+        except Exception as error:
+            traceback.print_exc()
+            _say("error", f"devlint failed, this is a bug: {type(error).__name__}: {error}")
+            code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -156,8 +164,8 @@ def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
     for problem in run.problems:
         _say("error", str(problem))
     if verbose:
-        for traceback in run.tracebacks:
-            click.echo(traceback, err=True, nl=False)
+        for text in run.tracebacks:
+            click.echo(text, err=True, nl=False)
         _say("note", f"{run.outcome.seconds:.2f} seconds")
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from pathspec import GitIgnoreSpec
 
 from devlint.errors import DevlintError, SourceError
-from devlint.project import display_path
+from devlint.project import display_path, root_for
 from devlint.settings import Configuration, Configurations, pattern_spec
 
 DEFAULT_EXCLUDE = (
@@ -74,7 +74,9 @@ def discover(
 
 
 def is_excluded(path: Path, configurations: Configurations) -> bool:
-    """Whether walking from the folder of the path's configuration would pass over it; it need not exist.
+    """Whether a walk would pass over a path, which need not exist.
+
+    It starts at the folder of the configuration file, or else at the working directory or the project.
 
     Raises:
         ConfigError: a pattern in a configuration file is none.
@@ -104,12 +106,12 @@ class _Search:
     def _named(self, name: str) -> None:
         path = Path(os.path.abspath(name))
         shown = display_path(path)
-        if not path.exists():
+        if not os.path.exists(path):
             reason = "broken symbolic link" if path.is_symlink() else "no such file or folder"
             self._found.problems.append(SourceError(reason, path=shown))
         elif self._force_exclude and self.is_excluded(path):
             self._found.notes.append(f"{shown}: excluded")
-        elif path.is_dir():
+        elif os.path.isdir(path):
             before = len(self._candidates)
             self._candidates.extend(self._walk(path))
             if len(self._candidates) == before:
@@ -138,7 +140,7 @@ class _Search:
             own = [] if excluded_top else [self._exclude_layer(folder)]
             for entry in entries:
                 path = Path(entry.path)
-                is_folder = entry.is_dir()
+                is_folder = os.path.isdir(path)
                 if not is_folder and path.suffix != ".py":
                     continue
                 if self._passes_over(path, is_folder, top, layers, own):
@@ -146,9 +148,9 @@ class _Search:
                 if is_folder:
                     if not entry.is_symlink():
                         pending.append((path, layers))
-                elif entry.is_file():
+                elif os.path.isfile(path):
                     yield path
-                elif entry.is_symlink():
+                elif path.is_symlink():
                     self._found.warnings.append(f"{display_path(path)}: skipped, broken symbolic link")
 
     def _passes_over(
@@ -163,15 +165,16 @@ class _Search:
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""
-        top = self._configurations.of(path if path.is_dir() else path.parent).root
-        parts = path.relative_to(top).parts if path.is_relative_to(top) else path.parts[-1:]
-        step = top if path.is_relative_to(top) else path.parent
+        configuration = self._configurations.of(path if os.path.isdir(path) else path.parent)
+        tops = [configuration.root] if configuration.file is not None else [Path.cwd(), root_for(path)]
+        top = next((top for top in tops if path.is_relative_to(top)), path.parent)
+        parts, step = path.relative_to(top).parts, top
         layers = self._outer_layers(step)
         for part in parts:
             layers = layers + self._ignore_layers([step])
             own = [self._exclude_layer(step)]
             step = step / part
-            if self._passes_over(step, step.is_dir(), top, layers, own):
+            if self._passes_over(step, os.path.isdir(step), top, layers, own):
                 return True
         return False
 
@@ -187,7 +190,7 @@ class _Search:
         for folder in (top, *top.parents):
             if folder != top:
                 above.append(folder)
-            if (folder / ".git").exists():
+            if os.path.exists(folder / ".git"):
                 return self._ignore_layers(reversed(above))
         return []
 

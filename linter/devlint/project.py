@@ -50,17 +50,17 @@ def root_for(path: Path) -> Path:
 
     Without any, it is the folder that the file's outermost package stands in.
     """
-    start = path if path.is_dir() else path.parent
+    start = path if os.path.isdir(path) else path.parent
     for folder in (start, *start.parents):
-        if any((folder / marker).exists() for marker in _ROOT_MARKERS):
+        if any(os.path.exists(folder / marker) for marker in _ROOT_MARKERS):
             return folder
     return import_root(path)
 
 
 def import_root(path: Path) -> Path:
     """Return the folder that `sys.path` must have to import the file: where its outermost package stands."""
-    folder = path if path.is_dir() else path.parent
-    while (folder / "__init__.py").is_file() and folder.parent != folder:
+    folder = path if os.path.isdir(path) else path.parent
+    while os.path.isfile(folder / "__init__.py") and folder.parent != folder:
         folder = folder.parent
     return folder
 
@@ -141,7 +141,7 @@ class Project:
     def __init__(self, root: Path, src: Sequence[Path] = ()) -> None:
         self.root = root.absolute()
         candidates = [*(path.absolute() for path in src), self.root / "src", self.root]
-        self._roots = tuple(dict.fromkeys(path for path in candidates if path.is_dir()))
+        self._roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
         self._sources: dict[Path, Source] = {}
         self._modules: dict[tuple[str, Path | None], Source | None] = {}
 
@@ -211,7 +211,7 @@ class Project:
             return None
         folder = root.joinpath(*parts)
         for path in (folder / "__init__.py", folder.with_name(folder.name + ".py")):
-            if path in self._sources or path.is_file():
+            if path in self._sources or os.path.isfile(path):
                 return path
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -129,7 +130,7 @@ class Configurations:
     def _nearest(self, folder: Path) -> Configuration | None:
         if folder not in self._found:
             file = folder / "pyproject.toml"
-            here = read_configuration(file, self._display(file)) if file.is_file() else None
+            here = read_configuration(file, self._display(file)) if os.path.isfile(file) else None
             if here is None and folder.parent != folder:
                 here = self._nearest(folder.parent)
             self._found[folder] = here
@@ -249,7 +250,7 @@ class _Reader:
 
     def _existing(self, key: str, name: str) -> Path:
         path = self._root / name
-        if not path.exists():
+        if not os.path.exists(path):
             raise self.error(key, f'{key}: "{name}" does not exist in {self._root}')
         return path
 

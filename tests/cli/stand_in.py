@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-
 from devlint import engine
 from devlint.cli import devlint
 from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related

@@ -1,0 +1,119 @@
+"""What each command prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from devlint import __version__
+from devlint.cli import devlint
+
+from tests.cli.stand_in import Shell
+
+
+def _run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(devlint, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_version_has_the_products_name_also_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "devlint", "--version"], capture_output=True, text=True, check=True, env=_env()
+    )
+    assert done.stdout == f"devlint {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"]])
+def test_cheap_commands_load_neither_parser_nor_torch(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from devlint.cli import devlint\n"
+        "try:\n"
+        f"    devlint.main({arguments!r})\n"
+        "finally:\n"
+        "    heavy = {'libcst', 'torch', 'devlint.rule', 'devlint.engine'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=_env()
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _env() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def test_without_arguments_the_help_is_shown_and_nothing_counts_as_checked() -> None:
+    code, out, err = _run()
+    assert code == 2
+    assert "devlint PATH… is devlint check PATH…" in (out + err).replace("`", "")
+
+
+def test_a_path_needs_no_command(shell: Shell) -> None:
+    shell.write("a.py")
+    for arguments in (["a.py"], ["check", "a.py"], ["--output-format", "full", "a.py"]):
+        result = shell.run(*arguments)
+        assert result.exit_code == 1
+        assert "a.py:2:1" in result.stdout
+
+
+def test_without_a_path_check_takes_the_current_folder(shell: Shell) -> None:
+    shell.write("sub/a.py")
+    assert shell.concise() == ["sub/a.py:2:1: DEV101"]
+
+
+def test_explain_takes_code_and_name_in_any_case() -> None:
+    code, text, _ = _run("explain", "DEV101")
+    assert code == 0
+    assert text.startswith("DEV101 mixed-device-operands (error)\n\n## What it does\n")
+    assert _run("explain", "dev101") == _run("explain", "Mixed-Device-Operands") == (0, text, "")
+
+
+def test_explain_offers_what_is_spelled_alike() -> None:
+    code, out, err = _run("explain", "mixed-device-operand")
+    assert (code, out) == (2, "")
+    assert err == "error: unknown rule 'mixed-device-operand'; did you mean mixed-device-operands?\n"
+
+
+def test_rules_are_listed_in_order_with_one_sentence_each() -> None:
+    code, text, _ = _run("rules")
+    rows = [line.split(maxsplit=3) for line in text.splitlines()]
+    assert code == 0
+    assert [row[0] for row in rows] == sorted({row[0] for row in rows})
+    assert all(row[2] in ("error", "warning") and row[3].endswith(".") for row in rows)
+    assert ["DEV901", "syntax-error", "error"] in [row[:3] for row in rows]
+
+
+def test_rules_as_json_are_the_same_rules() -> None:
+    _, text, _ = _run("rules")
+    _, document, _ = _run("rules", "--output-format", "json")
+    rows = json.loads(document)
+    assert [(row["code"], row["rule"], row["severity"], row["summary"]) for row in rows] == [
+        tuple(line.split(maxsplit=3)) for line in text.splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--selekt", "DEV101", "."], "error: No such option '--selekt'."),
+        (["check", "--jobs", "0"], "error: Invalid value for '--jobs'"),
+        (["check", "--output-format", "xml"], "error: Invalid value for '--output-format'"),
+        (["explain"], "error: Missing argument 'RULE'"),
+        (["explian", "DEV101"], "error: no path and no command 'explian'; did you mean `devlint explain`?"),
+        (["check", "--stdin-filename", "a.py", "."], "error: --stdin-filename is for the path `-`"),
+        (["check", "-", "a.py"], "error: `-` (standard input) cannot be combined"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(shell: Shell, arguments: list[str], message: str) -> None:
+    result = shell.run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(message)
+    assert len(result.stderr.splitlines()) == 1
