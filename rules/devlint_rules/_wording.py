@@ -62,7 +62,7 @@ def bring_together(conflict: Conflict) -> str:
     """The change that puts both values on one device, in the imperative."""
     stray, settled = _stray_and_settled(conflict)
     name, target = stray.name, _target(conflict, settled)
-    if conflict.kind == "module-input" and stray is conflict.first:
+    if _is_called_module(conflict, stray):
         return f"move the module once, before it is used: {quoted(f'{name}.to({target})')}"
     if stray.born == "module":
         return f"move the module that owns {quoted(name)}: {quoted(f'module.to({target})')}"
@@ -101,12 +101,17 @@ def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
 
 def _target(conflict: Conflict, settled: Meeting) -> str:
     """Source text for the device of a value, without writing a concrete device into somebody's program."""
-    is_module = conflict.kind == "module-input" and settled is conflict.first
-    if _is_place(settled.name) and not is_module:
+    if _is_place(settled.name) and not _is_called_module(conflict, settled):
         return f"{settled.name}.device"
     if isinstance(settled.device, Variable) and settled.born == "parameter":
         return f"{settled.device.place}.device"
     return "device"
+
+
+def _is_called_module(conflict: Conflict, side: Meeting) -> bool:
+    """Whether that side is the module that is called; unlike a tensor, a module has no attribute `device`."""
+    is_call = conflict.kind == "module-input" or conflict.operation.endswith(".__call__")
+    return is_call and side is conflict.first and side.born == "module"
 
 
 def _is_place(text: str) -> bool:

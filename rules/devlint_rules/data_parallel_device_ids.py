@@ -11,7 +11,7 @@ from devlint_rules._wording import quoted, story
 
 _PROBLEMS = {
     "module-elsewhere": "the module is not on the first device of {ids}, where DataParallel looks for it",
-    "duplicate": "{ids} names a device twice: each replica needs a device of its own",
+    "duplicate": "{ids} names a device twice: two replicas share it and wait for each other",
     "empty": "{ids} names no device to run on",
     "not-cuda": "{ids} names a device that is not a CUDA device",
     "beyond": "{ids} names a device that the machine does not have",
@@ -26,8 +26,9 @@ class DataParallelDeviceIds(OperationRule):
     named twice, not CUDA devices, more than the machine has, or not a list.
 
     ## Why is this bad
-    DataParallel copies the module from `device_ids[0]` to the others. It does not move the module there,
-    and says so only when it is called; on a machine with one GPU or none it says nothing at all.
+    DataParallel copies the module from `device_ids[0]` to the others. It does not move the module there, and
+    says so only when it is called; on a machine with one GPU or none it says nothing at all. An id that stands
+    there twice raises nothing: two replicas then share one device, which is slower than one.
 
     ## Example
 
@@ -67,7 +68,7 @@ class DataParallelDeviceIds(OperationRule):
         for misuse in self.facts_of(node, ParallelMisuse):
             self.report(
                 node,
-                _PROBLEMS[misuse.problem].format(ids=quoted(misuse.ids)),
+                _PROBLEMS[misuse.problem].format(ids=quoted(misuse.ids) if misuse.ids else "all devices"),
                 related=story(misuse.related),
                 pytorch=misuse.message,
                 advice=misuse.advice,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Severity
+from devlint.domain.device import UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 from devlint.rule import OperationRule
 
@@ -58,10 +59,11 @@ class DiscardedMove(OperationRule):
         """Reports the discarded moves at the node."""
         for move in self.facts_of(node, DiscardedMoveFact):
             call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
-            stays = f"{quoted(move.name)} does not move to {in_words(move.device)}"
+            known = not isinstance(move.device, UnknownDevice)
+            goal = f" to {in_words(move.device)}" if known else ""
             self.report(
                 node,
-                f"the result of {call} is thrown away: {stays}",
+                f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
                 related=story(move.trace),
                 advice=keep_the_result(move.name, move.method, move.device),
             )

@@ -27,7 +27,7 @@ class UnguardedCudaIndex(OperationRule):
 
         import torch
 
-        x = torch.ones(3, device="cuda:1")  # error: [unguarded-cuda-index] "cuda:1" on 1 devices
+        x = torch.ones(3, device="cuda:1")  # error: [unguarded-cuda-index] "cuda:1" on 1 device
 
     ## Use instead
 
