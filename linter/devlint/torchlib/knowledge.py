@@ -1,0 +1,51 @@
+"""Names that tell what a value is: attributes that only tensors have, or only modules.
+
+A value that is used with such a name is one of those, whatever else is known of it. A name that numpy arrays,
+strings, containers or other common objects have as well proves nothing and is not listed.
+"""
+
+from __future__ import annotations
+
+TENSOR_ONLY = frozenset(
+    """
+    addmm argwhere backward baddbmm bmm clamp_ contiguous cross data_ptr detach detach_ element_size expand expand_as
+    fill_ gather grad_fn index_add index_add_ index_copy index_fill index_select is_contiguous is_cuda is_floating_point
+    is_leaf log_softmax logsumexp masked_fill masked_fill_ masked_scatter masked_select matmul mm movedim multinomial
+    narrow new_empty new_full new_ones new_tensor new_zeros normal_ numel numpy permute pin_memory pow_ random_ record_stream
+    relu_ repeat_interleave requires_grad reshape_as retain_grad scatter scatter_ scatter_add scatter_add_
+    sigmoid_ size_ softmax squeeze_ tanh_ topk type_as unbind unflatten uniform_ unsqueeze unsqueeze_ view view_as
+    zero_ add_ sub_ mul_ div_ copy_ clamp_min clamp_max bernoulli_ exp_ sqrt_ t_ triu_ tril_ is_sparse to_dense to_sparse
+    """.split()
+)
+"""Attributes that of all common types only tensors have. `is_cuda` counts: nothing else spells it so."""
+
+MODULE_ONLY = frozenset(
+    """
+    parameters named_parameters modules named_modules children named_children buffers named_buffers
+    register_forward_hook register_forward_pre_hook register_buffer register_parameter add_module get_submodule
+    """.split()
+)
+"""Attributes that of all common types only modules have (optimizers and wrappers share `state_dict` and `train`)."""
+
+HOST_ATTRIBUTES = frozenset("shape ndim dtype nbytes itemsize".split())
+"""Attributes that are host values on tensors and arrays alike."""
+
+MODULE_METHODS = frozenset(
+    """
+    to cuda cpu xpu ipu half float double bfloat16 type to_empty train eval requires_grad_ share_memory apply
+    """.split()
+)
+"""Methods of `nn.Module` that return the module itself."""
+
+MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
+
+
+
+PLAIN_BASES = frozenset(
+    """
+    abc.ABC typing.Generic typing.Protocol enum.Enum enum.IntEnum torch.utils.data.Dataset
+    torch.utils.data.IterableDataset torch.autograd.Function torch.nn.Sequential torch.nn.ModuleList torch.nn.ModuleDict
+    collections.OrderedDict typing.NamedTuple
+    """.split()
+)
+"""Bases that neither move anything nor add attributes that matter for devices."""

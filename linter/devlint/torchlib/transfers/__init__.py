@@ -1,0 +1,17 @@
+"""Transfer functions: what a device signature cannot say. Each file says why its functions are needed."""
+
+from __future__ import annotations
+
+from devlint.torchlib.transfers import availability, containers, loading, parallel, python, tensors
+
+FUNCTIONS = availability.FUNCTIONS | tensors.FUNCTIONS | loading.FUNCTIONS | python.FUNCTIONS
+"""By qualified name."""
+
+TENSOR_METHODS = tensors.METHODS
+"""By method name."""
+
+CLASSES = containers.CLASSES | loading.CLASSES | parallel.CLASSES | availability.CLASSES
+"""Constructors, by qualified class name."""
+
+MODULE_CALLS = parallel.CALLS
+"""Calls of a library module, by qualified class name."""

@@ -1,0 +1,129 @@
+"""Devices themselves: making them, counting them, choosing the current and the default one.
+
+Signatures describe where tensors go. Here the results are devices and truth values, or the effect is on the
+program's own state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.analysis.devices import as_device, literal_origin
+from devlint.analysis.narrowing import present
+from devlint.analysis.site import Site
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
+from devlint.domain.heap import LibraryObject
+from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Value
+
+
+def is_available(site: Site) -> Value:
+    """Whether there is an accelerator: a check."""
+    return present(site.frame.program.devices)
+
+
+def device_count(site: Site) -> Value:
+    """How many devices there are: comparing it is a check."""
+    devices = site.frame.program.devices
+    return COUNT if devices is None else Constant(devices)
+
+
+def make_device(site: Site) -> Value:
+    """`torch.device("cuda:1")`, `torch.device("cuda", 1)`, `torch.device(1)`; harmless by itself."""
+    given = site.arguments.get(0, "type") or site.arguments.keyword("device")
+    if given is None:
+        return DeviceValue(UNKNOWN_DEVICE)
+    found = as_device(site.frame, site.env, given.value, given.span, used=False)
+    index = site.value(1, "index")
+    if isinstance(index, Constant) and isinstance(index.value, int) and isinstance(found.device, Concrete):
+        origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here")
+        return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, "string")
+    if index is not None and isinstance(found.device, Concrete):
+        return DeviceValue(Concrete(found.device.type), True)
+    return found
+
+
+def set_device(site: Site) -> Value:
+    """`torch.cuda.set_device(i)`: `cuda` without an index is that one from now on."""
+    given = site.arguments.get(0, "device")
+    site.env.current = None if given is None else ordinal(site, given.value)
+    return Constant(None)
+
+
+def ordinal(site: Site, value: Value) -> int | None:
+    """The ordinal that a device argument of `torch.cuda` names, None if it is not known."""
+    match value:
+        case Constant(value=bool()):
+            return None
+        case Constant(value=int() as index):
+            return index
+        case _:
+            found = as_device(site.frame, site.env, value, site.span, used=False).device
+            return found.index if isinstance(found, Concrete) else None
+
+
+def set_default_device(site: Site) -> Value:
+    """`torch.set_default_device(d)`: factories create there from now on; None is the CPU."""
+    given = site.arguments.get(0, "device")
+    if given is None or given.value == Constant(None):
+        site.env.default = CPU
+    else:
+        site.env.default = as_device(site.frame, site.env, given.value, given.span, used=False).device
+    return Constant(None)
+
+
+def set_default_tensor_type(site: Site) -> Value:
+    """`torch.set_default_tensor_type("torch.cuda.FloatTensor")` makes the current CUDA device the default."""
+    from devlint.domain.value import Library
+
+    value = site.value(0, "t")
+    name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
+    if not isinstance(name, str):
+        site.env.default = UNKNOWN_DEVICE
+    else:
+        site.env.default = Concrete("cuda") if ".cuda." in name else CPU
+    return Constant(None)
+
+
+def current_device(site: Site) -> Value:
+    """The ordinal of the current device."""
+    return NUMBER if site.env.current is None else Constant(site.env.current, True)
+
+
+def current_accelerator(site: Site) -> Value:
+    """`torch.accelerator.current_accelerator()`: the accelerator's device, without an index."""
+    return DeviceValue(Concrete("cuda"), True)
+
+
+def device_scope(site: Site) -> Value:
+    """`torch.cuda.device(i)`: a scope that makes a device the current one."""
+    given = site.arguments.get(0, "device")
+    value = UNKNOWN if given is None else given.value
+    return site.allocate("scope", LibraryObject("torch.cuda.device", CPU, None, (("device", value),)))
+
+
+Transfer = Callable[[Site], Value | None]
+
+FUNCTIONS: dict[str, Transfer] = {
+    "torch.cuda.is_available": is_available,
+    "torch.accelerator.is_available": is_available,
+    "torch.backends.mps.is_available": is_available,
+    "torch.backends.mps.is_built": is_available,
+    "torch.backends.cuda.is_built": is_available,
+    "torch.mps.is_available": is_available,
+    "torch.xpu.is_available": is_available,
+    "torch.cuda.device_count": device_count,
+    "torch.accelerator.device_count": device_count,
+    "torch.device": make_device,
+    "torch.cuda.set_device": set_device,
+    "torch.accelerator.set_device_index": set_device,
+    "torch.set_default_device": set_default_device,
+    "torch.set_default_tensor_type": set_default_tensor_type,
+    "torch.cuda.current_device": current_device,
+    "torch.accelerator.current_device_index": current_device,
+    "torch.accelerator.current_accelerator": current_accelerator,
+}
+
+CLASSES: dict[str, Transfer] = {
+    "torch.device": make_device,
+    "torch.cuda.device": device_scope,
+}

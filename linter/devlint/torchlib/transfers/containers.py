@@ -1,0 +1,72 @@
+"""Modules that hold modules: they are containers, and calling one calls what is inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from devlint.analysis.containers import elements_of
+from devlint.analysis.site import Site
+from devlint.domain.heap import Dictionary
+from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.value import UNKNOWN, Tensor, Value
+
+
+def sequential(site: Site) -> Value:
+    """`nn.Sequential(a, b)`; of an ordered dict only that it holds modules is known."""
+    given = site.arguments.positional
+    if not site.arguments.exact:
+        return site.allocate(site.name, SequenceObject(None, UNKNOWN, site.name))
+    if len(given) == 1 and isinstance(site.held(given[0].value), Dictionary):
+        held = site.held(given[0].value)
+        assert isinstance(held, Dictionary)
+        items = tuple(item for _, item in held.items) if held.complete else None
+        return site.allocate(site.name, SequenceObject(items, UNKNOWN, site.name))
+    return site.allocate(site.name, SequenceObject(tuple(item.value for item in given), UNKNOWN, site.name))
+
+
+def module_list(site: Site) -> Value:
+    """`nn.ModuleList(modules)`."""
+    given = site.arguments.get(0, "modules") or site.arguments.get(0, "parameters")
+    if given is None:
+        return site.allocate(site.name, SequenceObject((), UNKNOWN, site.name))
+    inner = elements_of(site.frame, site.env, given.value)
+    return site.allocate(site.name, SequenceObject(inner.few, inner.each, site.name))
+
+
+def module_dict(site: Site) -> Value:
+    """`nn.ModuleDict(modules)`."""
+    given = site.arguments.get(0, "modules") or site.arguments.get(0, "parameters")
+    if given is None:
+        return site.allocate(site.name, Dictionary((), UNKNOWN, True, site.name))
+    held = site.held(given.value)
+    if isinstance(held, Dictionary):
+        return site.allocate(site.name, replace(held, module=site.name))
+    return site.allocate(site.name, Dictionary((), UNKNOWN, False, site.name))
+
+
+def parameter(site: Site) -> Value:
+    """`nn.Parameter(data)`, `nn.Buffer(data)`: the tensor, registered by whoever stores it in a module."""
+    role = "buffer" if site.name.endswith("Buffer") else "parameter"
+    data = site.value(0, "data")
+    if isinstance(data, Tensor):
+        return replace(data, role=role)
+    if data is None:
+        return replace(site.created(None, None), role=role)
+    from devlint.domain.device import UNKNOWN_DEVICE
+
+    return Tensor(UNKNOWN_DEVICE, None, role)
+
+
+Transfer = Callable[[Site], Value | None]
+
+CLASSES: dict[str, Transfer] = {
+    "torch.nn.Sequential": sequential,
+    "torch.nn.ModuleList": module_list,
+    "torch.nn.ParameterList": module_list,
+    "torch.nn.ModuleDict": module_dict,
+    "torch.nn.ParameterDict": module_dict,
+    "torch.nn.Parameter": parameter,
+    "torch.nn.Buffer": parameter,
+}
+

@@ -1,0 +1,49 @@
+"""Data that enters the program: loaders, datasets, checkpoints.
+
+A DataLoader's batches are containers of tensors on the CPU whose shape only the dataset knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.analysis.site import Site
+from devlint.domain.device import CPU, UNKNOWN_DEVICE
+from devlint.domain.heap import LibraryObject
+from devlint.domain.value import UNKNOWN, Constant, Value
+
+LOADER = "torch.utils.data.DataLoader"
+
+
+def loader(site: Site) -> Value:
+    """`DataLoader(dataset, …)`: its batches are on the CPU, unless the dataset or `collate_fn` moves them."""
+    dataset = site.value(0, "dataset") or UNKNOWN
+    own = site.arguments.keyword("collate_fn")
+    device = CPU if own is None or own.value == Constant(None) else UNKNOWN_DEVICE
+    origin = site.frame.origin("batches of this DataLoader are on the CPU", site.span, "loader")
+    return site.allocate(LOADER, LibraryObject(LOADER, device, origin, (("dataset", dataset),)))
+
+
+def tensor_dataset(site: Site) -> Value:
+    """`TensorDataset(x, y)`: yields rows of its tensors."""
+    parts = tuple((str(i), given.value) for i, given in enumerate(site.arguments.positional))
+    return site.allocate(site.name, LibraryObject("torch.utils.data.TensorDataset", CPU, None, parts))
+
+
+def load(site: Site) -> Value:
+    """`torch.load(f, map_location=d)`: a checkpoint may hold anything; using `map_location` is using a device."""
+    given = site.arguments.get(1, "map_location")
+    if given is not None and isinstance(given.value, Constant) and isinstance(given.value.value, str):
+        site.device(given)
+    return UNKNOWN
+
+
+Transfer = Callable[[Site], Value | None]
+
+FUNCTIONS: dict[str, Transfer] = {"torch.load": load}
+
+CLASSES: dict[str, Transfer] = {
+    LOADER: loader,
+    "torch.utils.data.TensorDataset": tensor_dataset,
+}
+

@@ -1,0 +1,226 @@
+"""The few functions of Python itself that tensors and modules pass through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from devlint.analysis.containers import Elements, elements_of
+from devlint.analysis.narrowing import is_instance, truth
+from devlint.analysis.site import Site
+from devlint.domain.device import Concrete
+from devlint.domain.heap import LARGEST_DISPLAY, Dictionary
+from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import summary
+from devlint.domain.value import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Constant,
+    DeviceValue,
+    Partial,
+    Tensor,
+    Tuple,
+    Value,
+)
+from devlint.domain.value import join as join_values
+
+
+def number(site: Site) -> Value:
+    """`int(x)`, `len(x)` and the like; of a constant, the constant."""
+    return NUMBER
+
+
+def text(site: Site) -> Value:
+    """`str(x)`: of a constant or a device, its text."""
+    value = site.value(0, "object")
+    if isinstance(value, Constant) and isinstance(value.value, (str, int)):
+        return Constant(str(value.value), value.checked, value.origin)
+    if isinstance(value, DeviceValue) and isinstance(value.device, Concrete):
+        return Constant(str(value.device), value.checked, value.origin)
+    return TEXT
+
+
+def length(site: Site) -> Value:
+    """`len(x)`."""
+    value = site.value(0, "obj")
+    if isinstance(value, Tuple):
+        return Constant(len(value.items))
+    held = site.held(value)
+    if isinstance(held, SequenceObject) and held.items is not None:
+        return Constant(len(held.items))
+    return NUMBER
+
+
+def make_list(site: Site) -> Value:
+    """`list(xs)`, `sorted(xs)`, `reversed(xs)`: a list of the same elements."""
+    given = site.arguments.first()
+    if given is None:
+        return site.allocate("list", SequenceObject(()))
+    items = _items(site, given.value)
+    if items is not None and site.name == "builtins.list":
+        return site.allocate("list", SequenceObject(items))
+    inner = elements_of(site.frame, site.env, given.value)
+    each = inner.each if inner.few is None else summary(SequenceObject(inner.few))
+    return site.allocate("list", SequenceObject(None, each))
+
+
+def _items(site: Site, value: Value) -> tuple[Value, ...] | None:
+    if isinstance(value, Tuple):
+        return value.items
+    held = site.held(value)
+    return held.items if isinstance(held, SequenceObject) else None
+
+
+def make_tuple(site: Site) -> Value:
+    """`tuple(xs)`."""
+    given = site.arguments.first()
+    if given is None:
+        return Tuple(())
+    items = _items(site, given.value)
+    return UNKNOWN if items is None else Tuple(items)
+
+
+def make_dict(site: Site) -> Value:
+    """`dict(a=x)`."""
+    if not site.arguments.positional and site.arguments.exact:
+        items = tuple((key, given.value) for key, given in site.arguments.keywords)
+        return site.allocate("dict", Dictionary(items))
+    given = site.arguments.first()
+    held = site.held(given.value) if given is not None else None
+    if isinstance(held, Dictionary) and not site.arguments.keywords:
+        return site.allocate("dict", held)
+    return site.allocate("dict", Dictionary((), UNKNOWN, False))
+
+
+def make_range(site: Site) -> Value:
+    """`range(n)`: the numbers themselves when they are few and known."""
+    bounds = [given.value for given in site.arguments.positional]
+    if bounds and all(isinstance(bound, Constant) and isinstance(bound.value, int) for bound in bounds):
+        numbers = range(*(bound.value for bound in bounds if isinstance(bound, Constant) and isinstance(bound.value, int)))
+        if len(numbers) <= LARGEST_DISPLAY:
+            items = tuple(Constant(index, True) for index in numbers)
+            return site.allocate("range", SequenceObject(items, NUMBER))
+    first: Value = Constant(0, True)
+    if len(bounds) == 1 and bounds[0] == COUNT:
+        # At least one device, the first of which is 0; how many more is not known.
+        return site.allocate("range", SequenceObject(None, join_values(first, Constant(1, True))))
+    return site.allocate("range", SequenceObject(None, NUMBER))
+
+
+def enumerate_(site: Site) -> Value:
+    """`enumerate(xs)`: pairs of a number and an element."""
+    given = site.arguments.first()
+    each = _each(site, UNKNOWN if given is None else given.value)
+    return site.allocate("enumerate", SequenceObject(None, Tuple((NUMBER, each))))
+
+
+def zip_(site: Site) -> Value:
+    """`zip(xs, ys)`: tuples of elements."""
+    each = tuple(_each(site, given.value) for given in site.arguments.positional)
+    return site.allocate("zip", SequenceObject(None, Tuple(each)))
+
+
+def _each(site: Site, value: Value) -> Value:
+    from devlint.analysis import protocols
+
+    inner: Elements = protocols.iterate(site.frame, site.env, value, site.span)
+    return inner.each if inner.few is None else summary(SequenceObject(inner.few))
+
+
+def next_(site: Site) -> Value:
+    """`next(iter(xs))`: one element."""
+    given = site.arguments.first()
+    return UNKNOWN if given is None else _each(site, given.value)
+
+
+def same(site: Site) -> Value:
+    """`iter(xs)`, `tqdm(xs)`: iterates over the same things."""
+    given = site.arguments.first()
+    return UNKNOWN if given is None else given.value
+
+
+def isinstance_(site: Site) -> Value:
+    """`isinstance(x, classes)`."""
+    if len(site.arguments.positional) != 2:
+        return UNKNOWN
+    subject, wanted = site.arguments.positional
+    classes = wanted.value.items if isinstance(wanted.value, Tuple) else (wanted.value,)
+    return is_instance(subject.value, classes, subject.place)
+
+
+def is_tensor(site: Site) -> Value:
+    """`torch.is_tensor(x)`."""
+    from devlint.domain.value import Library
+
+    given = site.arguments.first()
+    if given is None:
+        return UNKNOWN
+    return is_instance(given.value, (Library("torch.Tensor"),), given.place)
+
+
+def truth_value(site: Site) -> Value:
+    """`bool(x)`: the same test."""
+    given = site.arguments.first()
+    if given is None:
+        return Constant(False)
+    return truth(given.value, site.env, site.frame.program.devices)
+
+
+def no_return(site: Site) -> None:
+    """`sys.exit()` and its like: control does not come back."""
+
+
+def partial(site: Site) -> Value:
+    """`functools.partial(f, *args, **kwargs)`."""
+    given = site.arguments.positional
+    if not given or not site.arguments.exact:
+        return UNKNOWN
+    keywords = tuple((key, value.value) for key, value in site.arguments.keywords)
+    return Partial(given[0].value, tuple(item.value for item in given[1:]), keywords)
+
+
+def sum_(site: Site) -> Value:
+    """`sum(xs)`: adding tensors, beginning with 0."""
+    given = site.arguments.first()
+    each = UNKNOWN if given is None else _each(site, given.value)
+    return replace(each, role="plain") if isinstance(each, Tensor) else UNKNOWN
+
+
+def getattr_(site: Site) -> Value:
+    """`getattr(x, "name")`."""
+    from devlint.analysis import attributes
+
+    given, name = site.arguments.first(), site.constant(1, "name")
+    if given is None or not isinstance(name, str) or len(site.arguments.positional) != 2:
+        return UNKNOWN
+    return attributes.load(site.frame, site.env, given.value, name, site.span, given.place)
+
+
+Transfer = Callable[[Site], Value | None]
+
+FUNCTIONS: dict[str, Transfer] = {
+    **{f"builtins.{name}": number for name in ("int", "float", "abs", "round", "hash", "id", "ord")},
+    **{f"builtins.{name}": text for name in ("str",)},
+    **{f"builtins.{name}": make_list for name in ("list", "sorted", "reversed", "set")},
+    "builtins.len": length,
+    "builtins.tuple": make_tuple,
+    "builtins.dict": make_dict,
+    "builtins.range": make_range,
+    "builtins.enumerate": enumerate_,
+    "builtins.zip": zip_,
+    "builtins.next": next_,
+    "builtins.iter": same,
+    "builtins.bool": truth_value,
+    "builtins.isinstance": isinstance_,
+    "builtins.sum": sum_,
+    "builtins.getattr": getattr_,
+    "torch.is_tensor": is_tensor,
+    "tqdm.tqdm": same,
+    "tqdm.auto.tqdm": same,
+    "copy.deepcopy": same,
+    "functools.partial": partial,
+    **{name: no_return for name in ("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort")},
+}
+

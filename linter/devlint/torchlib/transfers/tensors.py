@@ -1,0 +1,279 @@
+"""Making tensors from data, moving them, and indexing them.
+
+A signature would need to say what the first argument is: data that decides device and rank (`torch.tensor`), a
+device or a dtype or another tensor (`Tensor.to`), a name of a type (`Tensor.type`), a kind of index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from devlint.analysis import conflicts, moves
+from devlint.analysis.arguments import Given
+from devlint.analysis.containers import SLICE, elements_of
+from devlint.analysis.site import Site
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
+from devlint.domain.heap import Sequence
+from devlint.domain.summary import Side
+from devlint.domain.value import (
+    ARRAY,
+    NUMBER,
+    SOME_DIMENSIONS,
+    UNKNOWN,
+    Constant,
+    DeviceValue,
+    Host,
+    Kind,
+    Library,
+    Opaque,
+    Rank,
+    Reference,
+    Tensor,
+    Test,
+    Tuple,
+    Value,
+)
+
+
+def from_data(site: Site) -> Value:
+    """`torch.tensor(data)`: on `device`, else where data lives if it is a tensor, else on the default device."""
+    return _made(site, keeps_unknown=False)
+
+
+def as_tensor(site: Site) -> Value:
+    """`torch.as_tensor(data)` and `torch.asarray`: as `torch.tensor`, but data is a tensor more often than not."""
+    return _made(site, keeps_unknown=True)
+
+
+def _made(site: Site, *, keeps_unknown: bool) -> Value:
+    data = site.value(0, "data") or site.value(0, "obj") or UNKNOWN
+    target = _target(site)
+    rank = data_rank(site, data)
+    if target is not None:
+        return site.created(target, rank)
+    if isinstance(data, Tensor):
+        return replace(data, role="plain")
+    if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
+        return Tensor(data.device, None, origin=data.origin)
+    if keeps_unknown and (data == UNKNOWN or isinstance(data, Opaque)):
+        return Tensor(UNKNOWN_DEVICE, None)
+    if site.arguments.keyword("device") is not None:
+        return Tensor(UNKNOWN_DEVICE, rank)
+    return site.created(None, rank)
+
+
+def _target(site: Site) -> DeviceValue | None:
+    given = site.arguments.keyword("device")
+    if given is None or given.value == Constant(None):
+        return None
+    return site.device(given)
+
+
+def data_rank(site: Site, data: Value) -> Rank:
+    """How many dimensions a tensor made from such data has."""
+    match data:
+        case Constant(value=bool() | int() | float() | complex()) | Host(kind="number" | "count"):
+            return 0
+        case Tensor():
+            return data.rank
+        case Tuple(items=items):
+            inner = data_rank(site, items[0]) if items else 0
+        case Reference():
+            held = site.held(data)
+            if not isinstance(held, Sequence):
+                return None
+            first = held.rest if held.items is None else held.items[0] if held.items else NUMBER
+            inner = data_rank(site, first)
+        case _:
+            return None
+    return SOME_DIMENSIONS if inner is None or inner == SOME_DIMENSIONS else inner + 1
+
+
+# --- moves --------------------------------------------------------------------------------------------------
+
+
+def to(site: Site) -> Value:
+    """`x.to(device)`, `x.to(dtype)`, `x.to(other)`, `x.to(device, dtype)`."""
+    receiver = _receiver(site)
+    given = site.arguments.keyword("device") or site.arguments.keyword("other") or site.arguments.first()
+    if given is None:
+        return receiver.value
+    other = given.value
+    if isinstance(other, Tensor):
+        return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
+    if isinstance(other, Opaque) and site.frame.kind(other) is Kind.TENSOR:
+        return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
+    if is_dtype(other) or other == Constant(None):
+        return receiver.value
+    if other == UNKNOWN or (isinstance(other, Host) and other.kind not in ("count", "number")):
+        # A dtype or a device: what is left is a tensor somewhere.
+        return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
+    return _move(site, receiver, site.device(given), "to")
+
+
+def is_dtype(value: Value) -> bool:
+    """Whether a value is a dtype or memory format of torch."""
+    return value == NUMBER or (isinstance(value, Library) and value.name.startswith("torch."))
+
+
+def cuda(site: Site) -> Value:
+    """`x.cuda()`, `x.cuda(1)`, `x.cuda(device)`."""
+    given = site.arguments.get(0, "device")
+    if given is None or given.value == Constant(None):
+        return _move(site, _receiver(site), own_device(site, "cuda"), "cuda")
+    return _move(site, _receiver(site), site.device(given), "cuda")
+
+
+def own_device(site: Site, kind: str) -> DeviceValue:
+    """The device of `.cuda()`: the current one; the call itself is where it is written."""
+    from devlint.analysis.devices import literal_origin, placed
+
+    origin = literal_origin(site.frame, site.env, site.span, f"`.{kind}()` is called here")
+    return placed(site.frame, site.env, DeviceValue(Concrete(kind), False, origin, "method"), site.span)
+
+
+def cpu(site: Site) -> Value:
+    """`x.cpu()`."""
+    return _move(site, _receiver(site), DeviceValue(CPU, True), "cpu")
+
+
+def to_type(site: Site) -> Value:
+    """`x.type(t)`: a legacy type of the CPU or of CUDA moves, a dtype does not."""
+    value = site.value(0, "dtype")
+    name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
+    receiver = _receiver(site)
+    if value is None:
+        return Host("text")
+    if not isinstance(name, str) or not name.endswith("Tensor"):
+        return receiver.value if is_dtype(value) else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
+    target = Concrete("cuda") if ".cuda." in name else CPU
+    return _move(site, receiver, DeviceValue(target, True), "type")
+
+
+def _receiver(site: Site) -> Given:
+    assert site.receiver is not None
+    return site.receiver
+
+
+def _move(site: Site, receiver: Given, target: DeviceValue, how: str) -> Value:
+    if isinstance(receiver.value, Tensor):
+        return moves.move_tensor(site.frame, site.env, receiver.value, target, site.span, how)
+    if isinstance(receiver.value, Opaque):
+        return moves.move_opaque(site.frame, site.env, receiver.value, target, site.span, how)
+    return UNKNOWN
+
+
+def new_tensor(site: Site) -> Value:
+    """`x.new_tensor(data)`: on x's device unless told otherwise."""
+    target = _target(site)
+    data = site.value(0, "data") or UNKNOWN
+    receiver = _receiver(site).value
+    rank = data_rank(site, data)
+    if target is not None:
+        return site.created(target, rank)
+    if isinstance(receiver, (Tensor, Opaque)):
+        return Tensor(receiver.device, rank, origin=receiver.origin)
+    return UNKNOWN
+
+
+# --- indices ------------------------------------------------------------------------------------------------
+
+
+def get_item(site: Site) -> Value:
+    """`x[key]`: an index on the CPU may select from any tensor; any other must be where the tensor is.
+
+    torch 2.13: "indices should be either on cpu or on the same device as the indexed tensor".
+    """
+    receiver = _receiver(site).value
+    if isinstance(receiver, Opaque):
+        receiver = Tensor(receiver.device, None, origin=receiver.origin)
+    if not isinstance(receiver, Tensor):
+        return UNKNOWN
+    key = site.value(0, "key") or UNKNOWN
+    return replace(receiver, rank=_rank_behind(site, receiver.rank, key), role="plain")
+
+
+def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
+    if rank is None or rank == SOME_DIMENSIONS:
+        return None
+    parts = key.items if isinstance(key, Tuple) else (key,)
+    for part in parts:
+        match part:
+            case Constant(value=bool()):
+                return None
+            case Constant(value=int()) | Host(kind="number" | "count"):
+                rank -= 1
+            case Constant(value=None):
+                rank += 1
+            case Constant() if part.value is Ellipsis:
+                pass
+            case _ if part == SLICE:
+                pass
+            case Tensor() if part.rank == 0:
+                rank -= 1
+            case Tensor() if part.rank is not None and part.rank > 0 and len(parts) == 1 and rank > 0:
+                return None if rank == 0 else SOME_DIMENSIONS
+            case _:
+                return None
+    return rank if rank >= 0 else None
+
+
+def side(site: Site, given: Given, name: str) -> Side | None:
+    """A tensor argument as one side of a requirement."""
+    value = given.value
+    if isinstance(value, Tensor):
+        device = conflicts.resolve(site.env, value.device)
+        return Side(site.frame.text(given.span), device, value.rank, given.span, value.origin, parameter=name)
+    return None
+
+
+def any_array(site: Site, value: Value) -> bool:
+    """Whether an argument is a numpy array."""
+    inner = elements_of(site.frame, site.env, value)
+    return value == ARRAY or inner.each == ARRAY or isinstance(value, Test)
+
+
+Transfer = Callable[[Site], Value | None]
+
+
+def legacy(device: str) -> Transfer:
+    """`torch.FloatTensor(data)` and its like: on the CPU, or on the current CUDA device."""
+
+    def make(site: Site) -> Value:
+        value = site.value(0, "data")
+        rank: Rank = None
+        if isinstance(value, (Constant, Host)) or value is None:
+            rank = SOME_DIMENSIONS
+        elif value is not None:
+            rank = data_rank(site, value)
+        if device == "cpu":
+            return site.created(None, rank, CPU)
+        return site.created(own_device(site, "cuda"), rank)
+
+    return make
+
+
+_LEGACY = "Float Double Half BFloat16 Int Long Short Byte Char Bool".split()
+
+FUNCTIONS: dict[str, Transfer] = {
+    "torch.tensor": from_data,
+    "torch.as_tensor": as_tensor,
+    "torch.asarray": as_tensor,
+    "torch.Tensor": legacy("cpu"),
+    **{f"torch.{kind}Tensor": legacy("cpu") for kind in _LEGACY},
+    **{f"torch.cuda.{kind}Tensor": legacy("cuda") for kind in _LEGACY},
+}
+
+METHODS: dict[str, Transfer] = {
+    "to": to,
+    "cuda": cuda,
+    "cpu": cpu,
+    "type": to_type,
+    "new_tensor": new_tensor,
+    "__getitem__": get_item,
+}
+
+
+CPU_VALUE = DeviceValue(CPU, True)
+"""Where `.cpu()` puts things."""
