@@ -152,6 +152,13 @@ def test_type_parameters() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="syntax of Python 3.11")
+def test_an_unpacked_index_is_a_tuple() -> None:
+    *_, index, _ = lower("x[*i, 0]", "case.py").body
+    assert isinstance(index, ir.Build)
+    assert (index.kind, [item.unpack for item in index.items]) == ("tuple", [True, False])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="syntax of Python 3.11")
 def test_exception_groups() -> None:
     (attempt,) = lower("try: a\nexcept* E as e: b\n", "case.py").body
     assert isinstance(attempt, ir.Try)

@@ -196,7 +196,9 @@ def _format(scope: ScopeBuilder, node: ast.JoinedStr) -> ir.Register:
     parts: list[str | ir.Register] = []
     for part in node.values:
         if type(part) is ast.Constant:
-            parts.append(str(part.value))
+            # Python 3.12 leaves empty pieces behind format specifications.
+            if part.value:
+                parts.append(str(part.value))
         else:
             parts.append(scope.value(part))
     register = scope.register()
