@@ -110,8 +110,11 @@ def _target(conflict: Conflict, settled: Meeting) -> str:
 
 def _is_called_module(conflict: Conflict, side: Meeting) -> bool:
     """Whether that side is the module that is called; unlike a tensor, a module has no attribute `device`."""
-    is_call = conflict.kind == "module-input" or conflict.operation.endswith(".__call__")
-    return is_call and side is conflict.first and side.born == "module"
+    if side is not conflict.first:
+        return False
+    return conflict.kind == "module-input" or (
+        conflict.operation.endswith(".__call__") and side.born == "module"
+    )
 
 
 def _is_place(text: str) -> bool:
