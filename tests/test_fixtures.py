@@ -6,6 +6,7 @@ A test is named after the fixture it is about. The static half needs no torch; t
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def _name(value: object) -> str | None:
     return "program" if value is None else None
 
 
+def _listed(sentences: list[str]) -> str:
+    """The sentences by the line that they begin with, one below the other."""
+    return "\n".join(
+        ["", *sorted(sentences, key=lambda text: [int(n) for n in re.findall(r"^line (\d+)", text)])]
+    )
+
+
 def _rules_for(file: Path) -> tuple[str, ...]:
     folder, inner = file.relative_to(FIXTURES).parts[:2]
     return (inner.replace("_", "-"),) if folder == "rules" else ("ALL",)
@@ -88,22 +96,26 @@ def test_diagnostics(file: Path) -> None:
         return
     run = engine.run(Settings((str(file),), select=_rules_for(file), isolated=True))
     assert not run.problems
-    assert agreement.surprises(fixture, run.outcome.diagnostics) == []
+    wrong = agreement.surprises(fixture, run.outcome.diagnostics)
+    assert not wrong, _listed(wrong)
 
 
 @pytest.mark.parametrize("file", _files(), ids=_name)
 def test_reveals(file: Path) -> None:
     _, found = engine.facts_of(file, Settings((str(file),), isolated=True))
-    revealed = [(a.place.line, a.fact.text) for a in found.facts if isinstance(a.fact, Reveal)]
-    expected = [(claim.line, claim.text) for claim in read(file).revealed]
-    assert sorted(set(revealed)) == sorted(expected)
+    inferred = {(a.place.line, a.fact.text) for a in found.facts if isinstance(a.fact, Reveal)}
+    expected = {(claim.line, claim.text) for claim in read(file).revealed}
+    wrong = [f"line {line}: devlint infers {text}, no comment says so" for line, text in inferred - expected]
+    wrong += [f"line {line}: devlint does not infer {text}" for line, text in expected - inferred]
+    assert not wrong, _listed(wrong)
 
 
 @pytest.mark.parametrize(("file", "name"), list(_programs()), ids=_name)
 def test_program(file: Path, name: str | None, running: Callable[[Path], Execute]) -> None:
     fixture = read(file)
     (program,) = [program for program in fixture.programs if program.name == name]
-    assert agreement.disagreements(fixture, program, running(file)) == []
+    wrong = agreement.disagreements(fixture, program, running(file))
+    assert not wrong, _listed(wrong)
 
 
 @pytest.mark.parametrize("file", _files(), ids=_name)
