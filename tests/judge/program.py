@@ -22,7 +22,7 @@ def run_program(job: Job, file: str) -> Verdict:
     linecache.cache[file] = (len(job.code), None, job.code.splitlines(True), file)
     sys.argv = [file, *job.argv]
     try:
-        code = compile(job.code, file, "exec")
+        code = compile(job.code, file, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Verdict("other-error", line=error.lineno, exception="SyntaxError", message=str(error))
     revealed: list[tuple[int, str]] = []
@@ -53,20 +53,20 @@ def _execute(code: types.CodeType, file: str, call: str | None) -> BaseException
 
 def _verdict(error: BaseException, job: Job, file: str, revealed: tuple[tuple[int, str], ...]) -> Verdict:
     stack = tuple(_lines_in(file, error.__traceback__))
-    kind_name = type(error).__qualname__
+    exception = type(error).__qualname__
     if type(error).__module__ not in ("builtins", "__main__", _CALLED_PROGRAM):
-        kind_name = f"{type(error).__module__}.{kind_name}"
+        exception = f"{type(error).__module__}.{exception}"
     message = str(error) if job.file else str(error).replace(file, UNNAMED)
     # an error in a worker process or in a replica's thread carries its own traceback, as text
     inner = re.findall(rf'File "(?:{re.escape(file)}|{UNNAMED})", line (\d+)', message)
     line = int(inner[-1]) if inner else next(reversed(stack), None)
-    kind = kind_of(kind_name, message)
+    kind = kind_of(exception, message)
     return Verdict(
         "other-error" if kind is None else "device-error",
         line=line,
         stack=stack,
         kind=kind,
-        exception=kind_name,
+        exception=exception,
         message=message,
         revealed=revealed,
     )

@@ -227,6 +227,11 @@ def test_programs_do_not_see_each_other(judge: Judge) -> None:
     assert judge.run("import torch\nassert torch.ones(1).cuda().device.index == 0").outcome == "ok"
 
 
+def test_program_is_compiled_as_it_stands(judge: Judge) -> None:
+    """The future statements of the judge's own files do not reach a program."""
+    assert judge.run("def f(x: int): pass\nassert f.__annotations__ == {'x': int}").outcome == "ok"
+
+
 def test_timeout_is_reported(judge: Judge) -> None:
     """A program that takes too long is killed, and what it printed so far is there."""
     start = time.monotonic()
