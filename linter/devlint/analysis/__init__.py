@@ -1,1 +1,47 @@
-"""The abstract interpreter: executes IR over the device domain and records facts."""
+"""The abstract interpreter: executes IR over the device domain and records facts.
+
+`Analyser` is the door. Inside, `program` holds what outlives one execution; `statements` and `expressions` are
+the transfer functions; `operations` applies device signatures and `conflicts` judges who meets; `summaries`
+and `instances` carry what is known across calls and classes; `recorder` collects facts in the last pass.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from devlint.analysis import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
+from devlint.analysis.program import Program
+from devlint.facts import FileFacts
+from devlint.project import Project, Source
+from devlint.torchlib import catalogue
+
+RECURSION_LIMIT = 20_000
+"""The interpreter follows the nesting of the source and the depth of calls with its own stack."""
+
+
+class Analyser:
+    """Facts about the files of one project.
+
+    Args:
+        project: finds and reads the files; imports are resolved in it.
+        devices: how many CUDA devices to assume; None: as many as the program asks for.
+        signatures: stub files with device signatures of the project's own wrappers.
+
+    Raises:
+        CatalogueError: a signature cannot be understood.
+    """
+
+    def __init__(self, project: Project, *, devices: int | None = None, signatures: Sequence[Path] = ()) -> None:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
+        self._program = Program(project, catalogue.load(signatures), devices)
+
+    def facts(self, source: Source) -> FileFacts:
+        """Everything known of one file that a rule may ask for.
+
+        Raises:
+            SyntaxError: the file is not Python.
+        """
+        self._program.report(source)
+        return self._program.recorder.facts(source.display)

@@ -89,6 +89,11 @@ def _class(scope: ScopeBuilder, node: ast.ClassDef) -> None:
         registers=inner.registers,
         span=span,
         self_stores={name: frozenset(stores) for name, stores in methods.items()},
+        fields=tuple(
+            statement.target.id
+            for statement in node.body
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+        ),
     )
     register = scope.register()
     scope.out.append(ir.MakeClass(register, body, bases, decorators, span))

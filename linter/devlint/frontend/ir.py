@@ -501,11 +501,13 @@ class File(Scope):
 class Class(Scope):
     """A class body.
 
-    `self_stores` maps each method name to the attributes that the method, or a function inside it, stores on
+    `fields` are the annotated names of the body, in order: those of a dataclass or named tuple. `self_stores`
+    maps each method name to the attributes that the method, or a function inside it, stores on
     the method's first parameter. A static method stores none.
     """
 
     self_stores: dict[str, frozenset[str]]
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

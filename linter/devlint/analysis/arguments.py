@@ -1,0 +1,130 @@
+"""Binding arguments to parameters, for signatures of libraries and functions of the program alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from devlint.analysis.containers import elements_of
+from devlint.analysis.frame import Frame
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary
+from devlint.domain.value import Constant, Reference, Value
+from devlint.frontend.ir import Argument, Span
+from devlint.torchlib.signature import ALTERNATIVE_NAMES, Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An argument as the caller wrote it."""
+
+    value: Value
+    span: Span
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of one call; `exact` is False when some of them could not be counted (`*args`)."""
+
+    positional: tuple[Given, ...]
+    keywords: tuple[tuple[str, Given], ...]
+    exact: bool = True
+
+    def keyword(self, name: str) -> Given | None:
+        """The keyword argument of that name."""
+        for key, given in self.keywords:
+            if key == name:
+                return given
+        return None
+
+    def get(self, position: int, name: str) -> Given | None:
+        """The argument at that position or of that name."""
+        if position < len(self.positional):
+            return self.positional[position]
+        return self.keyword(name)
+
+    def first(self) -> Given | None:
+        """The first positional argument."""
+        return self.positional[0] if self.positional else None
+
+    def all(self) -> tuple[Given, ...]:
+        """Every argument, in the order written."""
+        return self.positional + tuple(given for _, given in self.keywords)
+
+    def behind(self, receiver: Given) -> Arguments:
+        """The same call with a receiver as its first argument."""
+        return Arguments((receiver, *self.positional), self.keywords, self.exact)
+
+
+def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Arguments:
+    """The arguments of a call instruction, with `*` and `**` taken apart where that is possible."""
+    positional: list[Given] = []
+    keywords: list[tuple[str, Given]] = []
+    exact = True
+    for argument in written:
+        value = frame.registers[argument.register]
+        given = Given(value, argument.span, frame.places[argument.register])
+        if not argument.unpack:
+            if argument.keyword is None:
+                positional.append(given)
+            else:
+                keywords.append((argument.keyword, given))
+        elif argument.keyword is None:
+            inner = elements_of(frame, env, value)
+            if inner.few is None:
+                exact = False
+            else:
+                positional.extend(Given(item, argument.span) for item in inner.few)
+        else:
+            held = env.heap.get(value.object) if isinstance(value, Reference) else None
+            if isinstance(held, Dictionary) and held.complete:
+                keywords.extend(
+                    (key, Given(item, argument.span)) for key, item in held.items if isinstance(key, str)
+                )
+            else:
+                exact = False
+    return Arguments(tuple(positional), tuple(keywords), exact)
+
+
+Bound = dict[str, tuple[Given, ...]]
+"""Arguments by parameter name; several for `*args`, none for a parameter left to its default."""
+
+
+def bind(signature: Signature, arguments: Arguments) -> Bound | None:
+    """The arguments by parameter, None if this signature cannot be called so."""
+    bound: Bound = {}
+    rest = list(arguments.positional)
+    keywords = dict(arguments.keywords)
+    loose = False
+    for parameter in signature.parameters:
+        name = parameter.name
+        if parameter.kind == "args":
+            bound[name] = tuple(rest)
+            rest = []
+        elif parameter.kind == "kwargs":
+            bound[name] = tuple(keywords.values())
+            keywords = {}
+            loose = True
+        elif parameter.kind != "keyword" and rest:
+            bound[name] = (rest.pop(0),)
+        else:
+            spelled = name if name in keywords else _other_name(name, keywords)
+            if spelled is not None and parameter.kind != "positional":
+                bound[name] = (keywords.pop(spelled),)
+            elif parameter.default is None and arguments.exact:
+                return None
+    if rest or (keywords and not loose):
+        return None
+    return bound
+
+
+def _other_name(name: str, keywords: dict[str, Given]) -> str | None:
+    for other in ALTERNATIVE_NAMES.get(name, ()):
+        if other in keywords:
+            return other
+    return None
+
+
+def constant(given: Given | None) -> object:
+    """The constant an argument is, or None."""
+    return given.value.value if given is not None and isinstance(given.value, Constant) else None

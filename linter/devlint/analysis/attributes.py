@@ -1,0 +1,179 @@
+"""Reading and storing attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from devlint.analysis import calls, classes, conflicts, library
+from devlint.analysis.arguments import Arguments
+from devlint.analysis.containers import element
+from devlint.analysis.frame import Frame
+from devlint.analysis.moves import is_module
+from devlint.analysis.narrowing import on_type
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, parse
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Instance, LibraryObject
+from devlint.domain.value import (
+    NUMBER,
+    UNKNOWN,
+    Bound,
+    Closure,
+    Constant,
+    DeviceType,
+    DeviceValue,
+    Host,
+    Kind,
+    Library,
+    Method,
+    Opaque,
+    Reference,
+    Super,
+    Tensor,
+    UserClass,
+    Value,
+)
+from devlint.facts import MissingAttribute
+from devlint.frontend.ir import Span
+from devlint.torchlib.knowledge import HOST_ATTRIBUTES, MODULE_ONLY, TENSOR_ONLY
+
+SHAPE = Host("shape")
+
+
+def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, place: str | None) -> Value:
+    """`base.name`; `place` is where the base was loaded from."""
+    match base:
+        case Tensor():
+            return _of_tensor(frame, env, base, name, place)
+        case Opaque():
+            return _of_opaque(frame, env, base, name, place)
+        case Reference():
+            return _of_object(frame, env, base, name, span, place)
+        case Library():
+            return frame.program.library_value(f"{base.name}.{name}")
+        case UserClass():
+            found = classes.find(base, name)
+            return UNKNOWN if found is None else found[0]
+        case Super():
+            return _of_super(frame, env, base, name)
+        case DeviceValue():
+            return DeviceType(base.device) if name == "type" else NUMBER if name == "index" else UNKNOWN
+        case _:
+            return Method(base, name, place)
+
+
+def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: str | None) -> Value:
+    if name == "device":
+        return DeviceValue(base.device, True, base.origin)
+    if name in HOST_ATTRIBUTES:
+        return SHAPE if name == "shape" else NUMBER
+    if name in ("is_cuda", "is_cpu", "is_mps", "is_xpu"):
+        return on_type(conflicts.resolve(env, base.device), name.removeprefix("is_"))
+    found = library.tensor_attribute(frame, env, base, name)
+    return Method(base, name, place) if found is None else found
+
+
+def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: str | None) -> Value:
+    if frame.kind(base) is Kind.TENSOR:
+        return _of_tensor(frame, env, Tensor(base.device, None, origin=base.origin), name, place)
+    if name == "device":
+        device = base.device if isinstance(base.device, Variable) else Variable(f"{base.path}.device")
+        return DeviceValue(device, True, base.origin)
+    if name == "is_cuda":
+        return on_type(conflicts.resolve(env, base.device), "cuda")
+    if name in HOST_ATTRIBUTES:
+        return SHAPE if name == "shape" else NUMBER
+    if name in TENSOR_ONLY:
+        frame.prove(base, Kind.TENSOR)
+    elif name in MODULE_ONLY:
+        frame.prove(base, Kind.MODULE)
+    elif not library.is_method(frame, name):
+        # What an object stores about itself need not be where the object is.
+        child = element(frame, base, f".{name}")
+        return replace(child, device=UNKNOWN_DEVICE) if isinstance(child, Opaque) else child
+    return Method(base, name, place)
+
+
+def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None) -> Value:
+    held = env.heap.get(base.object)
+    if isinstance(held, Instance):
+        stored = held.get(name)
+        if stored is not None:
+            return stored
+        found = classes.find(held.cls, name)
+        if found is not None:
+            return _bound(frame, env, base, found, span)
+        if held.cls.dynamic or held.open:
+            return _of_open(frame, held, name, base, place)
+        if name == "device" and is_module(frame, env, base):
+            owner = held.cls.name
+            if not env.fallback and classes.find(held.cls, "__getattr__") is None:
+                frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
+            return UNKNOWN
+        return Method(base, name, place)
+    if isinstance(held, LibraryObject):
+        return library.object_attribute(frame, env, base, held, name, span, place)
+    return Method(base, name, place)
+
+
+def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: str | None) -> Value:
+    """An attribute that a base class outside the program may define."""
+    if name == "device":
+        return DeviceValue(Variable(f"{held.cls.name}.device"), True)
+    if library.is_method(frame, name) or library.is_module_method(frame, name):
+        return Method(base, name, place)
+    return Opaque(f"{held.cls.name}.{name}")
+
+
+def _bound(
+    frame: Frame, env: Environment, base: Reference, found: tuple[Value, UserClass], span: Span
+) -> Value:
+    value, owner = found
+    if not isinstance(value, Closure):
+        return value
+    if "property" in value.decorated:
+        result = calls.invoke_closure(frame, env, value, owner, Arguments((), ()).behind(calls.given(base, span)), span)
+        return UNKNOWN if result is None else result
+    if "staticmethod" in value.decorated:
+        return value
+    if "classmethod" in value.decorated:
+        return Bound(value, owner)
+    return Bound(value, base, owner)
+
+
+def _of_super(frame: Frame, env: Environment, base: Super, name: str) -> Value:
+    receiver = base.receiver
+    held = env.heap.get(receiver.object) if isinstance(receiver, Reference) else None
+    cls = held.cls if isinstance(held, Instance) else receiver if isinstance(receiver, UserClass) else None
+    if cls is not None:
+        found = classes.find_after(cls, base.after, name)
+        if found is not None and isinstance(found[0], Closure):
+            return Bound(found[0], receiver, found[1])
+    return Method(Super(receiver, base.after), name)
+
+
+def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, span: Span) -> None:
+    """`base.name = value`."""
+    if isinstance(base, Reference):
+        held = env.heap.get(base.object)
+        if isinstance(held, Instance):
+            env.heap[base.object] = put(frame, env, held, name, value)
+    elif isinstance(base, Tensor) and name == "data":
+        # The same tensor object is elsewhere from now on; who else holds it is not known.
+        return
+
+
+def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value) -> Instance:
+    """An instance after an attribute is stored; a module registers parameters and modules, and keeps buffers."""
+    if not classes.is_module(held.cls):
+        return held.put(name, value, registered=False)
+    registered = (isinstance(value, Tensor) and value.role == "parameter") or is_module(frame, env, value)
+    if name in held.registered and isinstance(value, Tensor):
+        return held.put(name, replace(value, role="buffer"), registered=True)
+    return held.put(name, value, registered=registered)
+
+
+def device_named(frame: Frame, env: Environment, value: Constant) -> Device:
+    """The device a constant names."""
+    found = parse(value.value) if isinstance(value.value, str) else None
+    return UNKNOWN_DEVICE if found is None else found
+

@@ -1,0 +1,523 @@
+"""Calls: who is called, and with what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from devlint.analysis import classes, conflicts, instances, library, moves, summaries
+from devlint.analysis.arguments import Arguments, Given, collect
+from devlint.analysis.containers import add_element
+from devlint.analysis.frame import Frame
+from devlint.analysis.site import Site
+from devlint.domain.device import UNKNOWN_DEVICE
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
+from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.value import (
+    NUMBER,
+    UNKNOWN,
+    Bound,
+    Closure,
+    Constant,
+    DeviceValue,
+    Kind,
+    Library,
+    Method,
+    Opaque,
+    Partial,
+    Reference,
+    Super,
+    Tensor,
+    UserClass,
+    Value,
+)
+from devlint.facts import DiscardedMove
+from devlint.frontend import ir
+from devlint.frontend.ir import Span
+from devlint.torchlib.knowledge import MODULE_METHODS
+from devlint.torchlib.transfers import tensors
+
+MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
+"""Methods that put a tensor or module somewhere."""
+
+
+def given(value: Value, span: Span) -> Given:
+    """A value as an argument."""
+    return Given(value, span)
+
+
+def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Environment | None:
+    """A call; control does not go on behind one that never returns."""
+    arguments = collect(frame, env, instruction.arguments)
+    function = Given(
+        frame.registers[instruction.function],
+        frame.spans[instruction.function],
+        frame.places[instruction.function],
+    )
+    result = invoke(frame, env, function, arguments, instruction.span)
+    if result is None:
+        return None
+    if instruction.discarded:
+        _note_discarded_move(frame, env, function, result, instruction.span)
+    frame.set(instruction.target, result, instruction.span)
+    return env
+
+
+def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
+    """The result of a call, None if it does not return."""
+    value = function.value
+    match value:
+        case Library():
+            return _call_library(frame, env, value, arguments, span)
+        case Closure():
+            return invoke_closure(frame, env, value, None, arguments, span)
+        case Bound():
+            receiver = Given(value.receiver, function.span)
+            return invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
+        case UserClass():
+            return instances.construct(frame, env, value, arguments, span)
+        case Method():
+            return _call_method(frame, env, value, function, arguments, span)
+        case Reference():
+            return _call_object(frame, env, function, arguments, span)
+        case Partial():
+            return _call_partial(frame, env, value, function, arguments, span)
+        case Opaque():
+            _let_go(frame, env, arguments)
+            return _call_opaque(frame, value, span)
+        case _:
+            _let_go(frame, env, arguments)
+            return UNKNOWN
+
+
+def invoke_closure(
+    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, arguments: Arguments, span: Span
+) -> Value | None:
+    """A call of a function of the program."""
+    if "opaque" in closure.decorated:
+        _let_go(frame, env, arguments)
+        return UNKNOWN
+    return summaries.call(frame, env, closure, owner, arguments, span)
+
+
+def _let_go(frame: Frame, env: Environment, arguments: Arguments) -> None:
+    """Objects handed to unknown code may come back changed."""
+    for argument in arguments.all():
+        if isinstance(argument.value, Reference) and not moves.is_module(frame, env, argument.value):
+            held = env.heap.get(argument.value.object)
+            if isinstance(held, (SequenceObject, Dictionary)):
+                continue
+        if isinstance(argument.value, Reference):
+            instances.escape(env, argument.value)
+
+
+def _call_opaque(frame: Frame, value: Opaque, span: Span) -> Value:
+    """The result of calling something opaque: nothing is known of it."""
+    return UNKNOWN
+
+
+def _call_partial(
+    frame: Frame, env: Environment, value: Partial, function: Given, arguments: Arguments, span: Span
+) -> Value | None:
+    before = tuple(Given(item, function.span) for item in value.arguments)
+    keywords = tuple((key, Given(item, function.span)) for key, item in value.keywords)
+    later = {key for key, _ in arguments.keywords}
+    merged = tuple(item for item in keywords if item[0] not in later) + arguments.keywords
+    whole = Arguments(before + arguments.positional, merged, arguments.exact)
+    return invoke(frame, env, Given(value.function, function.span), whole, span)
+
+
+def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
+    name = value.name
+    if name.endswith(".reveal_device"):
+        return _reveal(frame, env, arguments, span)
+    if name == "builtins.super":
+        return _super(frame, env, arguments)
+    if frame.program.is_library_class(name):
+        return library.construct(frame, env, name, arguments, span)
+    result = library.call_function(frame, env, name, arguments, span)
+    if result == UNKNOWN and frame.program.catalogue.function(name) is None:
+        _unbound_method(frame, env, name, arguments, span)
+        if not name.startswith("builtins."):
+            _let_go(frame, env, arguments)
+    return result
+
+
+def _unbound_method(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> None:
+    """`torch.nn.Module.__init__(self)` and its like change nothing that matters here."""
+
+
+def _reveal(frame: Frame, env: Environment, arguments: Arguments, span: Span) -> Value:
+    from devlint.analysis.show import reveal
+    from devlint.facts import Reveal
+
+    first = arguments.first()
+    value = UNKNOWN if first is None else first.value
+    if not env.fallback:
+        frame.record(span, Reveal(reveal(frame, env, value)))
+    return value
+
+
+def _super(frame: Frame, env: Environment, arguments: Arguments) -> Value:
+    if frame.owner is None:
+        return UNKNOWN
+    if len(arguments.positional) == 2:
+        cls, receiver = (item.value for item in arguments.positional)
+        return Super(receiver, cls) if isinstance(cls, UserClass) else UNKNOWN
+    parameters = getattr(frame.scope, "parameters", ())
+    if not parameters:
+        return UNKNOWN
+    return Super(env.names.get(parameters[0].name, UNKNOWN), frame.owner)
+
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+
+def method_of(frame: Frame, env: Environment, value: Reference, name: str) -> Value | None:
+    """A method that the class of an instance of the program defines."""
+    held = env.heap.get(value.object)
+    if not isinstance(held, Instance):
+        return None
+    found = classes.find(held.cls, name)
+    if found is None or not isinstance(found[0], Closure):
+        return None
+    return Bound(found[0], value, found[1])
+
+
+def call_method(
+    frame: Frame, env: Environment, value: Value, name: str, arguments: tuple[Value, ...], span: Span
+) -> Value | None:
+    """Calls a method by name, as syntax such as `x[i]` does."""
+    passed = Arguments(tuple(Given(item, span) for item in arguments), ())
+    return invoke(frame, env, Given(Method(value, name), span), passed, span)
+
+
+def _call_method(
+    frame: Frame, env: Environment, method: Method, function: Given, arguments: Arguments, span: Span
+) -> Value | None:
+    name = method.name
+    receiver = Given(method.receiver, _receiver_span(function.span, name), method.place)
+    match receiver.value:
+        case Tensor():
+            return library.call_tensor_method(frame, env, receiver, name, arguments, span)
+        case Opaque():
+            return _call_opaque_method(frame, env, receiver, receiver.value, name, arguments, span)
+        case Reference():
+            return _call_object_method(frame, env, receiver, receiver.value, name, arguments, span)
+        case Super():
+            return _call_super(frame, env, receiver.value, name, arguments, span)
+        case Constant(value=str()):
+            return _call_text_method(receiver.value, name, arguments)
+        case _:
+            if receiver.value == UNKNOWN and name in MOVES:
+                return _move_unknown(frame, env, name, arguments, span)
+            return UNKNOWN
+
+
+def _receiver_span(span: Span, name: str) -> Span:
+    """The span of `x` in `x.name`, when both stand on one line; the whole otherwise."""
+    if span.line == span.end_line:
+        return Span(span.line, span.column, span.line, max(span.column + 1, span.end_column - len(name) - 1))
+    return span
+
+
+def _move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value:
+    """Moving something of which nothing is known: the device named is used all the same."""
+    site = Site(frame, env, name, arguments, span, Given(UNKNOWN, span))
+    target = _target(site, name)
+    if target is None:
+        return UNKNOWN
+    origin = moves.moved_by(frame, target, span, name)
+    return Opaque(f"moved@{span.line}:{span.column}.to()", Kind.MOVABLE, target.device, origin)
+
+
+def _target(site: Site, name: str) -> DeviceValue | None:
+    """The device that a call of a move method names, None for a dtype or nothing."""
+    if name == "cpu":
+        return tensors.CPU_VALUE
+    first = site.arguments.keyword("device") or site.arguments.first()
+    if name != "to" and (first is None or first.value == Constant(None)):
+        return tensors.own_device(site, name)
+    if first is None or tensors.is_dtype(first.value) or first.value == Constant(None):
+        return None
+    value = first.value
+    if isinstance(value, Tensor):
+        return DeviceValue(value.device, True, value.origin)
+    if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
+        return DeviceValue(value.device, True, value.origin)
+    if isinstance(value, (DeviceValue, Opaque)) or (isinstance(value, Constant) and type(value.value) in (str, int)):
+        return site.device(first)
+    return DeviceValue(UNKNOWN_DEVICE)
+
+
+def _call_opaque_method(
+    frame: Frame, env: Environment, receiver: Given, value: Opaque, name: str, arguments: Arguments, span: Span
+) -> Value | None:
+    kind = frame.kind(value)
+    if kind is Kind.TENSOR:
+        as_tensor = replace(receiver, value=Tensor(value.device, None, origin=value.origin))
+        result = library.call_tensor_method(frame, env, as_tensor, name, arguments, span)
+        return value if result is as_tensor.value else result
+    site = Site(frame, env, name, arguments, span, receiver)
+    if name in MOVES:
+        target = _target(site, name)
+        if target is None:
+            return value
+        result = moves.move_opaque(frame, env, value, target, span, name)
+        if kind is not Kind.TENSOR and receiver.place is not None and env.names.get(receiver.place) == value:
+            # A module has moved, a tensor has not: what the name holds from now on is known only of a module.
+            device = target.device if kind is Kind.MODULE else UNKNOWN_DEVICE
+            env.names[receiver.place] = replace(value, device=device)
+        return result
+    if name in ("next", "parameters") and kind is Kind.MODULE:
+        parameter = Tensor(value.device, None, "parameter", value.origin)
+        return site.allocate("parameters", SequenceObject(None, parameter))
+    if name in MODULE_METHODS and kind is Kind.MODULE:
+        return value
+    if name == "items" and kind is Kind.ANY:
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _call_object_method(
+    frame: Frame, env: Environment, receiver: Given, value: Reference, name: str, arguments: Arguments, span: Span
+) -> Value | None:
+    held = env.heap.get(value.object)
+    site = Site(frame, env, name, arguments, span, receiver)
+    if moves.is_module(frame, env, value):
+        return _call_module_method(site, value, held)
+    match held:
+        case SequenceObject():
+            return _call_list_method(site, value, held)
+        case Dictionary():
+            return _call_dict_method(site, value, held)
+        case Instance():
+            # A base class outside the program may define it.
+            return _move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _call_module_method(site: Site, value: Reference, held: Object | None) -> Value | None:
+    """Methods of `nn.Module` on a module whose parts are known."""
+    frame, env, name = site.frame, site.env, site.name
+    if name in MOVES or name == "to_empty":
+        target = _target(site, name)
+        if target is not None:
+            moves.move_object(frame, env, value, target, site.span, name)
+        return value
+    if name in MODULE_METHODS:
+        return value
+    if name in ("parameters", "buffers"):
+        device, origin = moves.module_device(frame, env, value)
+        return site.allocate(name, SequenceObject(None, Tensor(device, None, "parameter", origin)))
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
+        _register(site, value, held)
+        return Constant(None)
+    if name in ("append", "extend", "insert", "__setitem__") and isinstance(held, SequenceObject):
+        return _call_list_method(site, value, held)
+    if name in ("forward", "__call__"):
+        return _call_object(frame, env, Given(value, site.span), site.arguments, site.span)
+    if isinstance(held, Instance) and held.open:
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _register(site: Site, value: Reference, held: Object | None) -> None:
+    """`register_buffer("name", tensor)` and its like."""
+    name = site.constant(0, "name")
+    stored = site.value(1, "tensor") or site.value(1, "param") or site.value(1, "module") or UNKNOWN
+    if not isinstance(held, Instance):
+        return
+    if not isinstance(name, str):
+        site.env.heap[value.object] = replace(held, open=True)
+        return
+    if isinstance(stored, Tensor):
+        stored = replace(stored, role="buffer" if site.name == "register_buffer" else "parameter")
+    site.env.heap[value.object] = held.put(name, stored, registered=True)
+
+
+def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Value:
+    env, name = site.env, site.name
+    first = site.arguments.first()
+    match name:
+        case "append" | "add" if first is not None:
+            add_element(env, value, first.value, repeated=False)
+        case "extend" | "update" if first is not None:
+            from devlint.analysis.containers import elements_of
+
+            inner = elements_of(site.frame, env, first.value)
+            for item in inner.few or ():
+                add_element(env, value, item, repeated=False)
+            if inner.few is None:
+                add_element(env, value, inner.each, repeated=True)
+        case "pop":
+            from devlint.domain.heap import summary
+
+            result = summary(held)
+            if held.items:
+                index = site.constant(0, "index")
+                result = held.items[-1] if first is None else result
+                kept = held.items[:-1] if first is None or index == -1 else None
+                env.heap[value.object] = replace(held, items=kept, rest=summary(held))
+            return result
+        case "copy":
+            return site.allocate("list", held)
+        case "index" | "count":
+            return NUMBER
+        case "insert" if len(site.arguments.positional) == 2:
+            add_element(env, value, site.arguments.positional[1].value, repeated=True)
+        case "clear":
+            env.heap[value.object] = replace(held, items=())
+        case "sort" | "reverse":
+            from devlint.domain.heap import summary
+
+            env.heap[value.object] = replace(held, items=None, rest=summary(held))
+        case "remove" | "discard":
+            from devlint.domain.heap import summary
+
+            env.heap[value.object] = replace(held, items=None, rest=summary(held))
+        case _:
+            return UNKNOWN
+    return Constant(None)
+
+
+def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
+    from devlint.domain.heap import summary
+    from devlint.domain.value import Tuple
+
+    key = site.constant(0, "key")
+    match site.name:
+        case "get" | "pop" | "setdefault" if isinstance(key, (str, int)):
+            return held.get(key)
+        case "values":
+            items = tuple(item for _, item in held.items) if held.complete else None
+            return site.allocate("values", SequenceObject(items))
+        case "items" if held.complete and held.items:
+            pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
+            return site.allocate("items", SequenceObject(None, summary(SequenceObject(pairs))))
+        case "update":
+            site.env.heap[value.object] = replace(held, items=(), complete=False)
+            return Constant(None)
+        case "to" if site.arguments.all():
+            return UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _call_text_method(value: Constant, name: str, arguments: Arguments) -> Value:
+    from devlint.domain.value import TEXT
+
+    text = value.value
+    assert isinstance(text, str)
+    if name == "format" and not arguments.keywords:
+        parts = [item.value for item in arguments.positional]
+        if all(isinstance(part, Constant) for part in parts):
+            try:
+                made = text.format(*(part.value for part in parts if isinstance(part, Constant)))
+            except (IndexError, KeyError, ValueError, AttributeError, TypeError):
+                return TEXT
+            return Constant(made, value.checked, value.origin)
+        return TEXT
+    return UNKNOWN if name in ("split", "join", "encode") else TEXT
+
+
+def _call_super(
+    frame: Frame, env: Environment, value: Super, name: str, arguments: Arguments, span: Span
+) -> Value | None:
+    """`super().name(…)` where no class of the program defines it: what nn.Module does."""
+    receiver = value.receiver
+    if name == "__init__" or not isinstance(receiver, Reference):
+        return Constant(None) if name == "__init__" else UNKNOWN
+    site = Site(frame, env, name, arguments, span, Given(receiver, span))
+    if moves.is_module(frame, env, receiver):
+        held = env.heap.get(receiver.object)
+        if name == "__setattr__" or name == "__getattr__":
+            return UNKNOWN
+        return _call_module_method(site, receiver, held)
+    return UNKNOWN
+
+
+# --- objects ------------------------------------------------------------------------------------------------
+
+
+def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
+    """`object(…)`: modules run their forward."""
+    value = function.value
+    assert isinstance(value, Reference)
+    held = env.heap.get(value.object)
+    match held:
+        case LibraryObject():
+            if held.cls == "torch.nn.DataParallel" or moves.is_module_class(frame, held.cls):
+                return library.call_module(frame, env, function, held, arguments, span)
+            return UNKNOWN
+        case SequenceObject(module="torch.nn.Sequential"):
+            return _call_sequential(frame, env, function, held, arguments, span)
+        case Instance():
+            return _call_instance(frame, env, function, value, held, arguments, span)
+        case _:
+            return UNKNOWN
+
+
+def _call_sequential(
+    frame: Frame, env: Environment, function: Given, held: SequenceObject, arguments: Arguments, span: Span
+) -> Value | None:
+    """`nn.Sequential`: each part is called with what the one before it returned."""
+    first = arguments.first()
+    if first is None:
+        return UNKNOWN
+    if held.items is None:
+        library.meet(frame, env, function, first, "Sequential.__call__", span)
+        return UNKNOWN
+    result: Value | None = first.value
+    where = first.span
+    for item in held.items:
+        if result is None:
+            return None
+        part = Given(item, function.span)
+        result = invoke(frame, env, part, Arguments((Given(result, where),), ()), span)
+    return result
+
+
+def _call_instance(
+    frame: Frame, env: Environment, function: Given, value: Reference, held: Instance, arguments: Arguments, span: Span
+) -> Value | None:
+    """An instance of the program's class: `__call__`, or `forward` of a module."""
+    names = ("__call__", "forward") if classes.is_module(held.cls) else ("__call__",)
+    for name in names:
+        found = classes.find(held.cls, name)
+        if found is not None and isinstance(found[0], Closure):
+            closure, owner = found
+            assert isinstance(closure, Closure)
+            if name == "forward" and not other_effects(held):
+                return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
+            return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
+    _let_go(frame, env, arguments)
+    return UNKNOWN
+
+
+def other_effects(held: Instance) -> bool:
+    """Whether calling the instance may change what it holds."""
+    return False
+
+
+
+def _note_discarded_move(frame: Frame, env: Environment, function: Given, result: Value, span: Span) -> None:
+    """A statement `x.to(device)` whose result is thrown away moves nothing if `x` is a tensor."""
+    method = function.value
+    if not isinstance(method, Method) or method.name not in MOVES or env.fallback:
+        return
+    receiver = method.receiver
+    if isinstance(receiver, Opaque):
+        if frame.kind(receiver) is not Kind.TENSOR:
+            return
+        before, origin = receiver.device, receiver.origin
+    elif isinstance(receiver, Tensor):
+        before, origin = receiver.device, receiver.origin
+    else:
+        return
+    if not isinstance(result, Tensor) or result.device == before:
+        return
+    trace = tuple(conflicts.step(frame, event) for event in (origin.steps() if origin else ()))
+    name = frame.text(_receiver_span(function.span, method.name))
+    frame.record(span, DiscardedMove(name, method.name, result.device, trace))

@@ -1,0 +1,86 @@
+"""Classes of the program: what they inherit, what they are, where an attribute is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.domain.value import Library, Super, UserClass, Value
+from devlint.torchlib.knowledge import MODULE_BASES, PLAIN_BASES
+
+
+def lineage(cls: UserClass) -> Iterator[Value]:
+    """The class and its bases, depth first, each once; bases outside the program as they are written."""
+    seen: set[int] = set()
+    pending: list[Value] = [cls]
+    while pending:
+        item = pending.pop(0)
+        if isinstance(item, UserClass):
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
+            pending = list(item.bases) + pending
+        yield item
+
+
+def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
+    """An attribute of the class or of a base in the program, with the class whose body binds it."""
+    for item in lineage(cls):
+        if isinstance(item, UserClass) and name in item.attributes:
+            return item.attributes[name], item
+    return None
+
+
+def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, UserClass] | None:
+    """As `find`, beginning behind `after`: what `super()` sees."""
+    passed = False
+    for item in lineage(cls):
+        if passed and isinstance(item, UserClass) and name in item.attributes:
+            return item.attributes[name], item
+        passed = passed or item is after
+    return None
+
+
+def is_module(cls: UserClass) -> bool:
+    """Whether instances are modules, as far as the bases tell."""
+    return any(isinstance(item, Library) and is_module_name(item.name) for item in lineage(cls))
+
+
+def is_module_name(name: str) -> bool:
+    """Whether a library class is a module: one of torch.nn, or named as libraries name their module classes."""
+    if name in MODULE_BASES or name.startswith("torch.nn."):
+        return True
+    last = name.rsplit(".", 1)[-1]
+    return last in ("LightningModule", "PreTrainedModel", "ModelMixin") or last.endswith("Module")
+
+
+def is_open(cls: UserClass) -> bool:
+    """Whether some base lies outside what is known, so that instances may have and do more than one sees."""
+    return any(
+        not isinstance(item, UserClass) and not (isinstance(item, Library) and _is_plain(item.name))
+        for item in lineage(cls)
+    )
+
+
+def _is_plain(name: str) -> bool:
+    return name in MODULE_BASES or name in PLAIN_BASES or name.startswith("builtins.")
+
+
+def moves_itself(cls: UserClass) -> bool:
+    """Whether the class decides for itself what `.to()` does."""
+    return any(find(cls, name) is not None for name in ("_apply", "to", "cuda", "cpu"))
+
+
+def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
+    """The attributes that methods other than one store on `self`."""
+    names: set[str] = set()
+    for item in lineage(cls):
+        if isinstance(item, UserClass):
+            for method, stores in item.self_stores.items():
+                if method != besides:
+                    names |= stores
+    return frozenset(names)
+
+
+def super_attribute(value: Super, cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
+    """What `super().name` is in an instance of `cls`."""
+    return find_after(cls, value.after, name)

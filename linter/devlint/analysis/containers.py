@@ -1,0 +1,300 @@
+"""Transfer functions for containers: displays, subscripts, iteration and unpacking.
+
+Subscripts of tensors are a library's business and go to the catalogue; here are tuples, lists, dicts and the
+elements of things that are opaque.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from devlint.analysis.frame import Frame
+from devlint.domain.device import Device, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, LibraryObject, Sequence, summary
+from devlint.domain.value import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Constant,
+    Host,
+    Kind,
+    Opaque,
+    Reference,
+    Tensor,
+    Tuple,
+    Value,
+)
+from devlint.domain.value import join as join_values
+from devlint.frontend import ir
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What iterating yields: `each` covers every element; `few` lists them when they are known and few."""
+
+    each: Value
+    few: tuple[Value, ...] | None = None
+    place: str | None = None
+
+
+UNROLLED = 4
+"""Loops over at most so many known elements are executed element by element."""
+
+
+def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
+    """What iterating over a value yields."""
+    match value:
+        case Tuple():
+            return _listed(value.items)
+        case Reference():
+            held = env.heap.get(value.object)
+            match held:
+                case Sequence(items=items) if items is not None:
+                    return _listed(items)
+                case Sequence():
+                    return Elements(held.rest)
+                case Dictionary():
+                    return Elements(_key_of(held))
+                case _:
+                    return Elements(UNKNOWN)
+        case Tensor():
+            return Elements(row(value))
+        case Opaque():
+            return Elements(element(frame, value, "[*]"))
+        case Host(kind="text"):
+            return Elements(TEXT)
+        case Host(kind="counts"):
+            return Elements(NUMBER)
+        case Host(kind="array"):
+            return Elements(UNKNOWN)
+        case Constant(value=str()):
+            return Elements(TEXT)
+        case _:
+            return Elements(UNKNOWN)
+
+
+def _listed(items: tuple[Value, ...]) -> Elements:
+    if 0 < len(items) <= UNROLLED:
+        return Elements(UNKNOWN, items)
+    return Elements(summary(Sequence(items)))
+
+
+def _key_of(mapping: Dictionary) -> Value:
+    keys: Value | None = None
+    for key, _ in mapping.items:
+        constant = Constant(key)
+        keys = constant if keys is None else join_values(keys, constant)
+    return UNKNOWN if keys is None or not mapping.complete else keys
+
+
+def row(tensor: Tensor) -> Tensor:
+    """One element of a tensor along its first dimension."""
+    rank = tensor.rank - 1 if tensor.rank is not None and tensor.rank > 0 else None
+    return replace(tensor, rank=rank, role="plain")
+
+
+def element(frame: Frame, value: Opaque, step: str) -> Value:
+    """An element or attribute of an opaque value: opaque itself; of a tensor, a tensor on the same device."""
+    kind = frame.kind(value)
+    if kind is Kind.TENSOR and step.startswith("["):
+        return Tensor(value.device, None, origin=value.origin)
+    path = value.path + step
+    if len(path) > LONGEST_PATH:
+        return UNKNOWN
+    device: Device = value.device
+    if isinstance(device, Variable):
+        device = Variable(path)
+    return Opaque(path, Kind.ANY, device, value.origin)
+
+
+LONGEST_PATH = 60
+"""Paths longer than this are forgotten: a loop such as `node = node.next` would make them grow for ever."""
+
+
+def build(frame: Frame, instruction: ir.Build, env: Environment) -> Environment:
+    """A tuple, list or set display."""
+    items: list[Value] | None = []
+    for item in instruction.items:
+        value = frame.registers[item.register]
+        if not item.unpack:
+            if items is not None:
+                items.append(value)
+            continue
+        inner = elements_of(frame, env, value)
+        if inner.few is None:
+            items = None
+        elif items is not None:
+            items.extend(inner.few)
+    if items is not None and len(items) > LARGEST_DISPLAY:
+        known = Sequence(None, summary(Sequence(tuple(items))))
+    else:
+        known = Sequence(None if items is None else tuple(items))
+    if instruction.kind == "tuple":
+        result: Value = UNKNOWN if known.items is None else Tuple(known.items)
+    else:
+        result = allocate(frame, env, instruction.span, instruction.kind, known)
+    frame.set(instruction.target, result, instruction.span)
+    return env
+
+
+def allocate(
+    frame: Frame, env: Environment, span: ir.Span, what: str, made: Sequence | Dictionary | LibraryObject | Instance
+) -> Reference:
+    """Puts a new object into the heap."""
+    identity = frame.new_object(span, what)
+    env.heap[identity] = made
+    return Reference(identity)
+
+
+def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) -> Environment:
+    """A dict display."""
+    items: dict[object, Value] = {}
+    complete, rest = len(instruction.items) <= LARGEST_DISPLAY, UNKNOWN
+    for key_register, register in instruction.items:
+        value = frame.registers[register]
+        key = None if key_register is None else frame.registers[key_register]
+        if key_register is None:
+            inner = env.heap.get(value.object) if isinstance(value, Reference) else None
+            if isinstance(inner, Dictionary) and inner.complete:
+                items.update(inner.items)
+            else:
+                complete = False
+                items.clear()
+        elif isinstance(key, Constant):
+            items[key.value] = value
+        else:
+            complete = False
+    made = Dictionary(tuple(items.items()) if len(items) <= LARGEST_DISPLAY else (), rest, complete)
+    frame.set(
+        instruction.target, allocate(frame, env, instruction.span, "dict", made), instruction.span
+    )
+    return env
+
+
+def append(frame: Frame, instruction: ir.Append, env: Environment) -> Environment:
+    """One more element of what a comprehension builds; the number of elements is not known."""
+    container = frame.registers[instruction.container]
+    if isinstance(container, Reference):
+        add_element(env, container, frame.registers[instruction.source], repeated=True)
+    return env
+
+
+def add_element(env: Environment, container: Reference, value: Value, *, repeated: bool) -> None:
+    """`list.append`; `repeated` when it happens an unknown number of times."""
+    held = env.heap.get(container.object)
+    if not isinstance(held, Sequence):
+        return
+    if held.items is not None and not repeated and len(held.items) < LARGEST_DISPLAY:
+        env.heap[container.object] = replace(held, items=held.items + (value,))
+        return
+    empty = held.items == ()
+    rest = value if empty else join_values(summary(held), value)
+    env.heap[container.object] = replace(held, items=None, rest=rest)
+
+
+def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environment:
+    """`a, b = source`."""
+    value = frame.registers[instruction.source]
+    count = len(instruction.targets)
+    values: list[Value]
+    listed: tuple[Value, ...] | None = None
+    if isinstance(value, Tuple):
+        listed = value.items
+    elif isinstance(value, Reference):
+        held = env.heap.get(value.object)
+        listed = held.items if isinstance(held, Sequence) else None
+    star = instruction.starred
+    if listed is not None and star is None and len(listed) == count:
+        values = list(listed)
+    elif listed is not None and star is not None and len(listed) >= count - 1:
+        after = count - 1 - star
+        middle = listed[star : len(listed) - after]
+        rest = allocate(frame, env, instruction.span, "starred", Sequence(middle))
+        values = [*listed[:star], rest, *listed[len(listed) - after :]]
+    elif isinstance(value, Opaque) and star is None and frame.kind(value) is not Kind.TENSOR:
+        values = [element(frame, value, f"[{position}]") for position in range(count)]
+    else:
+        each = elements_of(frame, env, value)
+        one = each.each if each.few is None else UNKNOWN
+        values = [one] * count
+        if star is not None:
+            values[star] = UNKNOWN
+    span = frame.spans[instruction.source]
+    for register, item in zip(instruction.targets, values, strict=True):
+        frame.set(register, item, span)
+    return env
+
+
+def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.Span) -> Value:
+    """`base[key]` for everything that is not a tensor."""
+    match base:
+        case Tuple():
+            return _pick(base.items, key)
+        case Reference():
+            held = env.heap.get(base.object)
+            match held:
+                case Sequence(items=items) if items is not None:
+                    picked = _pick(items, key)
+                    if isinstance(picked, Tuple):
+                        made = replace(held, items=picked.items)
+                        return allocate(frame, env, span, "slice", made)
+                    return picked
+                case Sequence():
+                    return held.rest if isinstance(key, (Constant, Host)) and key != SLICE else base
+                case Dictionary():
+                    return held.get(key.value) if isinstance(key, Constant) else UNKNOWN
+                case _:
+                    return UNKNOWN
+        case Opaque():
+            if isinstance(key, Constant):
+                return element(frame, base, f"[{key.value!r}]")
+            return UNKNOWN
+        case Host(kind="counts"):
+            return NUMBER
+        case Host(kind="shape"):
+            return base if key == SLICE else NUMBER
+        case Constant(value=str()) | Host(kind="text"):
+            return TEXT
+        case _:
+            return UNKNOWN
+
+
+SLICE = Host("slice")
+
+
+def _pick(items: tuple[Value, ...], key: Value) -> Value:
+    if isinstance(key, Constant) and isinstance(key.value, int):
+        return items[key.value] if -len(items) <= key.value < len(items) else UNKNOWN
+    if key == SLICE or not items:
+        return UNKNOWN
+    if key in (NUMBER, COUNT):
+        return summary(Sequence(items))
+    return UNKNOWN
+
+
+def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, value: Value) -> None:
+    """`base[key] = value` for lists and dicts."""
+    held = env.heap.get(base.object) if isinstance(base, Reference) else None
+    if not isinstance(base, Reference) or held is None:
+        return
+    match held:
+        case Dictionary():
+            if isinstance(key, Constant) and (len(held.items) < LARGEST_DISPLAY or held.get(key.value) is not UNKNOWN):
+                items = dict(held.items)
+                items[key.value] = value
+                env.heap[base.object] = replace(held, items=tuple(items.items()))
+            else:
+                env.heap[base.object] = Dictionary((), UNKNOWN, False, held.module)
+        case Sequence(items=items) if items is not None and isinstance(key, Constant):
+            position = key.value
+            if isinstance(position, int) and -len(items) <= position < len(items):
+                changed = list(items)
+                changed[position] = value
+                env.heap[base.object] = replace(held, items=tuple(changed))
+        case Sequence():
+            rest = UNKNOWN if key == SLICE else join_values(summary(held), value)
+            env.heap[base.object] = replace(held, items=None, rest=rest)
+        case _:
+            pass

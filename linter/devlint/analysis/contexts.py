@@ -1,0 +1,48 @@
+"""Context managers that redirect where things are created."""
+
+from __future__ import annotations
+
+from devlint.analysis.devices import as_device
+from devlint.analysis.frame import Frame
+from devlint.domain.device import Concrete
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Instance, LibraryObject
+from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Opaque, Reference, Value
+from devlint.frontend import ir
+
+
+def enter(frame: Frame, instruction: ir.With, env: Environment) -> None:
+    """Applies a context manager to the environment of its body, and says what `as` binds."""
+    context = frame.registers[instruction.context]
+    span = frame.spans[instruction.context]
+    result: Value = UNKNOWN
+    match context:
+        case DeviceValue():
+            env.default = as_device(frame, env, context, span).device
+        case Opaque() | Constant():
+            pass
+        case Reference():
+            held = env.heap.get(context.object)
+            if isinstance(held, LibraryObject) and held.cls == "torch.cuda.device":
+                env.current = _ordinal(frame, env, held.part("device"), span)
+            elif isinstance(held, Instance):
+                result = UNKNOWN
+            else:
+                result = context
+        case _ if context == UNKNOWN:
+            # An unknown context may be a device scope of the program's own; most are files, locks and modes.
+            pass
+        case _:
+            result = context
+    frame.set(instruction.result, result, span)
+
+
+def _ordinal(frame: Frame, env: Environment, value: Value, span: ir.Span) -> int | None:
+    if isinstance(value, Constant) and type(value.value) is int:
+        return value.value
+    device = as_device(frame, env, value, span, used=False).device
+    if isinstance(device, Concrete) and device.type == "cuda":
+        return device.index if device.index is not None else env.current
+    return None
+
+

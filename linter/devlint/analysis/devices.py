@@ -1,0 +1,117 @@
+"""Values used as devices: strings, ordinals, `torch.device` objects, and what using one may get wrong."""
+
+from __future__ import annotations
+
+import re
+
+from devlint.analysis.frame import Frame
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
+from devlint.domain.environment import Environment
+from devlint.domain.provenance import Origin
+from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Opaque, Tensor, Value
+from devlint.facts import InvalidDevice, UncheckedDevice
+from devlint.frontend.ir import Span
+
+_LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
+
+
+def as_device(frame: Frame, env: Environment, value: Value, span: Span, *, used: bool = True) -> DeviceValue:
+    """The device that a value names where PyTorch wants a device; `used`: something is put there now.
+
+    Records a string that no device has, and a CUDA device that is used though nobody asked whether it is there.
+    """
+    found = _named(frame, env, value, span)
+    if used:
+        _check_use(frame, env, found, span)
+    return found
+
+
+def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceValue:
+    match value:
+        case DeviceValue():
+            return value
+        case Constant(value=str() as text):
+            device = parse(text)
+            if device is None:
+                where = value.origin.span if value.origin is not None else span
+                if not env.fallback:
+                    frame.record(where, InvalidDevice(repr(text), complaint(text)))
+                return DeviceValue(UNKNOWN_DEVICE)
+            return DeviceValue(device, value.checked, value.origin)
+        case Constant(value=bool()):
+            return DeviceValue(UNKNOWN_DEVICE)
+        case Constant(value=int() as ordinal):
+            if ordinal < 0:
+                frame.record(span, InvalidDevice(str(ordinal), "Device index must not be negative"))
+                return DeviceValue(UNKNOWN_DEVICE)
+            return DeviceValue(Concrete("cuda", ordinal), value.checked, value.origin, "index")
+        case Opaque():
+            return DeviceValue(_device_of_opaque(value), True, value.origin)
+        case DeviceType(device=Concrete() as device):
+            return DeviceValue(Concrete(device.type), True)
+        case Host(kind="count" | "number"):
+            return DeviceValue(Concrete("cuda"), True)
+        case _:
+            return DeviceValue(UNKNOWN_DEVICE)
+
+
+def _device_of_opaque(value: Opaque) -> Device:
+    """The device that a parameter or setting names: it is a device variable of its own."""
+    return value.device if isinstance(value.device, Variable) else UNKNOWN_DEVICE
+
+
+def current(env: Environment, device: Device) -> Device:
+    """`cuda` without an index is the current device at the moment of use."""
+    if device == Concrete("cuda"):
+        return Concrete("cuda", env.current)
+    return device
+
+
+def placed(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceValue:
+    """As `as_device`, for putting something there: `cuda` has become the current device."""
+    from dataclasses import replace
+
+    found = as_device(frame, env, value, span)
+    return replace(found, device=current(env, found.device))
+
+
+def default_device(env: Environment) -> Device:
+    """Where factories create tensors that are not told."""
+    return current(env, env.default)
+
+
+def _check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
+    device = found.device
+    if not isinstance(device, Concrete) or device.type != "cuda" or found.checked:
+        return
+    if env.checked or env.fallback:
+        return
+    origin = found.origin
+    if origin is None:
+        return
+    if origin.file == frame.file:
+        use = None if origin.span == span else frame.program.place(frame.file, span)
+        frame.record(origin.span, UncheckedDevice(device, found.written, frame.text(origin.span), use, ""))
+    else:
+        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, ""))
+
+
+def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> Constant:
+    """A literal of the source; one that can name a device remembers where it stands and what was known there."""
+    if isinstance(value, str) and len(value) < 24 and _LOOKS_LIKE_DEVICE.match(value):
+        return Constant(value, env.checked, literal_origin(frame, env, span, f"`{value}` is written here"))
+    if type(value) is int:
+        return Constant(value, False, literal_origin(frame, env, span, f"`{value}` is written here"))
+    return Constant(value)
+
+
+def literal_origin(frame: Frame, env: Environment, span: Span, what: str) -> Origin:
+    """Where a device was written."""
+    return frame.origin(what, span, "unknown", checked=env.checked)
+
+
+def device_of(value: Value) -> Device:
+    """Where a tensor or an opaque value lives."""
+    return value.device if isinstance(value, (Tensor, Opaque)) else UNKNOWN_DEVICE
+
+

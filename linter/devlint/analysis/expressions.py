@@ -1,0 +1,414 @@
+"""Transfer functions for instructions that compute values."""
+
+from __future__ import annotations
+
+from devlint.analysis import attributes, calls, containers, library, protocols, scopes, statements
+from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.devices import note_literal
+from devlint.analysis.frame import Frame
+from devlint.analysis.narrowing import apply_proofs, both, compare, either, negate, truth
+from devlint.analysis.statements import TRANSFERS, branch, evaluate
+from devlint.domain.device import Concrete
+from devlint.domain.environment import Environment, join
+from devlint.domain.value import (
+    ARRAY,
+    COUNT,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Constant,
+    DeviceType,
+    DeviceValue,
+    Host,
+    Kind,
+    Opaque,
+    Reference,
+    Tensor,
+    Test,
+    Tuple,
+    Value,
+    chosen,
+    is_host,
+)
+from devlint.domain.value import join as join_values
+from devlint.frontend import ir
+
+METHODS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+"""The methods of Python's binary operators."""
+
+COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+
+def transfer_const(frame: Frame, instruction: ir.Const, env: Environment) -> Environment:
+    """A literal."""
+    frame.set(instruction.target, note_literal(frame, env, instruction.value, instruction.span), instruction.span)
+    return env
+
+
+def transfer_anything(frame: Frame, instruction: ir.Anything, env: Environment) -> Environment:
+    """Something of which nothing is known."""
+    frame.set(instruction.target, UNKNOWN, instruction.span)
+    return env
+
+
+def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment) -> Environment:
+    """`base.name`."""
+    base, place = frame.registers[instruction.base], frame.places[instruction.base]
+    value = attributes.load(frame, env, base, instruction.name, instruction.span, place)
+    frame.set(instruction.target, value, instruction.span)
+    return env
+
+
+def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: Environment) -> Environment:
+    """`base.name = source`."""
+    base = frame.registers[instruction.base]
+    attributes.store(frame, env, base, instruction.name, frame.registers[instruction.source], instruction.span)
+    return env
+
+
+def transfer_delete_attribute(frame: Frame, instruction: ir.DeleteAttribute, env: Environment) -> Environment:
+    """`del base.name`."""
+    base = frame.registers[instruction.base]
+    attributes.store(frame, env, base, instruction.name, UNKNOWN, instruction.span)
+    return env
+
+
+def _given(frame: Frame, register: ir.Register) -> Given:
+    return Given(frame.registers[register], frame.spans[register], frame.places[register])
+
+
+def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment) -> Environment:
+    """`base[index]`."""
+    base, key = _given(frame, instruction.base), _given(frame, instruction.index)
+    value = protocols.get_item(frame, env, base, key, instruction.span)
+    frame.set(instruction.target, value, instruction.span)
+    return env
+
+
+def transfer_store_subscript(frame: Frame, instruction: ir.StoreSubscript, env: Environment) -> Environment:
+    """`base[index] = source`."""
+    base, key = _given(frame, instruction.base), _given(frame, instruction.index)
+    protocols.set_item(frame, env, base, key, _given(frame, instruction.source), instruction.span)
+    return env
+
+
+def transfer_delete_subscript(frame: Frame, instruction: ir.DeleteSubscript, env: Environment) -> Environment:
+    """`del base[index]`: which elements are left is not followed."""
+    from devlint.analysis.instances import escape
+
+    escape(env, frame.registers[instruction.base])
+    return env
+
+
+def transfer_slice(frame: Frame, instruction: ir.Slice, env: Environment) -> Environment:
+    """`lower:upper:step`."""
+    frame.set(instruction.target, containers.SLICE, instruction.span)
+    return env
+
+
+def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> Environment:
+    """`left operator right` and `left operator= right`."""
+    left, right = _given(frame, instruction.left), _given(frame, instruction.right)
+    value = binary(frame, env, instruction.operator, left, right, instruction.in_place, instruction.span)
+    place = frame.places[instruction.left]
+    frame.set(instruction.target, value, instruction.span, place if instruction.in_place else None)
+    return env
+
+
+def binary(
+    frame: Frame, env: Environment, operator: str, left: Given, right: Given, in_place: bool, span: ir.Span
+) -> Value:
+    """The result of a binary operator: a tensor's method where one side is a tensor, else Python's own."""
+    name = METHODS.get(operator)
+    for one, other, prefix in ((left, right, ""), (right, left, "r")):
+        if name is None or not _is_tensor(frame, one.value):
+            continue
+        if isinstance(other.value, (Constant, Host, Tensor, Opaque)) or other.value == UNKNOWN:
+            shown = f"{operator}=" if in_place else operator
+            method = f"__i{name}__" if in_place and not prefix else f"__{prefix}{name}__"
+            result = library.call_tensor_method(frame, env, one, method, Arguments((other,), ()), span, shown)
+            return UNKNOWN if result is None else result
+    return _on_the_host(frame, env, operator, left.value, right.value, span)
+
+
+def _is_tensor(frame: Frame, value: Value) -> bool:
+    if isinstance(value, Opaque):
+        return frame.kind(value) is Kind.TENSOR
+    return isinstance(value, Tensor)
+
+
+def _on_the_host(frame: Frame, env: Environment, operator: str, left: Value, right: Value, span: ir.Span) -> Value:
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _fold(operator, left, right)
+    if COUNT in (left, right) and is_host(left) and is_host(right):
+        return COUNT if operator in "+-*//%" else NUMBER
+    if isinstance(left, Constant) and isinstance(left.value, str):
+        return TEXT
+    if left == ARRAY or right == ARRAY:
+        return ARRAY
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "+":
+        return Tuple(left.items + right.items)
+    if isinstance(left, Reference):
+        return _on_lists(frame, env, operator, left, right, span)
+    if is_host(left) and is_host(right):
+        return left if left == right else NUMBER
+    return UNKNOWN
+
+
+def _fold(operator: str, left: Constant, right: Constant) -> Value:
+    """Arithmetic of two literals, as far as it can matter for device strings and ordinals."""
+    a, b = left.value, right.value
+    checked = left.checked and right.checked
+    origin = left.origin or right.origin
+    if operator == "+" and isinstance(a, str) and isinstance(b, str):
+        return Constant(a + b, checked, origin)
+    if operator == "%" and isinstance(a, str):
+        try:
+            return Constant(a % b, checked, origin)
+        except (TypeError, ValueError, KeyError):
+            return TEXT
+    if type(a) is int and type(b) is int:
+        if operator == "+":
+            return Constant(a + b, checked, origin)
+        if operator == "-":
+            return Constant(a - b, checked, origin)
+        if operator == "*":
+            return Constant(a * b, checked, origin)
+        if operator in ("//", "%") and b != 0:
+            return Constant(a // b if operator == "//" else a % b, checked, origin)
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return NUMBER
+    return UNKNOWN
+
+
+def _on_lists(
+    frame: Frame, env: Environment, operator: str, left: Reference, right: Value, span: ir.Span
+) -> Value:
+    from dataclasses import replace
+
+    from devlint.domain.heap import Sequence, summary
+
+    held = env.heap.get(left.object)
+    other = env.heap.get(right.object) if isinstance(right, Reference) else None
+    if not isinstance(held, Sequence) or held.module is not None:
+        return UNKNOWN
+    if operator == "+" and isinstance(other, Sequence):
+        if held.items is not None and other.items is not None:
+            return containers.allocate(frame, env, span, "list", replace(held, items=held.items + other.items))
+        rest = summary(other) if held.items == () else join_values(summary(held), summary(other))
+        return containers.allocate(frame, env, span, "list", Sequence(None, rest))
+    if operator == "*":
+        return containers.allocate(frame, env, span, "list", Sequence(None, summary(held)))
+    return UNKNOWN
+
+
+def transfer_unary(frame: Frame, instruction: ir.Unary, env: Environment) -> Environment:
+    """`not x`, `-x`, `~x`."""
+    operand = _given(frame, instruction.operand)
+    value: Value = UNKNOWN
+    if instruction.operator == "not":
+        value = negate(truth(operand.value, env, frame.program.devices))
+    elif _is_tensor(frame, operand.value):
+        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[instruction.operator]
+        found = library.call_tensor_method(frame, env, operand, name, Arguments((), ()), instruction.span)
+        value = UNKNOWN if found is None else found
+    elif isinstance(operand.value, Constant) and type(operand.value.value) is int and instruction.operator == "-":
+        value = Constant(-operand.value.value, operand.value.checked, operand.value.origin)
+    elif is_host(operand.value):
+        value = NUMBER
+    frame.set(instruction.target, value, instruction.span)
+    return env
+
+
+def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) -> Environment:
+    """`left operator right`: a tensor where one side is a tensor, else a test."""
+    left, right = _given(frame, instruction.left), _given(frame, instruction.right)
+    value: Value
+    name = COMPARISONS.get(instruction.operator)
+    tensors = _is_tensor(frame, left.value) or _is_tensor(frame, right.value)
+    if name is not None and tensors and not isinstance(right.value, (DeviceValue, DeviceType)):
+        one, other = (left, right) if _is_tensor(frame, left.value) else (right, left)
+        found = library.call_tensor_method(
+            frame, env, one, f"__{name}__", Arguments((other,), ()), instruction.span, instruction.operator
+        )
+        value = UNKNOWN if found is None else found
+    else:
+        value = compare(instruction.operator, left.value, right.value, left.place, frame.program.devices)
+        if value == Test() and not (is_host(left.value) or is_host(right.value)) and name is not None:
+            value = UNKNOWN
+    frame.set(instruction.target, value, instruction.span)
+    return env
+
+
+def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Environment | None:
+    """`a and b`: the second operand is evaluated only where the first allows it."""
+    is_and = instruction.operator == "and"
+    devices = frame.program.devices
+    first = instruction.operands[0]
+    current = evaluate(frame, first, env)
+    if current is None:
+        return None
+    value = frame.registers[first.register]
+    test = truth(value, current, devices)
+    for operand in instruction.operands[1:]:
+        if test.known is (not is_and):
+            break
+        narrowed = apply_proofs(current.copy(), test.holds if is_and else test.fails)
+        if narrowed is None:
+            break
+        after = evaluate(frame, operand, narrowed)
+        if after is None:
+            continue
+        right = frame.registers[operand.register]
+        other = truth(right, after, devices)
+        both_tests = isinstance(value, Test) and isinstance(right, Test)
+        decided = test.known is is_and
+        test = (both if is_and else either)(test, other)
+        if decided:
+            value = right
+        elif both_tests:
+            value = test
+        else:
+            value = test if test != Test() else (right if value == right else join_values(value, right))
+        # Names that the operand bound or narrowed are known only where it was evaluated.
+        always = current.always
+        joined = join(current, _without_narrowing(current, after))
+        assert joined is not None
+        joined.always = always
+        current = joined
+    frame.set(instruction.target, value if value != Test() else test, instruction.span)
+    return current
+
+
+def _without_narrowing(before: Environment, after: Environment) -> Environment:
+    """The environment behind an operand, without what was only assumed for it."""
+    after.assumptions = dict(before.assumptions)
+    after.checked, after.fallback = before.checked, before.fallback
+    return after
+
+
+def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environment) -> Environment | None:
+    """`then if test else orelse`."""
+    results: list[tuple[Value, bool]] = []
+
+    def side(operand: ir.Operand, start: Environment) -> Environment | None:
+        after = evaluate(frame, operand, start)
+        if after is not None:
+            results.append((frame.registers[operand.register], after.fallback))
+        return after
+
+    joined = branch(
+        frame,
+        instruction.test,
+        env,
+        lambda start: side(instruction.then, start),
+        lambda start: side(instruction.orelse, start),
+    )
+    if joined is None or not results:
+        return None
+    value = results[0][0]
+    if len(results) == 2:
+        (first, first_fallback), (second, second_fallback) = results
+        if first_fallback == second_fallback:
+            value = join_values(first, second)
+        else:
+            value = chosen(second, first) if first_fallback else chosen(first, second)
+    frame.set(instruction.target, value, instruction.span)
+    return joined
+
+
+def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> Environment:
+    """An f-string: a device string if its parts say so, such as `f"cuda:{i}"`."""
+    text, known, checked = "", True, True
+    for part in instruction.parts:
+        if isinstance(part, str):
+            text += part
+            continue
+        value = frame.registers[part]
+        if isinstance(value, Constant) and isinstance(value.value, (str, int)):
+            text += str(value.value)
+            checked = checked and value.checked
+        else:
+            known = False
+            text += "\0"
+    value = TEXT
+    if known:
+        value = note_literal(frame, env, text, instruction.span)
+        if not any(isinstance(part, str) for part in instruction.parts):
+            value = Constant(text, checked)
+    elif text == "cuda:\0":
+        # The ordinal comes from elsewhere: some CUDA device, which the program has reason to believe in.
+        value = DeviceValue(Concrete("cuda"), True, written="computed")
+    frame.set(instruction.target, value, instruction.span)
+    return env
+
+
+def transfer_append(frame: Frame, instruction: ir.Append, env: Environment) -> Environment:
+    """One element of a comprehension."""
+    return containers.append(frame, instruction, env)
+
+
+def transfer_yield(frame: Frame, instruction: ir.Yield, env: Environment) -> Environment:
+    """`yield x`: what the generator gives."""
+    value: Value = Constant(None)
+    if instruction.source is not None:
+        value = frame.registers[instruction.source]
+        if instruction.delegate:
+            inner = protocols.iterate(frame, env, value, instruction.span)
+            value = inner.each if inner.few is None else UNKNOWN
+    frame.yielded = value if frame.yielded is None else join_values(frame.yielded, value)
+    frame.set(instruction.target, UNKNOWN, instruction.span)
+    return env
+
+
+def transfer_await(frame: Frame, instruction: ir.Await, env: Environment) -> Environment:
+    """`await x`: what the coroutine returns, which is what its call was taken to return."""
+    frame.set(instruction.target, frame.registers[instruction.source], instruction.span)
+    return env
+
+
+TRANSFERS.update(
+    {
+        ir.Const: transfer_const,
+        ir.Anything: transfer_anything,
+        ir.Load: scopes.transfer_load,
+        ir.Store: scopes.transfer_store,
+        ir.Delete: scopes.transfer_delete,
+        ir.Attribute: transfer_attribute,
+        ir.StoreAttribute: transfer_store_attribute,
+        ir.DeleteAttribute: transfer_delete_attribute,
+        ir.Subscript: transfer_subscript,
+        ir.StoreSubscript: transfer_store_subscript,
+        ir.DeleteSubscript: transfer_delete_subscript,
+        ir.Slice: transfer_slice,
+        ir.Call: calls.transfer_call,
+        ir.Binary: transfer_binary,
+        ir.Unary: transfer_unary,
+        ir.Compare: transfer_compare,
+        ir.Logic: transfer_logic,
+        ir.Conditional: transfer_conditional,
+        ir.Format: transfer_format,
+        ir.Build: containers.build,
+        ir.BuildMapping: containers.build_mapping,
+        ir.Append: transfer_append,
+        ir.Unpack: containers.unpack,
+        ir.MakeFunction: scopes.transfer_make_function,
+        ir.MakeClass: scopes.transfer_make_class,
+        ir.Import: scopes.transfer_import,
+        ir.ImportFrom: scopes.transfer_import_from,
+        ir.Yield: transfer_yield,
+        ir.Await: transfer_await,
+        ir.If: statements.transfer_if,
+        ir.While: statements.transfer_while,
+        ir.For: statements.transfer_for,
+        ir.Try: statements.transfer_try,
+        ir.With: statements.transfer_with,
+        ir.Return: statements.transfer_return,
+        ir.Raise: statements.transfer_raise,
+        ir.Break: statements.transfer_break,
+        ir.Continue: statements.transfer_continue,
+    }
+)

@@ -1,0 +1,127 @@
+"""One execution of one body: its registers, its names' scopes, and where its jumps go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from devlint.domain.environment import Environment, join
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Requirement
+from devlint.domain.value import UNKNOWN, Globals, Kind, ObjectId, Opaque, UserClass, Value, chosen
+from devlint.domain.value import join as join_values
+from devlint.facts import Fact
+from devlint.frontend.ir import Register, Scope, Span
+
+if TYPE_CHECKING:
+    from devlint.analysis.program import Program
+
+
+@dataclass(slots=True)
+class Loop:
+    """The environments with which a loop is left by `break` and taken up again by `continue`."""
+
+    breaks: Environment | None = None
+    continues: Environment | None = None
+
+
+@dataclass(slots=True)
+class Frame:
+    """The state of one execution that is not part of the environment.
+
+    Attributes:
+        program: everything that outlives the execution: files, summaries, the catalogue.
+        scope: what is executed.
+        globals: the names of its file.
+        enclosing: names of the functions around it.
+        owner: the class whose method this is, if any.
+        site: makes the ids of the objects allocated here differ from those of other executions.
+        recording: facts are wanted: this is the pass over the finished fixpoint.
+        proofs: what opaque values have been found to be, in this execution or an earlier one of this body.
+        requirements: pairs of devices that only callers can compare.
+        clashes: conflicts met in this execution, recorded or not.
+        budget: how many more calls may be executed with their objects; shared with those calls.
+        registers, spans, places: value, source span and place loaded from, by register.
+    """
+
+    program: Program
+    scope: Scope
+    globals: Globals
+    enclosing: Mapping[str, Value]
+    owner: UserClass | None
+    site: str
+    recording: bool
+    proofs: dict[str, Kind]
+    depth: int = 0
+    registers: list[Value] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    places: list[str | None] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    returned: Environment | None = None
+    result: Value | None = None
+    yielded: Value | None = None
+    exits: int = 0
+    requirements: list[Requirement] = field(default_factory=list)
+    clashes: list[Requirement] = field(default_factory=list)
+    budget: list[int] = field(default_factory=lambda: [40])
+
+    def __post_init__(self) -> None:
+        count = self.scope.registers
+        self.registers = [UNKNOWN] * count
+        self.spans = [self.scope.span] * count
+        self.places = [None] * count
+
+    @property
+    def file(self) -> str:
+        """The display path of the file."""
+        return self.globals.file
+
+    def set(self, register: Register, value: Value, span: Span, place: str | None = None) -> None:
+        """Fills a register."""
+        self.registers[register] = value
+        self.spans[register] = span
+        self.places[register] = place
+
+    def text(self, span: Span) -> str:
+        """The source text of a span, in one line and shortened."""
+        return self.program.text(self.globals.file, span)
+
+    def leave(self, env: Environment, value: Value) -> None:
+        """Notes a `return`; a result of the fallback path counts only where there is no other."""
+        self.exits += 1
+        before = self.returned
+        if before is None or self.result is None:
+            self.result = value
+        elif before.fallback == env.fallback:
+            self.result = join_values(self.result, value)
+        else:
+            winner, loser = (self.result, value) if env.fallback else (value, self.result)
+            self.result = chosen(winner, loser)
+        self.returned = join(before, env)
+
+    def record(self, span: Span, fact: Fact) -> None:
+        """Records a fact if this is the pass for it."""
+        if self.recording:
+            self.program.recorder.record(self.globals.file, span, fact)
+
+    def origin(self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False) -> Origin:
+        """An event in this file."""
+        checked = checked or (because is not None and because.checked)
+        return Origin(what, self.globals.file, span, born, because, checked)
+
+    def new_object(self, span: Span, what: str) -> ObjectId:
+        """The abstract object allocated at this place by this execution."""
+        return ObjectId(f"{self.site}{self.globals.file}:{span.line}:{span.column}:{what}")
+
+    def kind(self, value: Opaque) -> Kind:
+        """What an opaque value is known to be, here or anywhere in this body."""
+        return self.proofs.get(value.path, value.kind) if value.kind is not Kind.TENSOR else value.kind
+
+    def prove(self, value: Value, kind: Kind) -> None:
+        """Notes what a use of an opaque value has shown it to be; the first proof stands."""
+        if isinstance(value, Opaque) and value.kind in (Kind.ANY, Kind.MOVABLE):
+            known = self.proofs.get(value.path)
+            if known in (None, Kind.MOVABLE):
+                self.proofs[value.path] = kind
+

@@ -1,0 +1,226 @@
+"""Objects of the program's own classes: making them, and what `self` is when nobody has made it.
+
+A method is analysed for an instance of which only its class is known. That instance is what `__init__` leaves
+behind, with every registered part moved to a device variable of its own, `self.fc`: a caller may have moved the
+module. Plain attributes stay where `__init__` put them, for no move reaches them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from devlint.analysis import classes, summaries
+from devlint.analysis.arguments import Arguments
+from devlint.analysis.frame import Frame
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
+from devlint.domain.provenance import Origin
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    Constant,
+    Kind,
+    ObjectId,
+    Opaque,
+    Reference,
+    Tensor,
+    Tuple,
+    UserClass,
+    Value,
+)
+from devlint.domain.value import join as join_values
+from devlint.frontend.ir import Span
+
+
+def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
+    """`Class(arguments)`."""
+    identity = frame.new_object(span, cls.name)
+    origin = frame.origin(f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created")
+    env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
+    made = Reference(identity)
+    found = classes.find(cls, "__init__")
+    if found is None or not isinstance(found[0], Closure):
+        fields = dataclass_fields(cls)
+        if fields is not None:
+            env.heap[identity] = _filled(env.heap[identity], fields, arguments)
+        return made
+    init, owner = found
+    from devlint.analysis.arguments import Given
+
+    assert isinstance(init, Closure)
+    result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
+    if result is None:
+        return None
+    held = env.heap.get(identity)
+    if result is UNKNOWN and isinstance(held, Instance):
+        env.heap[identity] = replace(held, open=True)
+    return made
+
+
+def dataclass_fields(cls: UserClass) -> tuple[str, ...] | None:
+    """The fields of a dataclass or named tuple in order, None if the class is neither."""
+    return cls.fields
+
+
+def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Instance:
+    assert isinstance(held, Instance)
+    given = dict(zip(fields, arguments.positional, strict=False)) | dict(arguments.keywords)
+    for name in fields:
+        value = given[name].value if name in given else held.cls.attributes.get(name, UNKNOWN)
+        held = held.put(name, value, registered=False)
+    return held
+
+
+def generic(frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool]:
+    """An instance of which only the class is known, the heap it lives in, and whether `__init__` checks for CUDA."""
+    identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
+    start = Environment(default=frame.program.default_of(cls.globals))
+    start.heap[identity] = Instance(cls, open=classes.is_open(cls))
+    self_value = Reference(identity)
+    found = classes.find(cls, "__init__")
+    heap, checked = start.heap, False
+    if found is not None and isinstance(found[0], Closure):
+        init, owner = found
+        assert isinstance(init, Closure)
+        parameters = init.function.parameters
+        if parameters:
+            names = summaries.parameter_values(frame, init, owner, {parameters[0].name: self_value}, True)
+            outcome = summaries.run(frame, init, owner, names, start, site=f"{identity.site}>")
+            if outcome.env is not None:
+                heap, checked = outcome.env.heap, outcome.env.checked
+    return self_value, _surrounded(frame, heap, identity, cls), checked
+
+
+def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) -> Heap:
+    held = heap.get(identity)
+    if not isinstance(held, Instance):
+        held = Instance(cls, open=True)
+    stored_elsewhere = classes.other_stores(cls, besides="__init__")
+    movable = classes.is_module(cls)
+    own_way = classes.moves_itself(cls) or (held.open and not movable)
+    attributes = []
+    for name, value in held.attributes:
+        place = f"self.{name}"
+        if name in held.registered and movable:
+            value = _follow(heap, value, place, set())
+        elif name in stored_elsewhere or (own_way and isinstance(value, Tensor)):
+            value = UNKNOWN
+        elif isinstance(value, Opaque) and "." not in value.path:
+            # What `__init__` was given is no parameter of this method.
+            value = replace(value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE)
+        else:
+            value = _settled(value)
+        attributes.append((name, value))
+    known = {name for name, _ in attributes}
+    attributes.extend((name, UNKNOWN) for name in sorted(stored_elsewhere - known))
+    heap[identity] = replace(held, attributes=tuple(attributes))
+    return heap
+
+
+def _settled(value: Value) -> Value:
+    """A plain attribute as a method finds it: where it follows a parameter of `__init__`, nothing is known."""
+    if isinstance(value, Tensor) and isinstance(value.device, Variable):
+        return replace(value, device=UNKNOWN_DEVICE)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(map(_settled, value.items)))
+    return value
+
+
+def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
+    """Puts a registered part, and all that is registered in it, on device variables named after their places."""
+    match value:
+        case Tensor() | Opaque():
+            origin = _story(place, value.origin)
+            return replace(value, device=_variable(place, value.device), origin=origin)
+        case Reference() if value.object not in seen:
+            seen.add(value.object)
+            held = heap.get(value.object)
+            match held:
+                case LibraryObject():
+                    parts = tuple((name, _follow(heap, part, f"{place}.{name}", seen)) for name, part in held.parts)
+                    device = _variable(place, held.device)
+                    heap[value.object] = replace(held, device=device, parts=parts, origin=_story(place, held.origin))
+                case Instance():
+                    stored = tuple(
+                        (name, _follow(heap, part, f"{place}.{name}", seen) if name in held.registered else part)
+                        for name, part in held.attributes
+                    )
+                    heap[value.object] = replace(held, attributes=stored)
+                case Sequence() if held.module is not None:
+                    if held.items is not None:
+                        items = tuple(_follow(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items))
+                        heap[value.object] = replace(held, items=items)
+                    else:
+                        heap[value.object] = replace(held, rest=_follow(heap, held.rest, f"{place}[*]", seen))
+                case Dictionary() if held.module is not None:
+                    pairs = tuple((key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
+                    heap[value.object] = replace(held, items=pairs)
+                case _:
+                    pass
+            return value
+        case _:
+            return value
+
+
+def _variable(place: str, device: Device) -> Device:
+    """A part whose place `__init__` does not tell stays unknown; an index it has been given is overridden too."""
+    return UNKNOWN_DEVICE if isinstance(device, UnknownDevice) else Variable(place)
+
+
+def _story(place: str, origin: Origin | None) -> Origin | None:
+    if origin is None:
+        return None
+    return Origin(f"`{place}` is part of the module and moves with it", origin.file, origin.span, "module")
+
+
+def generator(frame: Frame, env: Environment | None, yielded: Value | None) -> Value:
+    """What calling a generator function gives: something that yields."""
+    if env is None:
+        return UNKNOWN
+    identity = frame.new_object(frame.scope.span, "generator")
+    env.heap[identity] = Sequence(None, UNKNOWN if yielded is None else yielded)
+    return Reference(identity)
+
+
+def escape(env: Environment, value: Value) -> None:
+    """Forgets what is known of an object that goes where it is not followed."""
+    pending: list[Value] = [value]
+    seen: set[ObjectId] = set()
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Tuple):
+            pending.extend(item.items)
+        if not isinstance(item, Reference) or item.object in seen:
+            continue
+        seen.add(item.object)
+        held = env.heap.get(item.object)
+        match held:
+            case LibraryObject():
+                env.heap[item.object] = replace(held, device=UNKNOWN_DEVICE)
+                pending.extend(part for _, part in held.parts)
+            case Instance():
+                pending.extend(stored for _, stored in held.attributes)
+                attributes = tuple((name, _forgotten(stored)) for name, stored in held.attributes)
+                env.heap[item.object] = replace(held, attributes=attributes, open=True)
+            case Sequence():
+                pending.extend(held.items or (held.rest,))
+                env.heap[item.object] = replace(held, items=None, rest=UNKNOWN)
+            case Dictionary():
+                pending.extend(part for _, part in held.items)
+                env.heap[item.object] = replace(held, items=(), complete=False)
+            case _:
+                pass
+
+
+def _forgotten(value: Value) -> Value:
+    if isinstance(value, (Tensor, Opaque)):
+        return UNKNOWN
+    return value
+
+
+def joined(left: Value | None, right: Value) -> Value:
+    """A running join."""
+    return right if left is None else join_values(left, right)
+
+

@@ -1,0 +1,192 @@
+"""Calling what the catalogue knows: functions, methods and modules of libraries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from devlint.analysis import conflicts
+from devlint.analysis.arguments import Arguments, Given, bind
+from devlint.analysis.devices import default_device
+from devlint.analysis.frame import Frame
+from devlint.analysis.moves import is_module_class, module_device
+from devlint.analysis.operations import Application, fits
+from devlint.analysis.site import Site
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Unreached
+from devlint.domain.environment import Environment
+from devlint.domain.heap import LibraryObject
+from devlint.domain.summary import Side
+from devlint.domain.value import (
+    SOME_DIMENSIONS,
+    UNKNOWN,
+    Kind,
+    Method,
+    Opaque,
+    Reference,
+    Tensor,
+    Value,
+)
+from devlint.facts import MissingAttribute
+from devlint.frontend.ir import Span
+from devlint.torchlib import transfers
+from devlint.torchlib.signature import ModuleTerm, Signature, TensorTerm
+
+TENSOR = "torch.Tensor"
+
+
+def is_method(frame: Frame, name: str) -> bool:
+    """Whether tensors have a method of that name."""
+    return frame.program.catalogue.method(TENSOR, name) is not None
+
+
+def is_module_method(frame: Frame, name: str) -> bool:
+    """Whether modules have a method of that name."""
+    return frame.program.catalogue.method(MODULE, name) is not None
+
+
+def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, dict[str, tuple[Given, ...]]] | None:
+    """The first form that the arguments fit."""
+    for signature in signatures:
+        bound = bind(signature, arguments)
+        if bound is None:
+            continue
+        if all(
+            fits(parameter.terms, given.value)
+            for parameter in signature.parameters
+            for given in bound.get(parameter.name, ())
+        ):
+            return signature, bound
+    return None
+
+
+def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
+    """A call of a library function; Unknown for what is not in the catalogue."""
+    transfer = transfers.FUNCTIONS.get(name)
+    if transfer is not None:
+        return transfer(Site(frame, env, name, arguments, span))
+    signatures = frame.program.catalogue.function(name)
+    if signatures is None:
+        return UNKNOWN
+    found = choose(signatures, arguments)
+    if found is None:
+        return UNKNOWN
+    signature, bound = found
+    return Application(frame, env, name, span).run(signature, bound)
+
+
+def call_tensor_method(
+    frame: Frame, env: Environment, receiver: Given, name: str, arguments: Arguments, span: Span, operation: str | None = None
+) -> Value | None:
+    """A call of a tensor's method."""
+    transfer = transfers.TENSOR_METHODS.get(name)
+    if transfer is not None:
+        return transfer(Site(frame, env, name, arguments, span, receiver))
+    signatures = frame.program.catalogue.method(TENSOR, name)
+    if signatures is None:
+        return UNKNOWN
+    with_self = arguments.behind(receiver)
+    found = choose(signatures, with_self)
+    if found is None:
+        return UNKNOWN
+    signature, bound = found
+    result = Application(frame, env, operation or f"Tensor.{name}", span).run(signature, bound, receiver.value)
+    return receiver.value if "in_place" in signature.markers else result
+
+
+def tensor_attribute(frame: Frame, env: Environment, base: Tensor, name: str) -> Value | None:
+    """An attribute of a tensor that is no method; None if it has none of that name."""
+    terms = frame.program.catalogue.attribute(TENSOR, name)
+    if terms is None:
+        return None
+    if len(terms) == 1 and isinstance(terms[0], TensorTerm):
+        rank = base.rank if terms[0].rank == "R" else None
+        return Tensor(base.device, rank, origin=base.origin)
+    application = Application(frame, env, name, frame.scope.span)
+    return application.result(terms, base)
+
+
+# --- modules ------------------------------------------------------------------------------------------------
+
+
+def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
+    """`torch.nn.Linear(…)` and other classes of the catalogue."""
+    transfer = transfers.CLASSES.get(name)
+    if transfer is not None:
+        return transfer(Site(frame, env, name, arguments, span))
+    signatures = frame.program.catalogue.method(name, "__init__")
+    device = default_device(env)
+    origin = frame.origin(f"created on {device} by `{name}(…)`", span, "module")
+    if signatures is not None:
+        nothing = Given(UNKNOWN, span)
+        found = choose(signatures, arguments.behind(nothing))
+        if found is not None:
+            signature, bound = found
+            application = Application(frame, env, name, span)
+            application.run(signature, bound)
+            if "E" in application.settled or "E" in application.defaults:
+                device = application.device("E")
+                origin = replace(application.origin("E"), born="module")
+    identity = frame.new_object(span, name)
+    env.heap[identity] = LibraryObject(name, device, origin)
+    return Reference(identity)
+
+
+def call_module(
+    frame: Frame, env: Environment, receiver: Given, held: LibraryObject, arguments: Arguments, span: Span
+) -> Value | None:
+    """A call of a library module: its parameters and its inputs meet."""
+    transfer = transfers.MODULE_CALLS.get(held.cls)
+    if transfer is not None:
+        return transfer(Site(frame, env, held.cls, arguments, span, receiver))
+    signatures = frame.program.catalogue.method(held.cls, "forward")
+    if signatures is None:
+        return UNKNOWN
+    found = choose(signatures, arguments.behind(receiver))
+    if found is None:
+        return UNKNOWN
+    signature, bound = found
+    short = held.cls.rsplit(".", 1)[-1]
+    return Application(frame, env, f"{short}.__call__", span).run(signature, bound)
+
+
+def meet(
+    frame: Frame, env: Environment, receiver: Given, value: Given, operation: str, span: Span
+) -> None:
+    """A module meets an input, where no signature says so: the input must be where the parameters are."""
+    device, origin = module_device(frame, env, receiver.value)
+    if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
+        return
+    module = Side(frame.text(receiver.span), device, SOME_DIMENSIONS, receiver.span, origin, module=True)
+    held = value.value
+    rank = held.rank if isinstance(held, Tensor) else None
+    certain = isinstance(held, Tensor) or frame.kind(held) is not Kind.ANY
+    one = Side(
+        frame.text(value.span), conflicts.resolve(env, held.device), rank, value.span, held.origin, "", certain, "input"
+    )
+    conflicts.find(frame, env, operation, span, (module, one))
+
+
+
+
+def object_attribute(
+    frame: Frame, env: Environment, base: Reference, held: LibraryObject, name: str, span: Span, place: str | None
+) -> Value:
+    """An attribute of an instance of a library class: a parameter of a module, a part, a method."""
+    part = held.part(name)
+    if part != UNKNOWN:
+        return part
+    terms = frame.program.catalogue.attribute(held.cls, name)
+    if terms is not None and len(terms) == 1 and isinstance(terms[0], TensorTerm):
+        rank = terms[0].rank if isinstance(terms[0].rank, int) else None
+        return Tensor(held.device, rank, "parameter", held.origin)
+    if frame.program.catalogue.method(held.cls, name) is not None:
+        return Method(base, name, place)
+    if not is_module_class(frame, held.cls):
+        return UNKNOWN
+    if name == "device":
+        if not env.fallback:
+            owner = held.cls.rsplit(".", 1)[-1]
+            frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
+        return UNKNOWN
+    if name in ("weight", "bias"):
+        return Tensor(held.device, None, "parameter", held.origin)
+    return UNKNOWN

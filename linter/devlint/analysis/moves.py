@@ -1,0 +1,185 @@
+"""Moving: tensors are copied, modules change in place with everything registered in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from devlint.analysis import classes
+from devlint.analysis.devices import current
+from devlint.analysis.frame import Frame
+from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, Unreached, Variable, join
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.provenance import Origin
+from devlint.domain.value import (
+    UNKNOWN,
+    DeviceValue,
+    Kind,
+    Opaque,
+    Reference,
+    Tensor,
+    Tuple,
+    Value,
+)
+from devlint.frontend.ir import Span
+
+
+MODULE = "torch.nn.Module"
+
+
+def is_module_class(frame: Frame, name: str) -> bool:
+    """Whether a library class is a module class of the catalogue."""
+    return any(entry.name == MODULE for entry in frame.program.catalogue.lineage(name))
+
+
+def is_stateless(frame: Frame, held: LibraryObject) -> bool:
+    """Whether a library module has no parameters or buffers."""
+    entry = frame.program.catalogue.class_(held.cls)
+    return entry is not None and "stateless" in entry.markers
+
+
+def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
+    """The event of a move."""
+    return frame.origin(f"moved to {target.device} by `{how}`", span, "moved", target.origin, target.checked)
+
+
+def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:
+    """A copy of the tensor on the target; a move to where it is keeps its story."""
+    device = current(env, target.device)
+    if device == tensor.device:
+        return replace(tensor, role="plain")
+    return Tensor(device, tensor.rank, origin=moved_by(frame, replace(target, device=device), span, how))
+
+
+def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceValue, span: Span, how: str) -> Value:
+    """What `value.to(target)` is: a tensor's copy, or the module itself, or a container of a library.
+
+    The receiver itself is left as it is if it is a tensor, and is on the target if it is a module.
+    """
+    device = current(env, target.device)
+    origin = moved_by(frame, replace(target, device=device), span, how)
+    kind = frame.kind(value)
+    if kind is Kind.TENSOR:
+        return Tensor(device, None, origin=origin)
+    return Opaque(f"{value.path}.to()", Kind.MOVABLE if kind is Kind.ANY else kind, device, origin)
+
+
+def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:
+    """Moves a module in place: its own parameters, and every registered part of it."""
+    device = current(env, target.device)
+    origin = moved_by(frame, replace(target, device=device), span, how)
+    place_object(frame, env, value, device, origin)
+
+
+def place_object(frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None) -> None:
+    """Puts everything registered in a module on a device."""
+    seen = set()
+    pending: list[Value] = [value]
+    while pending:
+        item = pending.pop()
+        if not isinstance(item, Reference) or item.object in seen:
+            continue
+        seen.add(item.object)
+        held = env.heap.get(item.object)
+        match held:
+            case LibraryObject():
+                env.heap[item.object] = replace(held, device=device, origin=origin)
+                pending.extend(part for _, part in held.parts)
+            case Instance() if classes.is_module(held.cls):
+                attributes = []
+                for name, stored in held.attributes:
+                    if name in held.registered and isinstance(stored, (Tensor, Opaque)):
+                        stored = replace(stored, device=device, origin=origin)
+                    if name in held.registered:
+                        pending.append(stored)
+                    attributes.append((name, stored))
+                env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
+            case Sequence() if held.module is not None:
+                pending.extend(held.items if held.items is not None else (held.rest,))
+            case Dictionary() if held.module is not None:
+                pending.extend(part for _, part in held.items)
+            case _:
+                pass
+
+
+def is_module(frame: Frame, env: Environment, value: Value) -> bool:
+    """Whether the value is certainly a module."""
+    if isinstance(value, Opaque):
+        return frame.kind(value) is Kind.MODULE
+    if not isinstance(value, Reference):
+        return False
+    match env.heap.get(value.object):
+        case LibraryObject(cls=cls):
+            return is_module_class(frame, cls)
+        case Instance(cls=cls):
+            return classes.is_module(cls)
+        case Sequence(module=module) | Dictionary(module=module):
+            return module is not None
+        case _:
+            return False
+
+
+def state(frame: Frame, env: Environment, value: Value) -> Iterator[tuple[Device, Origin | None]]:
+    """The devices of a module's parameters and buffers, with why they are there."""
+    seen = set()
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        match item:
+            case Tensor(role="parameter" | "buffer"):
+                yield item.device, item.origin
+            case Opaque():
+                yield item.device, item.origin
+            case Reference() if item.object not in seen:
+                seen.add(item.object)
+                match env.heap.get(item.object):
+                    case LibraryObject() as held:
+                        if not is_stateless(frame, held):
+                            yield held.device, held.origin
+                        pending.extend(part for _, part in reversed(held.parts))
+                    case Instance() as held:
+                        pending.extend(
+                            stored for name, stored in reversed(held.attributes) if name in held.registered
+                        )
+                        if held.open:
+                            yield (held.moved or (UNKNOWN_DEVICE, None))
+                    case Sequence(module=str()) as held:
+                        pending.extend(reversed(held.items) if held.items is not None else (held.rest,))
+                    case Dictionary(module=str()) as held:
+                        pending.extend(part for _, part in reversed(held.items))
+                    case _:
+                        pass
+            case _ if item == UNKNOWN:
+                yield UNKNOWN_DEVICE, None
+            case _:
+                pass
+
+
+def module_device(frame: Frame, env: Environment, value: Value) -> tuple[Device, Origin | None]:
+    """The one device of a module's state; Unreached without any, Unknown if there are several."""
+    device: Device = UNREACHED
+    origin: Origin | None = None
+    for found, why in state(frame, env, value):
+        if isinstance(device, Unreached):
+            origin = why
+        device = join(device, found)
+    return device, origin
+
+
+def tensors_in(env: Environment, value: Value) -> Iterator[Value]:
+    """The tensors of nested containers."""
+    match value:
+        case Tuple(items=items):
+            for item in items:
+                yield from tensors_in(env, item)
+        case Reference():
+            held = env.heap.get(value.object)
+            if isinstance(held, Sequence) and held.module is None:
+                for item in held.items if held.items is not None else (held.rest,):
+                    yield from tensors_in(env, item)
+            elif isinstance(held, Dictionary) and held.module is None:
+                for _, item in held.items:
+                    yield from tensors_in(env, item)
+        case _:
+            yield value

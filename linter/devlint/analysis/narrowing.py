@@ -1,0 +1,304 @@
+"""What a branch condition proves on each side.
+
+Tests are values: `torch.cuda.is_available()` evaluates to a `Test` that proves an accelerator where it is true,
+and may be stored, negated or combined before an `if` asks for it. This file makes such tests from comparisons
+and truth values, and applies their proofs to an environment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from devlint.domain.device import Concrete, Device, Variable, differ
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Sequence
+from devlint.domain.value import (
+    COUNT,
+    UNKNOWN,
+    Assume,
+    Closure,
+    Constant,
+    DeviceType,
+    DeviceValue,
+    Host,
+    Kind,
+    Library,
+    Opaque,
+    Present,
+    Proof,
+    Reference,
+    Replace,
+    Tensor,
+    Test,
+    Tuple,
+    UserClass,
+    Value,
+)
+
+NOTHING = Test()
+
+_CHOICE = re.compile(r"cuda|gpu|accelerator|device", re.IGNORECASE)
+"""A setting with such a name, tested for truth, is how programs let their user say that there is a GPU."""
+
+
+def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | None:
+    """The environment in which the proofs hold, None if they cannot."""
+    for proof in proofs:
+        match proof:
+            case Present(present=True):
+                env.checked = True
+            case Present(present=False):
+                env.fallback = True
+            case Assume(variable=variable, device=device):
+                known = env.assumptions.get(variable)
+                if known is not None and differ(known, device):
+                    return None
+                env.assumptions[variable] = device
+            case Replace(place=place, seen=seen, by=by):
+                if env.names.get(place) == seen:
+                    env.names[place] = by
+    return env
+
+
+def truth(value: Value, env: Environment, devices: int | None) -> Test:
+    """The value as a test: what `if value:` proves."""
+    match value:
+        case Test():
+            return value
+        case Constant():
+            return Test(known=bool(value.value))
+        case Host(kind="count"):
+            return present(devices)
+        case Tuple():
+            return Test(known=bool(value.items))
+        case Reference():
+            held = env.heap.get(value.object)
+            if isinstance(held, Sequence) and held.items is not None:
+                return Test(known=bool(held.items))
+            if isinstance(held, Dictionary) and held.complete:
+                return Test(known=bool(held.items))
+            return NOTHING
+        case Opaque() if _CHOICE.search(value.path.rsplit(".", 1)[-1]):
+            return Test(holds=(Present(True),))
+        case Closure() | UserClass() | Library() | DeviceValue():
+            return Test(known=True)
+        case _:
+            return NOTHING
+
+
+def present(devices: int | None) -> Test:
+    """The outcome of asking whether there is an accelerator, on a machine with so many (None: enough)."""
+    known = None if devices is None else devices > 0
+    return Test((Present(True),), (Present(False),), known)
+
+
+def negate(test: Test) -> Test:
+    """`not test`."""
+    return Test(test.fails, test.holds, None if test.known is None else not test.known)
+
+
+def both(first: Test, second: Test) -> Test:
+    """`first and second`: true proves both, false proves only what both would prove by failing."""
+    known = False if False in (first.known, second.known) else True if first.known and second.known else None
+    common = tuple(proof for proof in first.fails if proof in second.fails)
+    # `available and flag`: where it is false for want of the flag, the accelerator is there all the same;
+    # still, that side is the one on which the program does without it.
+    if not common:
+        common = tuple(p for p in first.fails + second.fails if isinstance(p, Present) and not p.present)
+    return Test(first.holds + second.holds, common, known)
+
+
+def either(first: Test, second: Test) -> Test:
+    """`first or second`."""
+    return negate(both(negate(first), negate(second)))
+
+
+def compare(operator: str, left: Value, right: Value, place: str | None, devices: int | None) -> Test:
+    """The test `left operator right`; `place` is where `left` was loaded from."""
+    match operator:
+        case "is" | "is not":
+            if isinstance(right, Constant) and right.value is None:
+                test = _is_none(left, place)
+                return negate(test) if operator == "is not" else test
+            if isinstance(right, Constant) and isinstance(left, Constant):
+                same = left.value is right.value
+                return Test(known=same if operator == "is" else not same)
+            return NOTHING
+        case "==" | "!=":
+            test = _equal(left, right, place, devices)
+            return negate(test) if operator == "!=" else test
+        case "<" | "<=" | ">" | ">=":
+            return _order(operator, left, right, devices)
+        case "in" | "not in":
+            test = _contained(left, right)
+            return negate(test) if operator == "not in" else test
+        case _:
+            return NOTHING
+
+
+def _is_none(value: Value, place: str | None) -> Test:
+    match value:
+        case Constant():
+            return Test(known=value.value is None)
+        case Opaque():
+            if place is None:
+                return NOTHING
+            return Test(holds=(Replace(place, value, Constant(None)),))
+        case Host() | DeviceValue() | Tensor() | Tuple() | Reference() | Library() | Closure() | UserClass():
+            return Test(known=False)
+        case _:
+            return NOTHING
+
+
+def _equal(left: Value, right: Value, place: str | None, devices: int | None) -> Test:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, DeviceType):
+            return _type_is(one, other)
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, DeviceValue):
+            return _device_is(one, other)
+    if COUNT in (left, right):
+        return _order("==", left, right, devices)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return Test(known=left.value == right.value)
+    if isinstance(left, Opaque) and isinstance(right, Constant) and place is not None:
+        return Test(holds=(Replace(place, left, right),))
+    return NOTHING
+
+
+def _order(operator: str, left: Value, right: Value, devices: int | None) -> Test:
+    """A comparison with the number of devices is a check: its side with more devices has an accelerator."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _known_order(operator, left.value, right.value)
+    if right == COUNT and left != COUNT:
+        flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[operator]
+        return _order(flipped, right, left, devices)
+    if left != COUNT or right == COUNT:
+        return NOTHING
+    if devices is not None and isinstance(right, Constant):
+        return _known_order(operator, devices, right.value)
+    test = Test((Present(True),), (Present(False),))
+    number = right.value if isinstance(right, Constant) else None
+    if operator in (">", ">=") and not (operator == ">=" and number == 0):
+        return test
+    if operator in ("<", "<="):
+        return negate(test)
+    if operator == "==" and number == 0:
+        return negate(test)
+    if operator == "==" and number is not None:
+        # "exactly so many": there are devices where it holds; where it does not there may be more.
+        return Test(holds=(Present(True),))
+    return NOTHING
+
+
+def _known_order(operator: str, left: object, right: object) -> Test:
+    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
+        return NOTHING
+    outcome = {
+        "<": left < right,
+        "<=": left <= right,
+        ">": left > right,
+        ">=": left >= right,
+        "==": left == right,
+    }
+    return Test(known=outcome[operator])
+
+
+def _type_is(left: DeviceType, right: Value) -> Test:
+    """`x.device.type == "cuda"`."""
+    if isinstance(right, DeviceType):
+        return _same(left.device, right.device)
+    if not isinstance(right, Constant) or not isinstance(right.value, str):
+        return NOTHING
+    return on_type(left.device, right.value)
+
+
+def on_type(device: Device, kind: str) -> Test:
+    """Whether a device is of a type: `x.device.type == kind`, `x.is_cuda`."""
+    match device:
+        case Concrete():
+            return Test(known=device.type == kind)
+        case Variable():
+            here = (Assume(device, Concrete(kind)),)
+            away = (Assume(device, Concrete("cpu")),) if kind != "cpu" else ()
+            checked = (Present(True),)
+            return Test(here + checked, away) if kind != "cpu" else Test(here, checked)
+        case _:
+            return Test(holds=(Present(True),)) if kind != "cpu" else Test(fails=(Present(True),))
+
+
+def _device_is(left: DeviceValue, right: Value) -> Test:
+    """`x.device == y.device`; a comparison with text only ever compares what the user chose."""
+    if isinstance(right, DeviceValue):
+        return _same(left.device, right.device)
+    if isinstance(right, Constant) and isinstance(right.value, str):
+        kind = right.value.partition(":")[0]
+        return Test(fails=(Present(True),)) if kind == "cpu" else Test(holds=(Present(True),))
+    return NOTHING
+
+
+def _same(left: Device, right: Device) -> Test:
+    if differ(left, right):
+        return Test(known=False)
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Variable) and isinstance(other, (Variable, Concrete)):
+            return Test(known=True) if one == other else Test(holds=(Assume(one, other),))
+    return NOTHING
+
+
+def _contained(left: Value, right: Value) -> Test:
+    """`x in ("cuda", "mps")`: membership in a display of constants."""
+    if not isinstance(right, Tuple) or not all(isinstance(item, Constant) for item in right.items):
+        return NOTHING
+    texts = [item.value for item in right.items if isinstance(item, Constant)]
+    if isinstance(left, Constant):
+        return Test(known=left.value in texts)
+    if isinstance(left, DeviceType):
+        if isinstance(left.device, Concrete):
+            return Test(known=left.device.type in texts)
+        return Test(holds=(Present(True),)) if "cpu" not in texts else NOTHING
+    return NOTHING
+
+
+def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> Test:
+    """`isinstance(value, classes)`."""
+    names = {cls.name for cls in classes if isinstance(cls, Library)}
+    wants_tensor = bool(names & {"torch.Tensor", "torch.nn.Parameter"})
+    match value:
+        case Tensor():
+            if wants_tensor and "torch.Tensor" in names:
+                return Test(known=True)
+            return NOTHING if names != _plain(names) or len(names) != len(classes) else Test(known=False)
+        case Constant() | Host() | DeviceValue() if wants_tensor and len(classes) == 1:
+            return Test(known=False)
+        case Opaque() if place is not None and len(classes) == 1:
+            if wants_tensor:
+                return Test(holds=(Replace(place, value, _as_kind(value, Kind.TENSOR)),))
+            if "torch.nn.Module" in names:
+                return Test(holds=(Replace(place, value, _as_kind(value, Kind.MODULE)),))
+            host = _HOSTS & names
+            if host:
+                return Test(holds=(Replace(place, value, Host(_HOST_KIND[min(host)])),))
+            return Test(holds=(Replace(place, value, UNKNOWN),))
+        case _:
+            return NOTHING
+
+
+def _as_kind(value: Opaque, kind: Kind) -> Opaque:
+    return replace(value, kind=kind)
+
+
+_HOST_KIND = {
+    "builtins.int": "number",
+    "builtins.float": "number",
+    "builtins.bool": "number",
+    "builtins.str": "text",
+    "numpy.ndarray": "array",
+}
+_HOSTS = set(_HOST_KIND)
+
+
+def _plain(names: set[str]) -> set[str]:
+    """Those of the classes that no tensor is an instance of."""
+    return {name for name in names if name in _HOSTS or name.startswith("builtins.")}

@@ -1,0 +1,411 @@
+"""What outlives one execution: the files of the program, what they bind, summaries and recorded facts.
+
+A file is executed twice from top to bottom: first to know what its names hold at the end, which is what its
+functions will see, then with recording. After that every function and method of it is executed for an entry
+of which only the declaration is known: once to learn what its parameters are used as, and once with recording.
+Other files are executed when an import asks for them, and report nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from devlint.analysis import classes, instances, summaries
+from devlint.analysis.frame import Frame
+from devlint.analysis.recorder import Recorder
+from devlint.analysis.show import interesting, reveal
+from devlint.analysis.statements import execute
+from devlint.diagnostics import Place
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Heap, Object
+from devlint.domain.summary import Requirement, Side, Summary
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    Constant,
+    DeviceValue,
+    Globals,
+    Kind,
+    Library,
+    Reference,
+    Tuple,
+    UserClass,
+    Value,
+)
+from devlint.frontend import ir
+from devlint.frontend.lower import lower
+from devlint.project import Project, Source
+from devlint.torchlib.catalogue import Catalogue
+from devlint.torchlib.transfers import CLASSES
+
+DEEPEST_SUMMARY = 10
+"""How many summaries may wait for each other; a call below that is unknown."""
+
+LONGEST_TEXT = 40
+
+ENTRIES = 12
+"""How many entries of one function are summarised; calls with yet other constants are unknown."""
+
+
+@dataclass(slots=True, eq=False)
+class LoadedFile:
+    """One executed file."""
+
+    source: Source
+    scope: ir.File
+    globals: Globals
+    lines: list[str]
+    default: Device = CPU
+    checked: bool = False
+    functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
+    classes: list[UserClass] = field(default_factory=list)
+
+
+class Program:
+    """See the module's text.
+
+    Args:
+        project: finds and reads files.
+        catalogue: what is known of libraries.
+        devices: how many CUDA devices to assume; None: as many as the program asks for.
+    """
+
+    def __init__(self, project: Project, catalogue: Catalogue, devices: int | None) -> None:
+        self.project = project
+        self.catalogue = catalogue
+        self.devices = devices
+        self.recorder = Recorder(self.place)
+        self.running: set[ir.Function] = set()
+        self._files: dict[str, LoadedFile | None] = {}
+        self._summaries: dict[object, Summary | None] = {}
+        self._entries: dict[ir.Function, int] = {}
+        self._generic: dict[UserClass, tuple[Reference, Heap, bool] | None] = {}
+        self._analysed: set[ir.Function] = set()
+
+    # --- files ----------------------------------------------------------------------------------------------
+
+    def load(self, source: Source) -> LoadedFile:
+        """Executes a file the first time it is asked for.
+
+        Raises:
+            SyntaxError: it is not Python.
+        """
+        known = self._files.get(source.display)
+        if known is not None:
+            return known
+        scope = lower(source.text, source.display)
+        loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
+        self._files[source.display] = loaded
+        self._run_file(loaded, recording=False)
+        self._forget(loaded)
+        return loaded
+
+    def _forget(self, loaded: LoadedFile) -> None:
+        """Drops what was concluded while the file's names were not complete."""
+        self._summaries = {
+            key: value for key, value in self._summaries.items() if self._file_of(key) is not loaded.globals
+        }
+        self._generic.clear()
+
+    @staticmethod
+    def _file_of(key: object) -> Globals | None:
+        return key[1] if isinstance(key, tuple) and isinstance(key[1], Globals) else None
+
+    def _run_file(self, loaded: LoadedFile, *, recording: bool) -> None:
+        loaded.functions.clear()
+        loaded.classes.clear()
+        frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, {})
+        after = execute(frame, loaded.scope.body, Environment())
+        if after is not None:
+            loaded.globals.names.update(after.names)
+            loaded.default, loaded.checked = after.default, after.checked
+
+    def report(self, source: Source) -> None:
+        """Records the facts of a file: of its body, and of every function and method in it."""
+        loaded = self.load(source)
+        self._run_file(loaded, recording=True)
+        index = 0
+        # Functions inside functions are found while those are analysed.
+        while index < len(loaded.functions) or loaded.classes:
+            while loaded.classes:
+                self._find_methods(loaded, loaded.classes.pop(0))
+            if index < len(loaded.functions):
+                closure, owner = loaded.functions[index]
+                index += 1
+                self._analyse(loaded, closure, owner)
+
+    def _find_methods(self, loaded: LoadedFile, cls: UserClass) -> None:
+        for value in cls.attributes.values():
+            if isinstance(value, Closure):
+                loaded.functions.append((value, cls))
+
+    def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> None:
+        """Executes a function for an entry of which only the declaration is known, and records its facts."""
+        function = closure.function
+        if function in self._analysed:
+            return
+        self._analysed.add(function)
+        proofs: dict[str, Kind] = {}
+        for recording in (False, True):
+            frame = self._outside(loaded)
+            names, env, site = self._entry(frame, closure, owner)
+            env.checked = env.checked or loaded.checked or "checked" in closure.decorated
+            self.running.add(function)
+            summaries.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
+            self.running.discard(function)
+
+    def _outside(self, loaded: LoadedFile) -> Frame:
+        return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, {})
+
+    def _entry(
+        self, frame: Frame, closure: Closure, owner: UserClass | None
+    ) -> tuple[dict[str, Value], Environment, str]:
+        bound: dict[str, Value] = {}
+        env = Environment(default=self.default_of(closure.globals))
+        parameters = closure.function.parameters
+        has_self = owner is not None and bool(parameters) and "staticmethod" not in closure.decorated
+        site = ""
+        if has_self and owner is not None:
+            if "classmethod" in closure.decorated:
+                bound[parameters[0].name] = owner
+            elif closure.function.name.endswith((".__init__", ".__new__")):
+                reference, heap = self._fresh(owner)
+                bound[parameters[0].name] = reference
+                env.heap = heap
+            else:
+                generic = self.generic(frame, owner)
+                if generic is not None:
+                    bound[parameters[0].name], heap, env.checked = generic
+                    env.heap = dict(heap)
+        names = summaries.parameter_values(frame, closure, owner, bound, has_self)
+        return names, env, site
+
+    def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
+        """An instance before its `__init__` has run."""
+        from devlint.domain.heap import Instance
+        from devlint.domain.value import ObjectId
+
+        identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
+        return Reference(identity), {identity: Instance(cls, open=classes.is_open(cls))}
+
+    def generic(self, frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool] | None:
+        """The instance that a class's methods are analysed for; None while it is being made."""
+        if cls not in self._generic:
+            self._generic[cls] = None
+            self._generic[cls] = instances.generic(frame, cls)
+        return self._generic[cls]
+
+    def default_of(self, globals_: Globals) -> Device:
+        """Where a function of a file creates tensors: unknown if the file changes the default somewhere."""
+        loaded = self._files.get(globals_.file)
+        if loaded is None:
+            return CPU
+        if "set_default_device" in loaded.source.text or "set_default_tensor_type" in loaded.source.text:
+            return UNKNOWN_DEVICE
+        return CPU
+
+    # --- summaries ------------------------------------------------------------------------------------------
+
+    def summarise(
+        self,
+        frame: Frame,
+        closure: Closure,
+        owner: UserClass | None,
+        entry: Mapping[str, Value],
+        env: Environment,
+        cls: UserClass | None = None,
+    ) -> Summary | None:
+        """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
+        function = closure.function
+        default = self.default_of(closure.globals) if env.default == CPU else env.default
+        key = (function, closure.globals, tuple(entry.items()), default, env.current, cls, closure.enclosing)
+        try:
+            if key in self._summaries:
+                return self._summaries[key]
+        except TypeError:
+            return None
+        if frame.depth >= DEEPEST_SUMMARY or function in self.running or self._entries.get(function, 0) >= ENTRIES:
+            return None
+        self._entries[function] = self._entries.get(function, 0) + 1
+        start = Environment(default=default, current=env.current)
+        bound = dict(entry)
+        if cls is not None and function.parameters:
+            generic = self.generic(frame, cls)
+            if generic is None:
+                return None
+            bound[function.parameters[0].name] = generic[0]
+            start.heap = dict(generic[1])
+        before = dict(start.heap)
+        names = summaries.parameter_values(frame, closure, owner, bound, cls is not None)
+        self.running.add(function)
+        outcome = summaries.run(frame, closure, owner, names, start, site="")
+        self.running.discard(function)
+        summary = _summary(outcome, before)
+        self._summaries[key] = summary
+        return summary
+
+    # --- definitions ----------------------------------------------------------------------------------------
+
+    def found(self, frame: Frame, value: Value) -> None:
+        """Notes a function definition that was executed; methods are noted with their class."""
+        if isinstance(value, Closure) and not isinstance(frame.scope, ir.Class):
+            loaded = self._files.get(frame.globals.file)
+            if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
+                loaded.functions.append((value, None))
+
+    def found_class(self, frame: Frame, cls: UserClass) -> None:
+        """Notes a class definition that was executed."""
+        loaded = self._files.get(frame.globals.file)
+        if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
+            loaded.classes.append(cls)
+
+    # --- names ----------------------------------------------------------------------------------------------
+
+    def import_module(self, globals_: Globals, name: str) -> Value:
+        """What `import name` binds."""
+        return Library(self.catalogue.canonical(name))
+
+    def import_member(self, globals_: Globals, module: str, member: str, level: int) -> Value:
+        """What `from module import member` binds."""
+        base = self._absolute(globals_, module, level)
+        return UNKNOWN if base is None else self.library_value(f"{base}.{member}" if base else member)
+
+    def import_all(self, globals_: Globals, module: str, level: int) -> dict[str, Value]:
+        """What `from module import *` binds."""
+        base = self._absolute(globals_, module, level)
+        loaded = None if base is None else self._module(base)
+        if loaded is None:
+            if base == "torch.nn" or base == "torch":
+                prefix = f"{base}."
+                names = {name[len(prefix):] for name in self.catalogue.names() if name.startswith(prefix)}
+                return {name: Library(prefix + name) for name in sorted(names) if "." not in name}
+            return {}
+        return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
+
+    def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
+        if level == 0:
+            return module
+        if globals_.module is None:
+            return None
+        parts = globals_.module.split(".")
+        loaded = self._files.get(globals_.file)
+        is_package = loaded is not None and loaded.source.path.name == "__init__.py"
+        drop = level - 1 if is_package else level
+        if drop > len(parts):
+            return None
+        base = parts[: len(parts) - drop]
+        return ".".join([*base, module] if module else base)
+
+    def _module(self, name: str) -> LoadedFile | None:
+        """The project's file for a module name; one with a syntax error is as good as none."""
+        if name.partition(".")[0] in ("torch", "numpy", "typing"):
+            return None
+        source = self.project.find(name)
+        if source is None:
+            return None
+        try:
+            return self.load(source)
+        except SyntaxError:
+            return None
+
+    def library_value(self, name: str) -> Value:
+        """What a dotted name stands for: a name of the project's own, else one of a library."""
+        canonical = self.catalogue.canonical(name)
+        if canonical.startswith("torch."):
+            return Library(canonical)
+        module, _, member = name.rpartition(".")
+        while module:
+            loaded = self._module(module)
+            if loaded is not None:
+                value = loaded.globals.names.get(member.partition(".")[0])
+                if value is not None and "." not in member:
+                    return value
+                if self._module(name) is not None:
+                    return Library(name)
+                return UNKNOWN
+            module, _, before = module.rpartition(".")
+            member = f"{before}.{member}"
+        return Library(canonical)
+
+    def is_library_class(self, name: str) -> bool:
+        """Whether a library name is a class."""
+        return name in CLASSES or self.catalogue.class_(name) is not None
+
+    def qualified(self, globals_: Globals, dotted: str) -> str:
+        """A dotted name of the source as the qualified name it stands for."""
+        first, _, rest = dotted.partition(".")
+        value = globals_.names.get(first)
+        if value is None:
+            from devlint.analysis.scopes import BUILTINS
+
+            return f"builtins.{dotted}" if first in BUILTINS and first != "None" else dotted
+        if isinstance(value, Library):
+            return self.catalogue.canonical(f"{value.name}.{rest}" if rest else value.name)
+        if isinstance(value, UserClass) and not rest:
+            return f"{value.globals.file}:{value.name}"
+        return dotted
+
+    # --- text -----------------------------------------------------------------------------------------------
+
+    def text(self, file: str, span: ir.Span) -> str:
+        """The source text of a span in one line, shortened."""
+        loaded = self._files.get(file)
+        if loaded is None:
+            return "…"
+        lines = loaded.lines[span.line - 1 : span.end_line]
+        if not lines:
+            return "…"
+        encoded = [line.encode() for line in lines]
+        encoded[-1] = encoded[-1][: span.end_column]
+        encoded[0] = encoded[0][span.column :]
+        text = " ".join(b" ".join(encoded).decode(errors="replace").split())
+        return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+    def place(self, file: str, span: ir.Span) -> Place:
+        """A span as people count: columns from 1, in code points."""
+        loaded = self._files.get(file)
+        return Place(
+            file,
+            span.line,
+            self._column(loaded, span.line, span.column),
+            span.end_line,
+            self._column(loaded, span.end_line, span.end_column),
+        )
+
+    @staticmethod
+    def _column(loaded: LoadedFile | None, line: int, column: int) -> int:
+        if loaded is None or not 0 < line <= len(loaded.lines):
+            return column + 1
+        text = loaded.lines[line - 1]
+        return column + 1 if text.isascii() else len(text.encode()[:column].decode(errors="replace")) + 1
+
+    def note(self, frame: Frame, env: Environment, name: str, value: Value, span: ir.Span) -> None:
+        """Notes what a name holds, for `devlint facts`."""
+        if frame.recording and "@" not in name and interesting(value):
+            self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
+
+
+def _summary(outcome: summaries.Outcome, before: Heap) -> Summary | None:
+    """An outcome in the terms of the parameters."""
+    heap: tuple[tuple[object, Object], ...] = ()
+    if outcome.env is None:
+        return Summary(None, tuple(outcome.frame.requirements))
+    made = tuple((key, value) for key, value in outcome.env.heap.items() if key not in before)
+    requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
+    return Summary(outcome.value, requires, made, outcome.env.checked)
+
+
+def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
+    """One requirement for each pair of devices: the first that the function meets."""
+    found: dict[object, Requirement] = {}
+    for requirement in requirements:
+        if requirement.kind == "pinned":
+            continue
+        devices = (requirement.first.device, requirement.second.device)
+        ranks = (requirement.first.rank, requirement.first.exempt, requirement.second.rank, requirement.second.exempt)
+        found.setdefault((devices, ranks, requirement.always), requirement)
+    return tuple(found.values())
+
+

@@ -1,0 +1,104 @@
+"""Iterating over and subscripting whatever it is: containers, tensors, loaders, modules, objects."""
+
+from __future__ import annotations
+
+from devlint.analysis import calls, library
+from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.containers import Elements, elements_of, store_subscript, subscript
+from devlint.analysis.frame import Frame
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Instance, LibraryObject
+from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.value import (
+    NUMBER,
+    UNKNOWN,
+    Closure,
+    Kind,
+    Opaque,
+    Reference,
+    Tensor,
+    Tuple,
+    Value,
+)
+from devlint.frontend.ir import Span
+from devlint.torchlib.transfers.loading import LOADER
+
+
+def iterate(frame: Frame, env: Environment, value: Value, span: Span) -> Elements:
+    """What a `for` loop over the value yields."""
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, LibraryObject):
+        return Elements(_of_library(frame, env, held, span))
+    if isinstance(held, Instance) and isinstance(value, Reference):
+        return _of_instance(frame, env, value, held, span)
+    return elements_of(frame, env, value)
+
+
+def _of_library(frame: Frame, env: Environment, held: LibraryObject, span: Span) -> Value:
+    if held.cls == LOADER:
+        batch = _batch(frame, env, held)
+        return batch if batch is not None else Opaque(f"batch@{span.line}", Kind.MOVABLE, held.device, held.origin)
+    if held.cls == "torch.utils.data.TensorDataset":
+        return Tuple(tuple(_row(part) for _, part in held.parts))
+    return UNKNOWN
+
+
+def _row(value: Value) -> Value:
+    from devlint.analysis.containers import row
+
+    return row(value) if isinstance(value, Tensor) else UNKNOWN
+
+
+def _batch(frame: Frame, env: Environment, held: LibraryObject) -> Value | None:
+    """The batches of a loader over a TensorDataset: as many tensors as it has, where the loader has them."""
+    dataset = held.part("dataset")
+    inner = env.heap.get(dataset.object) if isinstance(dataset, Reference) else None
+    if not isinstance(inner, LibraryObject) or inner.cls != "torch.utils.data.TensorDataset":
+        return None
+    items: list[Value] = []
+    for _, part in inner.parts:
+        if isinstance(part, Tensor):
+            origin = held.origin if part.device == held.device else part.origin
+            items.append(Tensor(part.device, part.rank, origin=origin))
+        else:
+            items.append(UNKNOWN)
+    identity = frame.new_object(frame.scope.span, "batch")
+    env.heap[identity] = SequenceObject(tuple(items))
+    return Reference(identity)
+
+
+def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instance, span: Span) -> Elements:
+    from devlint.analysis import classes
+
+    for name in ("__iter__", "__getitem__"):
+        found = classes.find(held.cls, name)
+        if found is not None and isinstance(found[0], Closure):
+            arguments = (Given(value, span),) if name == "__iter__" else (Given(value, span), Given(NUMBER, span))
+            result = calls.invoke_closure(frame, env, found[0], found[1], Arguments(arguments, ()), span)
+            if result is None:
+                return Elements(UNKNOWN)
+            return elements_of(frame, env, result) if name == "__iter__" else Elements(result)
+    return Elements(UNKNOWN)
+
+
+def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span) -> Value:
+    """`base[key]`."""
+    value = base.value
+    if isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR):
+        result = library.call_tensor_method(frame, env, base, "__getitem__", Arguments((key,), ()), span)
+        return UNKNOWN if result is None else result
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, Instance) and isinstance(value, Reference):
+        found = calls.method_of(frame, env, value, "__getitem__")
+        if found is None:
+            return UNKNOWN
+        result = calls.invoke(frame, env, Given(found, span), Arguments((key,), ()), span)
+        return UNKNOWN if result is None else result
+    return subscript(frame, env, value, key.value, span)
+
+
+def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Given, span: Span) -> None:
+    """`base[key] = value`."""
+    if isinstance(base.value, (Tensor, Opaque)):
+        return
+    store_subscript(frame, env, base.value, key.value, value.value)

@@ -1,0 +1,177 @@
+"""Names: loading and storing them, and the definitions and imports that bind them."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from dataclasses import replace
+
+from devlint.analysis import statements
+from devlint.analysis.frame import Frame
+from devlint.domain.environment import Environment
+from devlint.domain.value import (
+    UNKNOWN,
+    Bound,
+    Closure,
+    Constant,
+    Library,
+    Partial,
+    Unknown,
+    UserClass,
+    Value,
+)
+from devlint.frontend import ir
+
+BUILTINS = frozenset(dir(builtins))
+
+_CHECKING = re.compile(r"cuda|gpu|accelerator|skip", re.IGNORECASE)
+"""A decorator with such a word decides by the machine whether its function runs at all."""
+
+KEEPING = frozenset(
+    """
+    torch.no_grad torch.inference_mode torch.enable_grad torch.jit.script torch.jit.export torch.jit.ignore
+    torch.jit.unused torch.compile functools.wraps functools.lru_cache functools.cache contextlib.contextmanager
+    abc.abstractmethod typing.override typing.final typing.no_type_check torch.autograd.function.once_differentiable
+    torch.compiler.disable torch._dynamo.disable
+    """.split()
+)
+"""Decorators after which a function takes and returns what it did before."""
+
+DESCRIPTORS = {
+    "builtins.property": "property",
+    "functools.cached_property": "property",
+    "builtins.staticmethod": "staticmethod",
+    "builtins.classmethod": "classmethod",
+}
+
+
+def transfer_load(frame: Frame, instruction: ir.Load, env: Environment) -> Environment:
+    """Reads a name from the scope it belongs to."""
+    frame.set(instruction.target, lookup(frame, env, instruction.name), instruction.span, instruction.name)
+    return env
+
+
+def lookup(frame: Frame, env: Environment, name: str) -> Value:
+    """What a name is: local, of an enclosing function, of the file, built in."""
+    if name not in frame.scope.global_names:
+        value = env.names.get(name)
+        if value is not None:
+            return value
+        if name in frame.scope.local_names and not isinstance(frame.scope, ir.Class):
+            return UNKNOWN
+        value = frame.enclosing.get(name)
+        if value is not None:
+            return value
+    value = frame.globals.names.get(name)
+    if value is not None:
+        return value
+    return Library(f"builtins.{name}") if name in BUILTINS else UNKNOWN
+
+
+def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Environment:
+    """Binds a name."""
+    value = frame.registers[instruction.source]
+    name = instruction.name
+    if name in frame.scope.global_names:
+        frame.globals.names[name] = UNKNOWN
+    elif name not in frame.scope.nonlocal_names:
+        env.names[name] = value
+        frame.program.note(frame, env, name, value, instruction.span)
+    return env
+
+
+def transfer_delete(frame: Frame, instruction: ir.Delete, env: Environment) -> Environment:
+    """`del name`."""
+    env.names.pop(instruction.name, None)
+    return env
+
+
+def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Environment) -> Environment:
+    """A function definition: a closure over the names around it."""
+    function = instruction.function
+    defaults = tuple((name, frame.registers[register]) for name, register in instruction.defaults)
+    enclosing: tuple[tuple[str, Value], ...] = ()
+    if isinstance(frame.scope, ir.Function):
+        enclosing = tuple({**frame.enclosing, **_captured(frame, env)}.items())
+    elif isinstance(frame.scope, ir.Class):
+        enclosing = tuple(frame.enclosing.items())
+    value: Value = Closure(function, defaults, frame.globals, enclosing)
+    for register in reversed(instruction.decorators):
+        value = decorate(frame, value, frame.registers[register], frame.spans[register])
+    frame.program.found(frame, value)
+    frame.set(instruction.target, value, instruction.span)
+    return env
+
+
+def _captured(frame: Frame, env: Environment) -> dict[str, Value]:
+    """The names a nested function sees; one that is bound more than once may have changed until it is called."""
+    counts = frame.scope.store_counts
+    return {
+        name: value if counts.get(name, 0) <= 1 else UNKNOWN for name, value in env.names.items()
+    }
+
+
+def decorate(frame: Frame, value: Value, decorator: Value, span: ir.Span) -> Value:
+    """A function after a decorator; one that is not known may return anything."""
+    if not isinstance(value, Closure):
+        return value if isinstance(value, Unknown) else UNKNOWN
+    marks = set(value.decorated)
+    if _CHECKING.search(frame.text(span)):
+        marks.add("checked")
+    if isinstance(decorator, Library) and decorator.name in DESCRIPTORS:
+        marks.add(DESCRIPTORS[decorator.name])
+    elif not _keeps(frame, decorator, span):
+        marks.add("opaque")
+    return replace(value, decorated=frozenset(marks))
+
+
+def _keeps(frame: Frame, decorator: Value, span: ir.Span) -> bool:
+    if isinstance(decorator, Library):
+        return decorator.name in KEEPING
+    text = frame.text(span).partition("(")[0]
+    return frame.program.qualified(frame.globals, text) in KEEPING
+
+
+def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environment) -> Environment | None:
+    """A class definition: its body is executed, what it binds are the class's attributes."""
+    body = instruction.body
+    inner = Frame(
+        frame.program, body, frame.globals, {**frame.enclosing, **(env.names if isinstance(frame.scope, ir.Function) else {})},
+        None, frame.site, False, {}, frame.depth,
+    )  # fmt: skip
+    start = replace(env.copy(), names={})
+    after = statements.execute(inner, body.body, start)
+    attributes: dict[str, Value] = {} if after is None else after.names
+    bases = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
+    marks = [frame.text(frame.spans[register]) for register in instruction.decorators]
+    is_record = any("dataclass" in mark or mark.startswith(("attr", "define")) for mark in marks) or any(
+        base == Library("typing.NamedTuple") for base in bases
+    )
+    fields = tuple(name for name in body.fields) if is_record else None
+    has_meta = any(base.keyword is not None for base in instruction.bases)
+    cls = UserClass(
+        body.name, bases, attributes, frame.globals, body.self_stores, bool(marks) and not is_record or has_meta, fields
+    )
+    frame.program.found_class(frame, cls)
+    frame.set(instruction.target, cls, instruction.span)
+    return env
+
+
+def transfer_import(frame: Frame, instruction: ir.Import, env: Environment) -> Environment:
+    """`import a.b` binds `a`; `import a.b as c` binds the module itself."""
+    name = instruction.module if instruction.whole else instruction.module.partition(".")[0]
+    env.names[instruction.name] = frame.program.import_module(frame.globals, name)
+    return env
+
+
+def transfer_import_from(frame: Frame, instruction: ir.ImportFrom, env: Environment) -> Environment:
+    """`from a import b`."""
+    if instruction.member == "*":
+        env.names.update(frame.program.import_all(frame.globals, instruction.module, instruction.level))
+        return env
+    env.names[instruction.name] = frame.program.import_member(
+        frame.globals, instruction.module, instruction.member, instruction.level
+    )
+    return env
+
+

@@ -1,0 +1,264 @@
+"""Transfer functions for control flow.
+
+`execute` runs a block and returns the environment behind it, or None when control never gets there. An
+environment that is passed in belongs to the callee, which may change it. A loop is repeated with recording off
+until its entry environment no longer changes, then once more with recording as it was: a diagnostic can
+therefore never stem from an unfinished fixpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from devlint.analysis import contexts, protocols
+from devlint.analysis.frame import Frame, Loop
+from devlint.analysis.narrowing import apply_proofs, truth
+from devlint.domain.environment import Environment, join
+from devlint.domain.value import UNKNOWN, Constant, Unknown
+from devlint.frontend import ir
+
+Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
+"""Takes the instruction class it is registered for; a table cannot say so."""
+
+PASSES = 8
+"""How often a loop body may be repeated. Chains in the domain are short; this is a stop for faults of it."""
+
+TRANSFERS: dict[type[ir.Instruction], Transfer] = {}
+"""By instruction class; filled here and in `devlint.analysis.expressions`."""
+
+
+def execute(frame: Frame, block: ir.Block, env: Environment) -> Environment | None:
+    """Runs a block; the result is the environment behind it, None if control does not get there."""
+    current: Environment | None = env
+    for instruction in block:
+        if current is None:
+            return None
+        current = TRANSFERS[type(instruction)](frame, instruction, current)
+    return current
+
+
+def evaluate(frame: Frame, operand: ir.Operand, env: Environment) -> Environment | None:
+    """Runs the block of an operand; its value is then in its register."""
+    return execute(frame, operand.block, env)
+
+
+def branch(
+    frame: Frame,
+    test: ir.Register,
+    env: Environment,
+    then: Callable[[Environment], Environment | None],
+    orelse: Callable[[Environment], Environment | None],
+) -> Environment | None:
+    """Runs two continuations under what a truth value proves on each side, and joins what they leave."""
+    outcome = truth(frame.registers[test], env, frame.program.devices)
+    if outcome.known is not None:
+        proofs = outcome.holds if outcome.known else outcome.fails
+        narrowed = apply_proofs(env, proofs)
+        if narrowed is None:
+            return None
+        return (then if outcome.known else orelse)(narrowed)
+    always, exits = env.always, frame.exits
+    holds = apply_proofs(env.copy(), outcome.holds)
+    fails = apply_proofs(env, outcome.fails)
+    for side in (holds, fails):
+        if side is not None:
+            side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
+    after_then = None if holds is None else then(holds)
+    after_else = None if fails is None else orelse(fails)
+    result = join(after_then, after_else)
+    if result is not None:
+        result.always = always and frame.exits == exits
+    return result
+
+
+def _is_decided_by_machine(outcome: object) -> bool:
+    """Whether a test only asks which accelerators there are: the accelerated side is then the one that counts."""
+    from devlint.domain.value import Present, Test
+
+    assert isinstance(outcome, Test)
+    return bool(outcome.holds or outcome.fails) and all(
+        isinstance(proof, Present) for proof in outcome.holds + outcome.fails
+    )
+
+
+def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environment | None:
+    """`if`: both sides, each with what the test proves there."""
+    return branch(
+        frame,
+        instruction.test,
+        env,
+        lambda side: execute(frame, instruction.then, side),
+        lambda side: execute(frame, instruction.orelse, side),
+    )
+
+
+def _repeat(
+    frame: Frame, env: Environment, once: Callable[[Environment, Loop], Environment | None]
+) -> tuple[Environment, Loop]:
+    """Iterates a loop body to its fixpoint; returns the stable entry environment and the last pass's exits."""
+    entry, recording = env, frame.recording
+    frame.recording = False
+    for _ in range(PASSES):
+        loop = Loop()
+        frame.loops.append(loop)
+        after = once(entry.copy(), loop)
+        frame.loops.pop()
+        widened = join(entry, join(after, loop.continues))
+        assert widened is not None
+        widened.always = entry.always
+        if widened == entry:
+            break
+        entry = widened
+    else:
+        entry = _give_up(env, entry)
+    frame.recording = recording
+    return entry, loop
+
+
+def _give_up(before: Environment, entry: Environment) -> Environment:
+    """Forgets every name that still changed: the fixpoint was not reached within the passes allowed."""
+    names = {
+        name: value if before.names.get(name) == value else UNKNOWN for name, value in entry.names.items()
+    }
+    return replace(entry, names=names, heap={})
+
+
+def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Environment | None:
+    """`while`: test and body to a fixpoint; then `orelse` where the test fails, joined with the breaks."""
+    exits: list[Environment | None] = []
+
+    def once(start: Environment, loop: Loop) -> Environment | None:
+        tested = evaluate(frame, instruction.test, start)
+        if tested is None:
+            return None
+        failed: list[Environment] = []
+
+        def stop(side: Environment) -> None:
+            failed.append(side)
+
+        after = branch(
+            frame, instruction.test.register, tested, lambda side: execute(frame, instruction.body, side), stop
+        )
+        exits.append(failed[0] if failed else None)
+        return after
+
+    always = env.always
+    entry, _ = _repeat(frame, env, once)
+    loop = Loop()
+    frame.loops.append(loop)
+    exits.clear()
+    once(entry, loop)
+    frame.loops.pop()
+    left = exits[0]
+    after = None if left is None else execute(frame, instruction.orelse, left)
+    result = join(after, loop.breaks)
+    if result is not None:
+        result.always = always
+    return result
+
+
+def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environment | None:
+    """`for`: the body with each element, or with one value that covers them all.
+
+    The body is taken to run at least once, so what it does to names is not lost in a join with a loop that
+    never ran. An empty loop is rare, and the code behind a loop is written for the other case.
+    """
+    always = env.always
+    elements = protocols.iterate(frame, env, frame.registers[instruction.iterable], instruction.span)
+    span = frame.spans[instruction.iterable]
+
+    def once(start: Environment, loop: Loop) -> Environment | None:
+        frame.set(instruction.element, elements.each, span, elements.place)
+        return execute(frame, instruction.body, start)
+
+    if elements.few is not None:
+        current: Environment | None = env
+        breaks: Environment | None = None
+        for value in elements.few:
+            if current is None:
+                break
+            loop = Loop()
+            frame.loops.append(loop)
+            frame.set(instruction.element, value, span)
+            after = execute(frame, instruction.body, current)
+            frame.loops.pop()
+            current = join(after, loop.continues)
+            breaks = join(breaks, loop.breaks)
+    else:
+        entry, _ = _repeat(frame, env, once)
+        loop = Loop()
+        frame.loops.append(loop)
+        after = once(entry, loop)
+        frame.loops.pop()
+        current, breaks = join(after, loop.continues), loop.breaks
+    after_else = None if current is None else execute(frame, instruction.orelse, current)
+    result = join(after_else, breaks)
+    if result is not None:
+        result.always = always
+    return result
+
+
+def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environment | None:
+    """`try`: a handler starts from any point of the body, here taken as its beginning joined with its end."""
+    always, before = env.always, env.copy()
+    body = execute(frame, instruction.body, env)
+    after = None if body is None else execute(frame, instruction.orelse, body.copy())
+    for handler in instruction.handlers:
+        start = join(before, body)
+        assert start is not None
+        start.always = False
+        start.checked = before.checked
+        if handler.test is not None:
+            tested = evaluate(frame, handler.test, start)
+            if tested is None:
+                continue
+            start = tested
+        if handler.name is not None:
+            start.names[handler.name] = UNKNOWN
+        after = join(after, execute(frame, handler.body, start))
+    if instruction.final:
+        if after is None:
+            # The final block runs on the way out; what it leaves goes nowhere.
+            start = join(before, body)
+            assert start is not None
+            execute(frame, instruction.final, start)
+            return None
+        after = execute(frame, instruction.final, after)
+    if after is not None:
+        after.always = always
+    return after
+
+
+def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Environment | None:
+    """`with`: device scopes change the default or the current device for the body and put it back."""
+    default, current = env.default, env.current
+    contexts.enter(frame, instruction, env)
+    after = execute(frame, instruction.body, env)
+    if after is not None:
+        after.default, after.current = default, current
+    return after
+
+
+def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> None:
+    """`return`: control leaves the function."""
+    value = Constant(None) if instruction.source is None else frame.registers[instruction.source]
+    frame.leave(env, value)
+
+
+def transfer_raise(frame: Frame, instruction: ir.Raise, env: Environment) -> None:
+    """`raise`: nothing of this path reaches the caller."""
+
+
+def transfer_break(frame: Frame, instruction: ir.Break, env: Environment) -> None:
+    """`break`: on behind the loop."""
+    loop = frame.loops[-1]
+    loop.breaks = join(loop.breaks, env)
+
+
+def transfer_continue(frame: Frame, instruction: ir.Continue, env: Environment) -> None:
+    """`continue`: on to the next turn."""
+    loop = frame.loops[-1]
+    loop.continues = join(loop.continues, env)
+

@@ -1,0 +1,103 @@
+"""The environment: what is known at one point of a program.
+
+It maps names to values and, through the heap, objects to their state. Two things beside them:
+
+* `checked`: on every path to this point the program has made sure that an accelerator is there.
+* `fallback`: this point is reached only on a machine without one.
+
+devlint asks what happens on a machine that has the accelerators a program asks for. So after
+
+    if torch.cuda.is_available():
+        device = "cuda"
+    else:
+        device = "cpu"
+
+`device` is `cuda`: where a path with an accelerator and a fallback path join, the values of the former win. As
+a lattice this is an ordinal sum (every fallback environment lies below every other one) times the lattice of
+`checked`. What differs between the two sides is marked as checked, for a choice has been made.
+
+`join` returns a new environment; a transfer function owns the environment it is given and changes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from devlint.domain.device import CPU, Device, Variable
+from devlint.domain.device import join as join_devices
+from devlint.domain.heap import Heap, join_heaps
+from devlint.domain.value import Value, chosen
+from devlint.domain.value import join as join_values
+
+
+@dataclass(slots=True)
+class Environment:
+    """See the module's text.
+
+    Attributes:
+        names: local names (of a file: its globals) that are bound.
+        heap: the state of every object.
+        assumptions: what branch conditions have said of device variables.
+        checked, fallback: see above.
+        current: the index of the current CUDA device, None if not known.
+        default: where factories create tensors that are not told.
+        always: this point is reached on every run that leaves the function normally.
+    """
+
+    names: dict[str, Value] = field(default_factory=dict)
+    heap: Heap = field(default_factory=dict)
+    assumptions: dict[Variable, Device] = field(default_factory=dict)
+    checked: bool = False
+    fallback: bool = False
+    current: int | None = 0
+    default: Device = CPU
+    always: bool = True
+
+    def copy(self) -> Environment:
+        """An environment of one's own, equal to this one."""
+        return replace(
+            self, names=dict(self.names), heap=dict(self.heap), assumptions=dict(self.assumptions)
+        )
+
+
+def join(left: Environment | None, right: Environment | None) -> Environment | None:
+    """The least environment above both; None is the unreached one."""
+    if left is None:
+        return None if right is None else right.copy()
+    if right is None:
+        return left.copy()
+    if left.fallback != right.fallback:
+        return _prefer(*((right, left) if left.fallback else (left, right)))
+    return Environment(
+        _join_names(left.names, right.names),
+        left.heap if left.heap is right.heap else join_heaps(left.heap, right.heap),
+        {key: value for key, value in left.assumptions.items() if right.assumptions.get(key) == value},
+        left.checked and right.checked,
+        left.fallback,
+        left.current if left.current == right.current else None,
+        join_devices(left.default, right.default),
+        left.always and right.always,
+    )
+
+
+def _join_names(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    """Pointwise; a name bound on one side only holds, where it is bound, what that side stored."""
+    result = dict(left)
+    for name, theirs in right.items():
+        ours = result.get(name)
+        if ours is None:
+            result[name] = theirs
+        elif ours is not theirs:
+            result[name] = join_values(ours, theirs)
+    return result
+
+
+def _prefer(accelerated: Environment, fallback: Environment) -> Environment:
+    """The accelerated side; whatever the fallback side has otherwise was chosen by a check."""
+    result = accelerated.copy()
+    result.checked = accelerated.checked and fallback.checked
+    for name, value in accelerated.names.items():
+        result.names[name] = chosen(value, fallback.names.get(name))
+    for name, value in fallback.names.items():
+        result.names.setdefault(name, value)
+    return result

@@ -1,0 +1,175 @@
+"""Abstract objects: modules, instances and containers, which are shared and change in place.
+
+One `ObjectId` stands for every object allocated at its site through the same calls, the last one above all: a
+loop that makes ten modules makes one abstract object. Objects are immutable here; the heap maps an id to the
+object's present state, and an update is a new entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from devlint.domain.device import Device
+from devlint.domain.device import join as join_devices
+from devlint.domain.provenance import Origin
+from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value
+from devlint.domain.value import join as join_values
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryObject:
+    """An instance of a library class, mostly a `torch.nn` module.
+
+    Attributes:
+        cls: its canonical class name: `torch.nn.Linear`.
+        device: where its parameters are.
+        parts: what it was made of: the module inside a DataParallel, the dataset of a loader.
+    """
+
+    cls: str
+    device: Device
+    origin: Origin | None = field(default=None, compare=False)
+    parts: tuple[tuple[str, Value], ...] = ()
+
+    def part(self, name: str) -> Value:
+        """The part of that name, Unknown if there is none."""
+        return dict(self.parts).get(name, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a class of the program.
+
+    Attributes:
+        cls: its class.
+        attributes: what its attributes hold.
+        registered: names of parameters, buffers and submodules, which move with the module.
+        open: more attributes may exist than are listed, because a base class or a caller is not known.
+        moved: the last device the whole of it was moved to, with why.
+    """
+
+    cls: UserClass
+    attributes: tuple[tuple[str, Value], ...] = ()
+    registered: frozenset[str] = frozenset()
+    open: bool = False
+    origin: Origin | None = field(default=None, compare=False)
+    moved: tuple[Device, Origin | None] | None = field(default=None, compare=False)
+
+    def get(self, name: str) -> Value | None:
+        """The attribute, None if it has not been stored."""
+        for key, value in self.attributes:
+            if key == name:
+                return value
+        return None
+
+    def put(self, name: str, value: Value, *, registered: bool) -> Instance:
+        """The instance after storing an attribute."""
+        attributes = tuple((k, v) for k, v in self.attributes if k != name) + ((name, value),)
+        names = self.registered | {name} if registered else self.registered - {name}
+        return replace(self, attributes=attributes, registered=names)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A list, set, or a module that holds others in order (`module`: its class, e.g. `torch.nn.Sequential`).
+
+    `items` are the elements one by one while their number is known, else None and `rest` covers them all.
+    """
+
+    items: tuple[Value, ...] | None
+    rest: Value = UNKNOWN
+    module: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """A dict, or a module that holds others by name (`module`). Keys are constants; `rest` covers the others.
+
+    `complete`: no other keys exist.
+    """
+
+    items: tuple[tuple[object, Value], ...]
+    rest: Value = UNKNOWN
+    complete: bool = True
+    module: str | None = None
+
+    def get(self, key: object) -> Value:
+        """The value under a constant key."""
+        for known, value in self.items:
+            if type(known) is type(key) and known == key:
+                return value
+        return self.rest
+
+
+Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary
+Heap: TypeAlias = dict[ObjectId, Object]
+
+LARGEST_DISPLAY = 32
+"""Containers with more elements than this are summarised, which keeps joins cheap."""
+
+
+def join(left: Object, right: Object) -> Object | None:
+    """The least object above both; None when they are not of a kind, so that the heap forgets the object."""
+    if left is right or left == right:
+        return left
+    match left, right:
+        case LibraryObject(), LibraryObject() if left.cls == right.cls:
+            parts = left.parts if left.parts == right.parts else ()
+            return replace(left, device=join_devices(left.device, right.device), parts=parts)
+        case Instance(), Instance() if left.cls is right.cls:
+            theirs = dict(right.attributes)
+            attributes = []
+            for name, value in left.attributes:
+                # An attribute stored on one path only holds, where it exists, what that path stored.
+                other = theirs.pop(name, None)
+                attributes.append((name, value if other is None else join_values(value, other)))
+            attributes.extend(theirs.items())
+            registered = left.registered | right.registered
+            return Instance(left.cls, tuple(attributes), registered, left.open or right.open, left.origin)
+        case Sequence(), Sequence() if left.module == right.module:
+            if left.items is not None and right.items is not None and len(left.items) == len(right.items):
+                return Sequence(tuple(map(join_values, left.items, right.items)), left.rest, left.module)
+            return Sequence(None, join_values(summary(left), summary(right)), left.module)
+        case Dictionary(), Dictionary() if left.module == right.module:
+            theirs = dict(right.items)
+            items = []
+            for key, value in left.items:
+                if key in theirs:
+                    items.append((key, join_values(value, theirs.pop(key))))
+                else:
+                    items.append((key, value))
+            items.extend(theirs.items())
+            rest = join_values(left.rest, right.rest)
+            return Dictionary(tuple(items), rest, left.complete and right.complete, left.module)
+        case _:
+            return None
+
+
+def summary(container: Sequence) -> Value:
+    """One value that covers every element."""
+    if container.items is None:
+        return container.rest
+    if not container.items:
+        return UNKNOWN
+    result = container.items[0]
+    for item in container.items[1:]:
+        result = join_values(result, item)
+    return result
+
+
+def join_heaps(left: Heap, right: Heap) -> Heap:
+    """Pointwise join; an object that exists on one side only is as that side has it."""
+    result = dict(left)
+    for identity, theirs in right.items():
+        ours = result.get(identity)
+        if ours is None:
+            result[identity] = theirs
+        elif ours is not theirs:
+            both = join(ours, theirs)
+            if both is None:
+                del result[identity]
+            else:
+                result[identity] = both
+    return result
+

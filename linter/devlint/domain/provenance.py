@@ -1,0 +1,37 @@
+"""Why a value has its device: the story that a diagnostic tells.
+
+An `Origin` is the last event that decided the device, with the origin of the device that was asked for, if it
+was given by a value (`x.to(device)`: where `device` came from). Origins take no part in comparing values, so a
+loop that moves a tensor again and again still reaches its fixpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from devlint.frontend.ir import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One event.
+
+    Attributes:
+        what: what happened, ready to print: "created on the CPU by `torch.zeros`".
+        file: the display path of the source file.
+        span: where.
+        born: how the value came to be; see `devlint.facts.Meeting.born`.
+        because: why the device was that one, or None when the event itself says so.
+        checked: the device was chosen by asking whether it is there.
+    """
+
+    what: str
+    file: str
+    span: Span
+    born: str
+    because: Origin | None = None
+    checked: bool = False
+
+    def steps(self) -> tuple[Origin, ...]:
+        """The trace, oldest first."""
+        return (self,) if self.because is None else (self.because, self)

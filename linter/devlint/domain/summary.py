@@ -1,0 +1,70 @@
+"""Summaries: what calling a function of the program does, said in terms of its parameters.
+
+A summary is made once for each *entry*: the pattern of arguments that are constants or known devices (so
+`try_gpu(1)` and `try_gpu(2)` have one each), while tensors, modules and everything else stay symbolic. It has
+the three parts of a signature: *requires* (devices that must agree), *moves* (the objects reachable from the
+parameters, as the function leaves them) and *returns*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from devlint.domain.device import Device
+from devlint.domain.heap import Object
+from devlint.domain.provenance import Origin
+from devlint.domain.value import ObjectId, Rank, Value
+from devlint.frontend.ir import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the values of a requirement; see `devlint.facts.Meeting`.
+
+    Attributes:
+        exempt: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side.
+        certain: it is known to be a tensor or a module, not a number.
+        parameter: the name of the operation's parameter.
+        module: it is a module, met through its parameters and buffers.
+    """
+
+    name: str
+    device: Device
+    rank: Rank
+    span: Span
+    origin: Origin | None
+    exempt: str = ""
+    certain: bool = True
+    parameter: str = "argument"
+    module: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """These two must share a device, at `span` of `file`, on every call that gets there; kind as for a conflict."""
+
+    kind: str
+    operation: str
+    first: Side
+    second: Side
+    message: str
+    file: str
+    span: Span
+    always: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a call does.
+
+    Attributes:
+        returns: the result; None when the function never returns.
+        requires: what must agree, among devices that depend on the arguments.
+        heap: objects of the parameters that changed, and new objects that the result can reach.
+        checks: the call returns only where an accelerator is known to be there.
+    """
+
+    returns: Value | None
+    requires: tuple[Requirement, ...] = ()
+    heap: tuple[tuple[ObjectId, Object], ...] = ()
+    checks: bool = False

@@ -1,0 +1,349 @@
+"""Abstract values: what a name, an attribute or a register can hold.
+
+A value is immutable; what can change in place (a module that is moved, a list that grows) lives in the heap
+and is held by a `Reference`. `Unknown` is the top: nothing is said about it. A value read from the
+surroundings of a function, such as a parameter, is `Opaque`: unknown, but the same thing each time, so
+that its device is a device variable and two uses of it agree.
+
+`join` gives the least value of this domain above both, and `Unknown` where the two have nothing in common.
+Origins are stories, not content: they take no part in equality, and a join keeps the left one.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import join as join_devices
+from devlint.domain.provenance import Origin
+from devlint.frontend.ir import Function
+
+Rank: TypeAlias = int | None
+"""How many dimensions a tensor has: a number, or None when that is not known."""
+
+SOME_DIMENSIONS = -1
+"""A rank that is known to be at least one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Anything."""
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A Python literal. `checked`: made where a CUDA device is known to exist, or replaced where there is none."""
+
+    value: object
+    checked: bool = False
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        # 1, 1.0 and True are different constants.
+        if not isinstance(other, Constant):
+            return NotImplemented
+        same = type(self.value) is type(other.value) and self.value == other.value
+        return same and self.checked == other.checked
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Something that is certainly no tensor and no module: "number", "text", "shape", "array", "object".
+
+    A count is a number that depends on how many devices there are.
+    """
+
+    kind: str
+
+
+NUMBER = Host("number")
+TEXT = Host("text")
+ARRAY = Host("array")
+COUNT = Host("count")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceValue:
+    """A `torch.device`, or whatever else names a device; `checked` as for `Constant`."""
+
+    device: Device
+    checked: bool = False
+    origin: Origin | None = field(default=None, compare=False)
+    written: str = field(default="string", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceType:
+    """The text `device.type` of some device."""
+
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor. `role` is "parameter" or "buffer" once it is registered or about to be, else "plain"."""
+
+    device: Device
+    rank: Rank
+    role: str = "plain"
+    origin: Origin | None = field(default=None, compare=False)
+
+
+class Kind(enum.Enum):
+    """What an opaque value has been seen to be."""
+
+    ANY = "any"
+    MOVABLE = "movable"
+    TENSOR = "tensor"
+    MODULE = "module"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Something unknown that keeps its identity: a parameter, an attribute of one, an element of one.
+
+    `device` is where it lives if it lives anywhere; a MOVABLE has a `.to`, so it is no number.
+    """
+
+    path: str
+    kind: Kind = Kind.ANY
+    device: Device = UNKNOWN_DEVICE
+    origin: Origin | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple, element by element."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectId:
+    """An abstract object: where it was allocated, and through which calls."""
+
+    site: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A value that refers to an object of the heap."""
+
+    object: ObjectId
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A name of a library, fully qualified and canonical: `torch.zeros`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """`receiver.name`, not yet called."""
+
+    receiver: Value
+    name: str
+    place: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Globals:
+    """The names of one source file; filled while the file body is executed."""
+
+    file: str
+    module: str | None
+    names: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function of the program.
+
+    `enclosing` holds the names of the functions around it as they were when it was made.
+    """
+
+    function: Function
+    defaults: tuple[tuple[str, Value], ...]
+    globals: Globals
+    enclosing: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+    decorated: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A function of the program with its first argument; `owner` is the class whose body defines it."""
+
+    function: Closure
+    receiver: Value
+    owner: UserClass | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserClass:
+    """A class of the program.
+
+    Attributes:
+        name: dotted path inside its file.
+        bases: its base classes as values.
+        attributes: what its body binds.
+        globals: the names of its file.
+        self_stores: the attributes each method stores on its first parameter.
+        dynamic: a decorator or metaclass outside the program may add attributes.
+        fields: the annotated names in order, of a dataclass or named tuple; None for any other class.
+    """
+
+    name: str
+    bases: tuple[Value, ...]
+    attributes: dict[str, Value]
+    globals: Globals
+    self_stores: dict[str, frozenset[str]]
+    dynamic: bool = False
+    fields: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """`functools.partial(function, *arguments, **keywords)`."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """`super()`: attribute look-up starts behind `after` in the receiver's classes."""
+
+    receiver: Value
+    after: UserClass
+
+
+# --- tests --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """On this branch an accelerator is known to be there (or, `present` False, known to be missing)."""
+
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """On this branch a device variable is that device."""
+
+    variable: Variable
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """On this branch `place` holds `by`, provided that it still holds what was tested."""
+
+    place: str
+    seen: Value
+    by: Value
+
+
+Proof: TypeAlias = Present | Assume | Replace
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A truth value with what it proves: `holds` where it is true, `fails` where it is false.
+
+    `known` is its outcome when that is certain. Being a value, it may be stored in a variable and tested later.
+    """
+
+    holds: tuple[Proof, ...] = ()
+    fails: tuple[Proof, ...] = ()
+    known: bool | None = None
+
+    __test__ = False  # keeps pytest from collecting it
+
+
+Value: TypeAlias = (
+    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library | Method | Closure
+    | Bound | UserClass | Partial | Super | Test
+)  # fmt: skip
+
+
+def join_ranks(left: Rank, right: Rank) -> Rank:
+    """The least rank above both: equal ranks stay, two that are not zero are at least one."""
+    if left == right:
+        return left
+    if left is None or right is None or left == 0 or right == 0:
+        return None
+    return SOME_DIMENSIONS
+
+
+def leq(left: Value, right: Value) -> bool:
+    """Whether `left` says at least as much as `right`."""
+    return join(right, left) == right
+
+
+def join(left: Value, right: Value) -> Value:
+    """The least value above both."""
+    if left is right or left == right:
+        return left
+    match left, right:
+        case Constant(), Constant() if type(left.value) is type(right.value):
+            if left.value == right.value:
+                return replace(left, checked=left.checked and right.checked)
+            return _host_of(left.value)
+        case (Constant(), Host()) | (Host(), Constant()):
+            constant, host = (left, right) if isinstance(left, Constant) else (right, left)
+            assert isinstance(constant, Constant)
+            return host if _host_of(constant.value) == host else UNKNOWN
+        case DeviceValue(), DeviceValue():
+            device = join_devices(left.device, right.device)
+            return replace(left, device=device, checked=left.checked and right.checked)
+        case Tensor(), Tensor():
+            role = left.role if left.role == right.role else "plain"
+            device = join_devices(left.device, right.device)
+            return replace(left, device=device, rank=join_ranks(left.rank, right.rank), role=role)
+        case Opaque(), Opaque() if left.path == right.path:
+            kind = left.kind if left.kind == right.kind else Kind.ANY
+            return replace(left, kind=kind, device=join_devices(left.device, right.device))
+        case Tuple(), Tuple() if len(left.items) == len(right.items):
+            return Tuple(tuple(map(join, left.items, right.items)))
+        case Test(), Test():
+            # Frozen sets would lose the order in which proofs were found.
+            return Test(
+                tuple(proof for proof in left.holds if proof in right.holds),
+                tuple(proof for proof in left.fails if proof in right.fails),
+                left.known if left.known == right.known else None,
+            )
+        case _:
+            return UNKNOWN
+
+
+def _host_of(constant: object) -> Value:
+    """The host value that covers all constants of that type."""
+    if isinstance(constant, (bool, int, float, complex)):
+        return NUMBER
+    if isinstance(constant, str):
+        return TEXT
+    return UNKNOWN
+
+
+def is_host(value: Value) -> bool:
+    """Whether the value is certainly neither a tensor nor a module."""
+    return isinstance(value, (Constant, Host, DeviceValue, DeviceType, Test))
+
+
+def chosen(winner: Value, loser: Value | None) -> Value:
+    """The value of the path with an accelerator; where the fallback has another, a check has chosen it."""
+    if isinstance(winner, (Constant, DeviceValue)) and winner != loser:
+        return replace(winner, checked=True)
+    return winner
