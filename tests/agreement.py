@@ -86,7 +86,7 @@ def unreached_reveals(fixture: Fixture, execute: Execute) -> list[str]:
             found += [
                 f"{fixture.path}:{line}: revealed {open_lines[line]}, but {machine} devices show {text}"
                 for line, text in reached
-                if text != open_lines[line]
+                if not _confirms(open_lines[line], text)
             ]
             for line, _ in reached:
                 open_lines.pop(line, None)
@@ -112,6 +112,11 @@ def _announces(claim: Claim, diagnostic: Diagnostic) -> bool:
 def _comparable(text: str) -> bool:
     """Whether a run can confirm a revealed text: every device in it is known, and none is a variable."""
     return "unknown" not in text and "device of" not in text
+
+
+def _confirms(wanted: str, shown: str) -> bool:
+    """Whether a run shows what was claimed; `cuda` claims some CUDA device, whatever its index."""
+    return shown in (wanted, f"{wanted}:{shown.partition(':')[2]}")
 
 
 def _judge(fixture: Fixture, program: Program, claims: Sequence[Claim], run: Run) -> list[str]:
@@ -151,7 +156,7 @@ def _reveals(fixture: Fixture, run: Run) -> Iterable[str]:
         wanted = expected.get(line)
         if wanted is None:
             yield f"line {line}: the run reveals {text}, and no comment says so"
-        elif _comparable(wanted) and text != wanted:
+        elif _comparable(wanted) and not _confirms(wanted, text):
             yield f"line {line}: revealed {wanted}, but the run shows {text}"
 
 

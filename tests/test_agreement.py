@@ -127,6 +127,7 @@ REVEALS = body(
     "r(y)  # revealed: unknown",
     "r(z)  # revealed: [cpu, unknown]",
     "r(w)  # revealed: device of w",
+    "r(v)  # revealed: cuda",
     name="ok_x",
 )
 
@@ -136,6 +137,8 @@ REVEALS = body(
     [
         (((2, "cuda:0"), (3, "cpu"), (4, "[cpu, meta]"), (5, "cpu")), None),
         (((2, "cuda:0"), (2, "cuda:0")), None),
+        (((6, "cuda:3"), (6, "cuda")), None),
+        (((6, "cpu"),), "line 6: revealed cuda, but the run shows cpu"),
         ((), None),
         (((2, "cuda:0"), (2, "cuda:1")), "line 2: revealed cuda:0, but the run shows cuda:1"),
         (((7, "cpu"),), "line 7: the run reveals cpu, and no comment says so"),
