@@ -203,7 +203,8 @@ def _forwarder(kind: type[cst.CSTNode]) -> Callable[[OperationRule, cst.CSTNode]
     return visit
 
 
-_OPERATIONS = (cst.BaseExpression, cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.CompFor)
+_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+_OPERATIONS = (*_STATEMENTS, cst.BaseExpression, cst.CompFor, cst.Slice, cst.Arg)
 for _kind in vars(cst).values():
     if isinstance(_kind, type) and issubclass(_kind, _OPERATIONS) and not _kind.__name__.startswith("Base"):
         setattr(OperationRule, f"visit_{_kind.__name__}", _forwarder(_kind))

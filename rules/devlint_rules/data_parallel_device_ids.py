@@ -68,7 +68,7 @@ class DataParallelDeviceIds(OperationRule):
         for misuse in self.facts_of(node, ParallelMisuse):
             self.report(
                 node,
-                _PROBLEMS[misuse.problem].format(ids=quoted(misuse.ids) if misuse.ids else "all devices"),
+                _PROBLEMS[misuse.problem].format(ids=quoted(misuse.ids) if misuse.ids else "the machine"),
                 related=story(misuse.related),
                 pytorch=misuse.message,
                 advice=misuse.advice,

@@ -23,13 +23,13 @@ class InvalidDeviceString(OperationRule):
 
         import torch
 
-        x = torch.ones(3, device="gpu")  # error: [invalid-device-string] "gpu"
+        x = torch.ones(3, device="cuda0")  # error: [invalid-device-string] "cuda0"
 
     ## Use instead
 
         import torch
 
-        x = torch.ones(3, device="cuda")
+        x = torch.ones(3, device="cuda:0")
 
     ## Fix safety
     No fix is offered: a wrong string does not say which device was meant.

@@ -1,0 +1,194 @@
+"""Rules are found by walking packages, and a rule that breaks its contract is refused with file and line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from devlint import registry
+from devlint.diagnostics import Severity
+from devlint.errors import ConfigError, RuleError
+from devlint.registry import candidates, find, load_rules
+
+Write = Callable[..., str]
+
+DOCUMENTED = '''"""sample-rule: a sample."""
+
+from devlint.diagnostics import Severity
+from devlint.rule import Rule
+
+
+class SampleRule(Rule):
+    """
+    ## What it does
+    Reports samples. It does so gladly.
+
+    ## Why is this bad
+    It is not.
+
+    ## Example
+        pass
+
+    ## Use instead
+        pass
+
+    ## Fix safety
+    Safe.
+
+    ## Known limits
+    None.
+
+    ## PyTorch says
+    Nothing.
+    """
+
+    code = "TST101"
+    severity = Severity.ERROR
+    since = "1.0"
+'''
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Writes a package of the given files and returns its name; forgets all such packages afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+
+    def write(name: str = "sample_rules", **files: str) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "__init__.py").write_text('"""Rules."""\n')
+        for stem, text in files.items():
+            (folder / f"{stem}.py").write_text(text)
+        importlib.invalidate_caches()
+        return name
+
+    yield write
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0].startswith("sample_"):
+            del sys.modules[name]
+
+
+def test_builtin_rules_are_sorted_by_code() -> None:
+    codes = [rule.code for rule in load_rules()]
+
+    assert codes == sorted(codes)
+    assert {"DEV101", "DEV102", "DEV302", "DEV401", "DEV901", "DEV903"} <= set(codes)
+
+
+def test_severities_follow_the_code_families() -> None:
+    errors = {rule.code for rule in load_rules() if rule.severity is Severity.ERROR}
+
+    assert errors == {"DEV101", "DEV102", "DEV103", "DEV203", "DEV303", "DEV401", "DEV901", "DEV903"}
+
+
+def test_package_is_walked(package: Write) -> None:
+    (rule,) = load_rules([package(sample_rule=DOCUMENTED, _private="class Helper: pass\n")])
+
+    assert (rule.code, rule.name, rule.since) == ("TST101", "sample-rule", "1.0")
+    assert rule.summary() == "Reports samples."
+
+
+def test_private_files_are_not_imported(package: Write) -> None:
+    assert len(load_rules([package(sample_rule=DOCUMENTED, _broken="1 / 0\n")])) == 1
+
+
+def test_imported_rules_are_not_found_twice(package: Write) -> None:
+    again = "from sample_rules.sample_rule import SampleRule\n"
+
+    assert len(load_rules([package(sample_rule=DOCUMENTED, other=again)])) == 1
+
+
+def test_entry_points_name_the_packages(package: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = package(sample_rule=DOCUMENTED)
+    entry = importlib.metadata.EntryPoint(name="sample", value=name, group=registry.GROUP)
+
+    def entry_points(*, group: str) -> importlib.metadata.EntryPoints:
+        return importlib.metadata.EntryPoints([entry] if group == registry.GROUP else [])
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    assert [rule.code for rule in load_rules()] == ["TST101"]
+
+
+def test_without_entry_points_the_builtin_package_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry_points(*, group: str) -> importlib.metadata.EntryPoints:
+        return importlib.metadata.EntryPoints([])
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    assert "DEV101" in {rule.code for rule in load_rules()}
+
+
+BROKEN = {
+    "code": (DOCUMENTED.replace('"TST101"', '"T1"'), "code 'T1' is not of the form DEV101"),
+    "no code": (DOCUMENTED.replace('code = "TST101"', "pass"), "code '' is not of the form DEV101"),
+    "severity": (DOCUMENTED.replace("Severity.ERROR", '"error"'), "severity 'error' is not a Severity"),
+    "since": (DOCUMENTED.replace('since = "1.0"', "pass"), "`since` is missing"),
+    "class name": (
+        DOCUMENTED.replace("class SampleRule", "class OtherRule"),
+        "is called other-rule, its file is called sample_rule.py",
+    ),
+    "heading": (DOCUMENTED.replace("## Known limits", "## Limits"), "it lacks Known limits"),
+    "order": (
+        DOCUMENTED.replace("Example", "?").replace("Use instead", "Example").replace("?", "Use instead"),
+        "it has What it does, Why is this bad, Use instead, Example",
+    ),
+    "empty section": (DOCUMENTED.replace("    It is not.\n", ""), "nothing stands under Why is this bad"),
+    "no docstring": (DOCUMENTED.replace('    """\n    ##', '    x = """\n    ##'), "it lacks What it does"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), BROKEN.values(), ids=BROKEN)
+def test_broken_rule_is_refused_with_its_place(package: Write, text: str, reason: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        load_rules([package(sample_rule=text)])
+
+    assert reason in caught.value.message
+    assert caught.value.path is not None
+    assert caught.value.path.endswith("sample_rule.py")
+    assert caught.value.line == 7
+
+
+def test_codes_are_unique(package: Write) -> None:
+    second = DOCUMENTED.replace("SampleRule", "SecondRule")
+    with pytest.raises(RuleError, match="SecondRule: code TST101 is that of") as caught:
+        load_rules([package(sample_rule=DOCUMENTED, second_rule=second)])
+    assert str(caught.value.path).endswith("second_rule.py")
+
+
+def test_names_are_unique_across_packages(package: Write) -> None:
+    first = package(sample_rule=DOCUMENTED)
+    second = package("sample_more", sample_rule=DOCUMENTED.replace("TST101", "TST102"))
+
+    with pytest.raises(RuleError, match=r"name sample-rule is that of sample_rules\.sample_rule\.SampleRule"):
+        load_rules([first, second])
+
+
+def test_package_that_cannot_be_imported_is_named(package: Write) -> None:
+    with pytest.raises(RuleError, match=r"cannot import sample_rules\.broken: ZeroDivisionError"):
+        load_rules([package(broken="1 / 0\n")])
+    with pytest.raises(RuleError, match="cannot import sample_absent: ModuleNotFoundError"):
+        load_rules(["sample_absent"])
+
+
+@pytest.mark.parametrize("text", ["DEV101", "dev101", "mixed-device-operands", " Mixed-Device-Operands "])
+def test_rule_is_found_by_code_and_name(text: str) -> None:
+    assert find(text, load_rules()).code == "DEV101"
+
+
+def test_unknown_rule_brings_an_offer() -> None:
+    with pytest.raises(
+        ConfigError, match="unknown rule 'mixed-devices-operand'; did you mean mixed-device-operands"
+    ):
+        find("mixed-devices-operand", load_rules())
+    with pytest.raises(ConfigError, match=r"unknown rule 'zzz'$"):
+        find("zzz", load_rules())
+
+
+def test_offers_are_codes_or_names_as_they_are_written() -> None:
+    assert "DEV101" in candidates("dev1O1", load_rules())
+    assert candidates("unguarded-cude", load_rules())[0] == "unguarded-cuda"
+    assert candidates("?", load_rules()) == ()
