@@ -52,15 +52,19 @@ def _operations(source: str) -> Iterator[Anchored]:
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but two kinds that are no operations of their own.
+    """All nodes but those that are no operations of their own.
 
-    These are the tuple between the brackets of a subscript, and a generator without brackets of its own.
+    These are the tuple between the brackets of a subscript, a generator without brackets of its own, and the
+    pieces of an f-string around its expressions, of which each version of Python says something else.
     """
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
             bare_index = isinstance(node, ast.Subscript) and isinstance(child, ast.Tuple)
             argument = isinstance(node, ast.Call) and isinstance(child, ast.GeneratorExp)
-            if not bare_index and not argument:
+            text = isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)
+            field = isinstance(child, ast.FormattedValue)
+            layout = isinstance(node, ast.FormattedValue) and isinstance(child, ast.JoinedStr)
+            if not (bare_index or argument or text or field or layout):
                 yield child
 
 
