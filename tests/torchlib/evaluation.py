@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
 
 from devlint.torchlib.signature import (
     ALTERNATIVE_NAMES,
@@ -187,15 +188,21 @@ def _constrain(terms: Terms, value: object, into: Constraints) -> None:
         for item, part in zip(term.items, value, strict=True):
             _constrain(item, part, into)
     elif isinstance(term, DeviceTerm) and value is not None:
-        into.devices.setdefault(term.variable, []).append(torch.device(value))  # type: ignore[arg-type]
+        into.devices.setdefault(term.variable, []).append(_device(value))
     elif isinstance(term, SizeTerm):
         length = _lengths(value)
         if length is not None:
             into.ranks.setdefault(term.rank, set()).add(length)
     elif isinstance(term, ModuleTerm) and isinstance(value, torch.nn.Module):
         state = [*value.parameters(), *value.buffers()]
-        devices = [tensor.device for tensor in state if tensor.dim() > 0]
+        devices = [tensor.device for tensor in state if is_lazy(tensor) or tensor.dim() > 0]
         into.devices.setdefault(term.device, []).extend(devices)
+
+
+def _device(value: object) -> torch.device:
+    """The device a value names; `cuda` is the current one, which is the first in all our calls."""
+    device = torch.device(value)  # type: ignore[call-overload]
+    return torch.device(device.type, 0) if device.type == "cuda" and device.index is None else device
 
 
 def _constrain_tensor(terms: Terms, value: torch.Tensor, into: Constraints) -> None:
