@@ -63,7 +63,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
     exact = True
     for argument in written:
         value = frame.registers[argument.register]
-        given = Given(value, argument.span, frame.places[argument.register])
+        given = Given(value, frame.spans[argument.register], frame.places[argument.register])
         if not argument.unpack:
             if argument.keyword is None:
                 positional.append(given)

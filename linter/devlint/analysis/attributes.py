@@ -27,8 +27,10 @@ from devlint.domain.value import (
     Method,
     Opaque,
     Reference,
+    SourceFile,
     Super,
     Tensor,
+    Tuple,
     UserClass,
     Value,
 )
@@ -55,6 +57,10 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
             return UNKNOWN if found is None else found[0]
         case Super():
             return _of_super(frame, env, base, name)
+        case SourceFile():
+            return frame.program.member(base.globals, name)
+        case Tuple() if name in base.names:
+            return base.items[base.names.index(name)]
         case DeviceValue():
             return DeviceType(base.device) if name == "type" else NUMBER if name == "index" else UNKNOWN
         case _:
@@ -106,12 +112,16 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
             owner = held.cls.name
-            if not env.fallback and classes.find(held.cls, "__getattr__") is None:
+            if not frame.handled and classes.find(held.cls, "__getattr__") is None:
                 frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
             return UNKNOWN
         return Method(base, name, place)
     if isinstance(held, LibraryObject):
         return library.object_attribute(frame, env, base, held, name, span, place)
+    if name == "device" and is_module(frame, env, base) and not frame.handled:
+        owner = str(getattr(held, "module", "Module")).rsplit(".", 1)[-1]
+        frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
+        return UNKNOWN
     return Method(base, name, place)
 
 
@@ -151,15 +161,18 @@ def _of_super(frame: Frame, env: Environment, base: Super, name: str) -> Value:
     return Method(Super(receiver, base.after), name)
 
 
-def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, span: Span) -> None:
-    """`base.name = value`."""
+def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, place: str | None) -> None:
+    """`base.name = value`; `place` is where the base was loaded from."""
     if isinstance(base, Reference):
         held = env.heap.get(base.object)
         if isinstance(held, Instance):
             env.heap[base.object] = put(frame, env, held, name, value)
-    elif isinstance(base, Tensor) and name == "data":
-        # The same tensor object is elsewhere from now on; who else holds it is not known.
-        return
+        elif isinstance(held, LibraryObject):
+            parts = tuple(part for part in held.parts if part[0] != name)
+            env.heap[base.object] = replace(held, parts=(*parts, (name, value)))
+    elif isinstance(base, Tensor) and name == "data" and place is not None:
+        # The same tensor is elsewhere from now on; other names that hold it are not found.
+        env.names[place] = value if isinstance(value, Tensor) else UNKNOWN
 
 
 def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value) -> Instance:

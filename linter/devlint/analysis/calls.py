@@ -6,15 +6,17 @@ from dataclasses import replace
 
 from devlint.analysis import classes, conflicts, instances, library, moves, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
-from devlint.analysis.containers import add_element
+from devlint.analysis.containers import add_element, elements_of
 from devlint.analysis.frame import Frame
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
 from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import summary
 from devlint.domain.value import (
     NUMBER,
+    TEXT,
     UNKNOWN,
     Bound,
     Closure,
@@ -28,6 +30,8 @@ from devlint.domain.value import (
     Reference,
     Super,
     Tensor,
+    Test,
+    Tuple,
     UserClass,
     Value,
 )
@@ -35,7 +39,7 @@ from devlint.facts import DiscardedMove
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import MODULE_METHODS
-from devlint.torchlib.transfers import tensors
+from devlint.torchlib.transfers import FUNCTIONS, tensors
 
 MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
 """Methods that put a tensor or module somewhere."""
@@ -94,6 +98,10 @@ def invoke_closure(
     frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, arguments: Arguments, span: Span
 ) -> Value | None:
     """A call of a function of the program."""
+    if closure.function in frame.made:
+        closure = replace(closure, enclosing=tuple({**frame.enclosing, **env.names}.items()))
+        for name in closure.function.nonlocal_names:
+            env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:
         _let_go(frame, env, arguments)
         return UNKNOWN
@@ -133,7 +141,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
         return _reveal(frame, env, arguments, span)
     if name == "builtins.super":
         return _super(frame, env, arguments)
-    if frame.program.is_library_class(name):
+    if name not in FUNCTIONS and frame.program.is_library_class(name):
         return library.construct(frame, env, name, arguments, span)
     result = library.call_function(frame, env, name, arguments, span)
     if result == UNKNOWN and frame.program.catalogue.function(name) is None:
@@ -153,8 +161,7 @@ def _reveal(frame: Frame, env: Environment, arguments: Arguments, span: Span) ->
 
     first = arguments.first()
     value = UNKNOWN if first is None else first.value
-    if not env.fallback:
-        frame.record(span, Reveal(reveal(frame, env, value)))
+    frame.record(span, Reveal(reveal(frame, env, value)))
     return value
 
 
@@ -317,7 +324,8 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
     if name in ("append", "extend", "insert", "__setitem__") and isinstance(held, SequenceObject):
         return _call_list_method(site, value, held)
     if name in ("forward", "__call__"):
-        return _call_object(frame, env, Given(value, site.span), site.arguments, site.span)
+        assert site.receiver is not None
+        return _call_object(frame, env, site.receiver, site.arguments, site.span)
     if isinstance(held, Instance) and held.open:
         return UNKNOWN
     return UNKNOWN
@@ -344,16 +352,12 @@ def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Val
         case "append" | "add" if first is not None:
             add_element(env, value, first.value, repeated=False)
         case "extend" | "update" if first is not None:
-            from devlint.analysis.containers import elements_of
-
             inner = elements_of(site.frame, env, first.value)
             for item in inner.few or ():
                 add_element(env, value, item, repeated=False)
             if inner.few is None:
                 add_element(env, value, inner.each, repeated=True)
         case "pop":
-            from devlint.domain.heap import summary
-
             result = summary(held)
             if held.items:
                 index = site.constant(0, "index")
@@ -370,12 +374,8 @@ def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Val
         case "clear":
             env.heap[value.object] = replace(held, items=())
         case "sort" | "reverse":
-            from devlint.domain.heap import summary
-
             env.heap[value.object] = replace(held, items=None, rest=summary(held))
         case "remove" | "discard":
-            from devlint.domain.heap import summary
-
             env.heap[value.object] = replace(held, items=None, rest=summary(held))
         case _:
             return UNKNOWN
@@ -383,9 +383,6 @@ def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Val
 
 
 def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
-    from devlint.domain.heap import summary
-    from devlint.domain.value import Tuple
-
     key = site.constant(0, "key")
     match site.name:
         case "get" | "pop" | "setdefault" if isinstance(key, (str, int)):
@@ -395,7 +392,7 @@ def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
             return site.allocate("values", SequenceObject(items))
         case "items" if held.complete and held.items:
             pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
-            return site.allocate("items", SequenceObject(None, summary(SequenceObject(pairs))))
+            return site.allocate("items", SequenceObject(pairs))
         case "update":
             site.env.heap[value.object] = replace(held, items=(), complete=False)
             return Constant(None)
@@ -406,10 +403,13 @@ def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
 
 
 def _call_text_method(value: Constant, name: str, arguments: Arguments) -> Value:
-    from devlint.domain.value import TEXT
-
     text = value.value
     assert isinstance(text, str)
+    if name in ("startswith", "endswith") and len(arguments.positional) == 1:
+        part = arguments.positional[0].value
+        if isinstance(part, Constant) and isinstance(part.value, str):
+            return Test(known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value))
+        return UNKNOWN
     if name == "format" and not arguments.keywords:
         parts = [item.value for item in arguments.positional]
         if all(isinstance(part, Constant) for part in parts):

@@ -67,7 +67,7 @@ def judge(first: Side, second: Side) -> str | None:
         if isinstance(side.device, Variable) and other.device == CPU:
             return "pinned"
     if differ(first.device, second.device):
-        return "module-input" if first.module or second.module else "operands"
+        return "module-input" if first.module != second.module else "operands"
     return None
 
 

@@ -55,8 +55,8 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
                     return _listed(items)
                 case Sequence():
                     return Elements(held.rest)
-                case Dictionary():
-                    return Elements(_key_of(held))
+                case Dictionary() if held.complete:
+                    return _listed(tuple(Constant(key) for key, _ in held.items))
                 case _:
                     return Elements(UNKNOWN)
         case Tensor():
@@ -79,14 +79,6 @@ def _listed(items: tuple[Value, ...]) -> Elements:
     if 0 < len(items) <= UNROLLED:
         return Elements(UNKNOWN, items)
     return Elements(summary(Sequence(items)))
-
-
-def _key_of(mapping: Dictionary) -> Value:
-    keys: Value | None = None
-    for key, _ in mapping.items:
-        constant = Constant(key)
-        keys = constant if keys is None else join_values(keys, constant)
-    return UNKNOWN if keys is None or not mapping.complete else keys
 
 
 def row(tensor: Tensor) -> Tensor:
@@ -115,6 +107,7 @@ LONGEST_PATH = 60
 
 def build(frame: Frame, instruction: ir.Build, env: Environment) -> Environment:
     """A tuple, list or set display."""
+    frame.displays[instruction.span] = tuple(frame.spans[item.register] for item in instruction.items)
     items: list[Value] | None = []
     for item in instruction.items:
         value = frame.registers[item.register]
@@ -204,7 +197,10 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
         listed = value.items
     elif isinstance(value, Reference):
         held = env.heap.get(value.object)
-        listed = held.items if isinstance(held, Sequence) else None
+        if isinstance(held, Sequence):
+            listed = held.items
+        elif isinstance(held, Instance) and held.cls.fields is not None:
+            listed = tuple(held.get(name) or UNKNOWN for name in held.cls.fields)
     star = instruction.starred
     if listed is not None and star is None and len(listed) == count:
         values = list(listed)
@@ -242,6 +238,8 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
                         return allocate(frame, env, span, "slice", made)
                     return picked
                 case Sequence():
+                    if key == Constant(0) and held.first is not None:
+                        return held.first
                     return held.rest if isinstance(key, (Constant, Host)) and key != SLICE else base
                 case Dictionary():
                     return held.get(key.value) if isinstance(key, Constant) else UNKNOWN

@@ -50,7 +50,7 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
         case DeviceType(device=Concrete() as device):
             return DeviceValue(Concrete(device.type), True)
         case Host(kind="count" | "number"):
-            return DeviceValue(Concrete("cuda"), True)
+            return DeviceValue(Concrete("cuda"), True, written="computed")
         case _:
             return DeviceValue(UNKNOWN_DEVICE)
 
@@ -72,6 +72,8 @@ def placed(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
     from dataclasses import replace
 
     found = as_device(frame, env, value, span)
+    if found.written == "computed":
+        return found  # some CUDA device, not the current one
     return replace(found, device=current(env, found.device))
 
 
@@ -84,7 +86,7 @@ def _check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -
     device = found.device
     if not isinstance(device, Concrete) or device.type != "cuda" or found.checked:
         return
-    if env.checked or env.fallback:
+    if env.checked:
         return
     origin = found.origin
     if origin is None:

@@ -65,14 +65,15 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
 def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: Environment) -> Environment:
     """`base.name = source`."""
     base = frame.registers[instruction.base]
-    attributes.store(frame, env, base, instruction.name, frame.registers[instruction.source], instruction.span)
+    place = frame.places[instruction.base]
+    attributes.store(frame, env, base, instruction.name, frame.registers[instruction.source], place)
     return env
 
 
 def transfer_delete_attribute(frame: Frame, instruction: ir.DeleteAttribute, env: Environment) -> Environment:
     """`del base.name`."""
     base = frame.registers[instruction.base]
-    attributes.store(frame, env, base, instruction.name, UNKNOWN, instruction.span)
+    attributes.store(frame, env, base, instruction.name, UNKNOWN, None)
     return env
 
 

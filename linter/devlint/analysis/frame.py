@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from devlint.domain.environment import Environment, join
+from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
 from devlint.domain.value import UNKNOWN, Globals, Kind, ObjectId, Opaque, UserClass, Value, chosen
 from devlint.domain.value import join as join_values
 from devlint.facts import Fact
-from devlint.frontend.ir import Register, Scope, Span
+from devlint.frontend.ir import Function, Register, Scope, Span
 
 if TYPE_CHECKING:
     from devlint.analysis.program import Program
@@ -41,6 +41,10 @@ class Frame:
         proofs: what opaque values have been found to be, in this execution or an earlier one of this body.
         requirements: pairs of devices that only callers can compare.
         clashes: conflicts met in this execution, recorded or not.
+        displays: where the elements of tuple and list displays stand, by the display.
+        raised: for each `try` around the present point, the environments in which its body raises.
+        made: functions defined by this execution, which see its names as they are when called.
+        handled: how many `try` blocks with handlers are around the present point.
         budget: how many more calls may be executed with their objects; shared with those calls.
         registers, spans, places: value, source span and place loaded from, by register.
     """
@@ -64,6 +68,10 @@ class Frame:
     exits: int = 0
     requirements: list[Requirement] = field(default_factory=list)
     clashes: list[Requirement] = field(default_factory=list)
+    displays: dict[Span, tuple[Span, ...]] = field(default_factory=dict)
+    handled: int = 0
+    raised: list[Environment | None] = field(default_factory=list)
+    made: set[Function] = field(default_factory=set)
     budget: list[int] = field(default_factory=lambda: [40])
 
     def __post_init__(self) -> None:
@@ -90,6 +98,7 @@ class Frame:
     def leave(self, env: Environment, value: Value) -> None:
         """Notes a `return`; a result of the fallback path counts only where there is no other."""
         self.exits += 1
+        value = under_assumptions(env, value)
         before = self.returned
         if before is None or self.result is None:
             self.result = value

@@ -12,7 +12,7 @@ from dataclasses import replace
 from devlint.analysis import classes, summaries
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Variable
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
@@ -165,7 +165,7 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
 
 def _variable(place: str, device: Device) -> Device:
     """A part whose place `__init__` does not tell stays unknown; an index it has been given is overridden too."""
-    return UNKNOWN_DEVICE if isinstance(device, UnknownDevice) else Variable(place)
+    return device if isinstance(device, (UnknownDevice, Unreached)) else Variable(place)
 
 
 def _story(place: str, origin: Origin | None) -> Origin | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import conflicts
+from devlint.analysis import conflicts, moves
 from devlint.analysis.arguments import Arguments, Given, bind
 from devlint.analysis.devices import default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.operations import Application, fits
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Unreached
+from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.summary import Side
@@ -28,7 +28,7 @@ from devlint.domain.value import (
 from devlint.facts import MissingAttribute
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
-from devlint.torchlib.signature import ModuleTerm, Signature, TensorTerm
+from devlint.torchlib.signature import ObjectTerm, Signature, TensorTerm
 
 TENSOR = "torch.Tensor"
 
@@ -40,7 +40,7 @@ def is_method(frame: Frame, name: str) -> bool:
 
 def is_module_method(frame: Frame, name: str) -> bool:
     """Whether modules have a method of that name."""
-    return frame.program.catalogue.method(MODULE, name) is not None
+    return frame.program.catalogue.method(moves.MODULE, name) is not None
 
 
 def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, dict[str, tuple[Given, ...]]] | None:
@@ -97,9 +97,9 @@ def tensor_attribute(frame: Frame, env: Environment, base: Tensor, name: str) ->
     terms = frame.program.catalogue.attribute(TENSOR, name)
     if terms is None:
         return None
-    if len(terms) == 1 and isinstance(terms[0], TensorTerm):
-        rank = base.rank if terms[0].rank == "R" else None
-        return Tensor(base.device, rank, origin=base.origin)
+    for term in terms:
+        if isinstance(term, TensorTerm):
+            return Tensor(base.device, base.rank if term.rank == "R" else None, origin=base.origin)
     application = Application(frame, env, name, frame.scope.span)
     return application.result(terms, base)
 
@@ -122,12 +122,24 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
             signature, bound = found
             application = Application(frame, env, name, span)
             application.run(signature, bound)
-            if "E" in application.settled or "E" in application.defaults:
+            if any(isinstance(term, ObjectTerm) for term in signature.returns):
+                device = UNKNOWN_DEVICE
+            elif "E" in application.settled or "E" in application.defaults:
                 device = application.device("E")
                 origin = replace(application.origin("E"), born="module")
+            elif _is_stateless(frame, name):
+                device = UNREACHED
+    elif _is_stateless(frame, name):
+        device = UNREACHED
     identity = frame.new_object(span, name)
     env.heap[identity] = LibraryObject(name, device, origin)
     return Reference(identity)
+
+
+def _is_stateless(frame: Frame, name: str) -> bool:
+    """Whether modules of a class have no parameters or buffers unless told otherwise."""
+    entry = frame.program.catalogue.class_(name)
+    return entry is not None and "stateless" in entry.markers
 
 
 def call_module(
@@ -183,7 +195,7 @@ def object_attribute(
     if not is_module_class(frame, held.cls):
         return UNKNOWN
     if name == "device":
-        if not env.fallback:
+        if not frame.handled:
             owner = held.cls.rsplit(".", 1)[-1]
             frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
         return UNKNOWN

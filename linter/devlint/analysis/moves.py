@@ -33,12 +33,6 @@ def is_module_class(frame: Frame, name: str) -> bool:
     return any(entry.name == MODULE for entry in frame.program.catalogue.lineage(name))
 
 
-def is_stateless(frame: Frame, held: LibraryObject) -> bool:
-    """Whether a library module has no parameters or buffers."""
-    entry = frame.program.catalogue.class_(held.cls)
-    return entry is not None and "stateless" in entry.markers
-
-
 def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     """The event of a move."""
     return frame.origin(f"moved to {target.device} by `{how}`", span, "moved", target.origin, target.checked)
@@ -84,7 +78,8 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
         held = env.heap.get(item.object)
         match held:
             case LibraryObject():
-                env.heap[item.object] = replace(held, device=device, origin=origin)
+                if not isinstance(held.device, Unreached):
+                    env.heap[item.object] = replace(held, device=device, origin=origin)
                 pending.extend(part for _, part in held.parts)
             case Instance() if classes.is_module(held.cls):
                 attributes = []
@@ -135,7 +130,7 @@ def state(frame: Frame, env: Environment, value: Value) -> Iterator[tuple[Device
                 seen.add(item.object)
                 match env.heap.get(item.object):
                     case LibraryObject() as held:
-                        if not is_stateless(frame, held):
+                        if not isinstance(held.device, Unreached):
                             yield held.device, held.origin
                         pending.extend(part for _, part in reversed(held.parts))
                     case Instance() as held:

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from devlint.domain.device import Concrete, Device, Variable, differ
-from devlint.domain.environment import Environment
+from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import Dictionary, Sequence
 from devlint.domain.value import (
     COUNT,
@@ -59,6 +59,19 @@ def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | N
                 if env.names.get(place) == seen:
                     env.names[place] = by
     return env
+
+
+def widen_back(env: Environment, proofs: tuple[Proof, ...]) -> None:
+    """Takes back what only the branch had narrowed, before it joins the other one.
+
+    What two devices were found to be equal is kept in the values themselves.
+    """
+    for proof in proofs:
+        if isinstance(proof, Replace) and env.names.get(proof.place) == proof.by:
+            env.names[proof.place] = proof.seen
+    if env.assumptions:
+        for name, value in env.names.items():
+            env.names[name] = under_assumptions(env, value)
 
 
 def truth(value: Value, env: Environment, devices: int | None) -> Test:

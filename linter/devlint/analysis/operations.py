@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from devlint.analysis import conflicts
 from devlint.analysis.arguments import Bound
 from devlint.analysis.containers import elements_of
-from devlint.analysis.devices import as_device, default_device
+from devlint.analysis.devices import default_device, placed
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice
+from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
@@ -160,13 +160,15 @@ class Application:
         if isinstance(value, (Tensor, Opaque)):
             return
         inner = elements_of(self.frame, self.env, value)
-        for item in (inner.each,) if inner.few is None else inner.few:
-            self.take(parameter, terms, item, span)
+        items = (inner.each,) if inner.few is None else inner.few
+        spans = self.frame.displays.get(span, ())
+        for position, item in enumerate(items):
+            self.take(parameter, terms, item, spans[position] if len(spans) == len(items) else span)
 
     def _take_device(self, variable: str, value: Value, span: Span) -> None:
         if isinstance(value, (Tensor, Reference, Tuple)):
             return
-        found = as_device(self.frame, self.env, value, span)
+        found = placed(self.frame, self.env, value, span)
         self.device_values[variable] = found
         self.settled[variable] = found.device
         self.origins[variable] = found.origin
@@ -195,7 +197,8 @@ class Application:
             device, origin = value.device, value.origin
         device = conflicts.resolve(self.env, device)
         side = Side(self.frame.text(span), device, SOME_DIMENSIONS, span, origin, "", True, parameter, module=True)
-        self.groups.setdefault(variable, []).insert(0, side)
+        if not isinstance(device, Unreached):
+            self.groups.setdefault(variable, []).insert(0, side)
 
     # --- agreement ------------------------------------------------------------------------------------------
 
@@ -279,8 +282,8 @@ class Application:
         match terms[0]:
             case TensorTerm(device=device, rank=rank):
                 return Tensor(self.device(device), self.rank(rank), origin=self.origin(device))
-            case TupleTerm(items=items):
-                return Tuple(tuple(self.result(item, receiver) for item in items))
+            case TupleTerm(items=items, names=names):
+                return Tuple(tuple(self.result(item, receiver) for item in items), names)
             case ListTerm(element=element):
                 each = self.result(element, receiver)
                 identity = self.frame.new_object(self.span, "list")

@@ -30,7 +30,7 @@ from devlint.domain.value import (
     Kind,
     Library,
     Reference,
-    Tuple,
+    SourceFile,
     UserClass,
     Value,
 )
@@ -44,6 +44,9 @@ DEEPEST_SUMMARY = 10
 """How many summaries may wait for each other; a call below that is unknown."""
 
 LONGEST_TEXT = 40
+
+RECURSION_PASSES = 4
+"""How often a recursive function is executed before its result is given up."""
 
 ENTRIES = 12
 """How many entries of one function are summarised; calls with yet other constants are unknown."""
@@ -59,6 +62,7 @@ class LoadedFile:
     lines: list[str]
     default: Device = CPU
     checked: bool = False
+    heap: Heap = field(default_factory=dict)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
     classes: list[UserClass] = field(default_factory=list)
 
@@ -83,6 +87,8 @@ class Program:
         self._entries: dict[ir.Function, int] = {}
         self._generic: dict[UserClass, tuple[Reference, Heap, bool] | None] = {}
         self._analysed: set[ir.Function] = set()
+        self._open: set[object] = set()
+        self._recursive: set[ir.Function] = set()
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -120,7 +126,7 @@ class Program:
         after = execute(frame, loaded.scope.body, Environment())
         if after is not None:
             loaded.globals.names.update(after.names)
-            loaded.default, loaded.checked = after.default, after.checked
+            loaded.default, loaded.checked, loaded.heap = after.default, after.checked, after.heap
 
     def report(self, source: Source) -> None:
         """Records the facts of a file: of its body, and of every function and method in it."""
@@ -163,7 +169,7 @@ class Program:
         self, frame: Frame, closure: Closure, owner: UserClass | None
     ) -> tuple[dict[str, Value], Environment, str]:
         bound: dict[str, Value] = {}
-        env = Environment(default=self.default_of(closure.globals))
+        env = Environment(default=self.default_of(closure.globals), heap=self._heap_of(closure.globals))
         parameters = closure.function.parameters
         has_self = owner is not None and bool(parameters) and "staticmethod" not in closure.decorated
         site = ""
@@ -173,12 +179,12 @@ class Program:
             elif closure.function.name.endswith((".__init__", ".__new__")):
                 reference, heap = self._fresh(owner)
                 bound[parameters[0].name] = reference
-                env.heap = heap
+                env.heap |= heap
             else:
                 generic = self.generic(frame, owner)
                 if generic is not None:
                     bound[parameters[0].name], heap, env.checked = generic
-                    env.heap = dict(heap)
+                    env.heap |= heap
         names = summaries.parameter_values(frame, closure, owner, bound, has_self)
         return names, env, site
 
@@ -206,6 +212,11 @@ class Program:
             return UNKNOWN_DEVICE
         return CPU
 
+    def _heap_of(self, globals_: Globals) -> Heap:
+        """The objects that the names of a file refer to."""
+        loaded = self._files.get(globals_.file)
+        return {} if loaded is None else dict(loaded.heap)
+
     # --- summaries ------------------------------------------------------------------------------------------
 
     def summarise(
@@ -223,28 +234,37 @@ class Program:
         key = (function, closure.globals, tuple(entry.items()), default, env.current, cls, closure.enclosing)
         try:
             if key in self._summaries:
+                if key in self._open:
+                    self._recursive.add(function)
                 return self._summaries[key]
         except TypeError:
             return None
-        if frame.depth >= DEEPEST_SUMMARY or function in self.running or self._entries.get(function, 0) >= ENTRIES:
+        if frame.depth >= DEEPEST_SUMMARY or self._entries.get(function, 0) >= ENTRIES:
             return None
         self._entries[function] = self._entries.get(function, 0) + 1
-        start = Environment(default=default, current=env.current)
+        start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
         bound = dict(entry)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
             if generic is None:
                 return None
             bound[function.parameters[0].name] = generic[0]
-            start.heap = dict(generic[1])
+            start.heap |= generic[1]
         before = dict(start.heap)
         names = summaries.parameter_values(frame, closure, owner, bound, cls is not None)
-        self.running.add(function)
-        outcome = summaries.run(frame, closure, owner, names, start, site="")
-        self.running.discard(function)
-        summary = _summary(outcome, before)
-        self._summaries[key] = summary
-        return summary
+        # A recursive call is first taken not to return, then to return what the others do, until that is stable.
+        summary = Summary(None)
+        for _ in range(RECURSION_PASSES):
+            self._summaries[key] = summary
+            self._open.add(key)
+            latest = _summary(summaries.run(frame, closure, owner, dict(names), start, site=""), before)
+            self._open.discard(key)
+            if latest.returns == summary.returns or function not in self._recursive:
+                self._summaries[key] = latest
+                return latest
+            summary = latest
+        self._summaries[key] = replace(summary, returns=UNKNOWN)
+        return self._summaries[key]
 
     # --- definitions ----------------------------------------------------------------------------------------
 
@@ -265,17 +285,31 @@ class Program:
 
     def import_module(self, globals_: Globals, name: str) -> Value:
         """What `import name` binds."""
-        return Library(self.catalogue.canonical(name))
+        loaded = self._module(name, globals_)
+        return Library(self.catalogue.canonical(name)) if loaded is None else SourceFile(loaded.globals)
+
+    def member(self, globals_: Globals, name: str) -> Value:
+        """An attribute of a source file: what it binds, or a file of the package of that name."""
+        value = globals_.names.get(name)
+        if value is not None:
+            return value
+        loaded = None if globals_.module is None else self._module(f"{globals_.module}.{name}", globals_)
+        return UNKNOWN if loaded is None else SourceFile(loaded.globals)
 
     def import_member(self, globals_: Globals, module: str, member: str, level: int) -> Value:
         """What `from module import member` binds."""
         base = self._absolute(globals_, module, level)
-        return UNKNOWN if base is None else self.library_value(f"{base}.{member}" if base else member)
+        if base is None:
+            return UNKNOWN
+        loaded = self._module(base, globals_)
+        if loaded is not None:
+            return self.member(loaded.globals, member)
+        return self.library_value(f"{base}.{member}" if base else member)
 
     def import_all(self, globals_: Globals, module: str, level: int) -> dict[str, Value]:
         """What `from module import *` binds."""
         base = self._absolute(globals_, module, level)
-        loaded = None if base is None else self._module(base)
+        loaded = None if base is None else self._module(base, globals_)
         if loaded is None:
             if base == "torch.nn" or base == "torch":
                 prefix = f"{base}."
@@ -298,11 +332,12 @@ class Program:
         base = parts[: len(parts) - drop]
         return ".".join([*base, module] if module else base)
 
-    def _module(self, name: str) -> LoadedFile | None:
+    def _module(self, name: str, importer: Globals) -> LoadedFile | None:
         """The project's file for a module name; one with a syntax error is as good as none."""
         if name.partition(".")[0] in ("torch", "numpy", "typing"):
             return None
-        source = self.project.find(name)
+        known = self._files.get(importer.file)
+        source = self.project.find(name, None if known is None else known.source)
         if source is None:
             return None
         try:
@@ -311,23 +346,8 @@ class Program:
             return None
 
     def library_value(self, name: str) -> Value:
-        """What a dotted name stands for: a name of the project's own, else one of a library."""
-        canonical = self.catalogue.canonical(name)
-        if canonical.startswith("torch."):
-            return Library(canonical)
-        module, _, member = name.rpartition(".")
-        while module:
-            loaded = self._module(module)
-            if loaded is not None:
-                value = loaded.globals.names.get(member.partition(".")[0])
-                if value is not None and "." not in member:
-                    return value
-                if self._module(name) is not None:
-                    return Library(name)
-                return UNKNOWN
-            module, _, before = module.rpartition(".")
-            member = f"{before}.{member}"
-        return Library(canonical)
+        """What a dotted name of a library stands for."""
+        return Library(self.catalogue.canonical(name))
 
     def is_library_class(self, name: str) -> bool:
         """Whether a library name is a class."""
@@ -387,7 +407,7 @@ class Program:
             self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
 
 
-def _summary(outcome: summaries.Outcome, before: Heap) -> Summary | None:
+def _summary(outcome: summaries.Outcome, before: Heap) -> Summary:
     """An outcome in the terms of the parameters."""
     heap: tuple[tuple[object, Object], ...] = ()
     if outcome.env is None:

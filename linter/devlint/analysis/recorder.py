@@ -21,7 +21,9 @@ class Recorder:
         """Adds a fact; a place has one conflict, and one fact of each other class."""
         key: tuple[Span, object] = (span, type(fact))
         if isinstance(fact, Reveal):
-            # A line that several paths or calls reach is revealed as the last pass over it sees it.
+            known = self._facts.get(file, {}).get(key)
+            if known is not None and known.fact != fact:
+                fact = Reveal("unknown")  # a line that is executed several times, each time for other values
             self._facts.setdefault(file, {})[key] = Anchored(self._place(file, span), fact)
             return
         self._facts.setdefault(file, {}).setdefault(key, Anchored(self._place(file, span), fact))

@@ -53,10 +53,10 @@ def transfer_load(frame: Frame, instruction: ir.Load, env: Environment) -> Envir
 
 def lookup(frame: Frame, env: Environment, name: str) -> Value:
     """What a name is: local, of an enclosing function, of the file, built in."""
+    value = env.names.get(name)
+    if value is not None:
+        return value
     if name not in frame.scope.global_names:
-        value = env.names.get(name)
-        if value is not None:
-            return value
         if name in frame.scope.local_names and not isinstance(frame.scope, ir.Class):
             return UNKNOWN
         value = frame.enclosing.get(name)
@@ -73,8 +73,11 @@ def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Env
     value = frame.registers[instruction.source]
     name = instruction.name
     if name in frame.scope.global_names:
+        # Other functions may run before or after this one.
         frame.globals.names[name] = UNKNOWN
-    elif name not in frame.scope.nonlocal_names:
+    if isinstance(frame.scope, ir.File):
+        frame.globals.names[name] = value
+    if name not in frame.scope.nonlocal_names:
         env.names[name] = value
         frame.program.note(frame, env, name, value, instruction.span)
     return env
@@ -98,6 +101,7 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
     value: Value = Closure(function, defaults, frame.globals, enclosing)
     for register in reversed(instruction.decorators):
         value = decorate(frame, value, frame.registers[register], frame.spans[register])
+    frame.made.add(function)
     frame.program.found(frame, value)
     frame.set(instruction.target, value, instruction.span)
     return env
@@ -142,6 +146,11 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names
+    if any(_CHECKING.search(frame.text(frame.spans[register])) for register in instruction.decorators):
+        attributes = {
+            name: replace(value, decorated=value.decorated | {"checked"}) if isinstance(value, Closure) else value
+            for name, value in attributes.items()
+        }
     bases = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
     marks = [frame.text(frame.spans[register]) for register in instruction.decorators]
     is_record = any("dataclass" in mark or mark.startswith(("attr", "define")) for mark in marks) or any(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, protocols
 from devlint.analysis.frame import Frame, Loop
-from devlint.analysis.narrowing import apply_proofs, truth
+from devlint.analysis.narrowing import apply_proofs, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Constant, Unknown
 from devlint.frontend import ir
@@ -67,6 +67,9 @@ def branch(
             side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
     after_then = None if holds is None else then(holds)
     after_else = None if fails is None else orelse(fails)
+    if after_then is not None and after_else is not None:
+        widen_back(after_then, outcome.holds)
+        widen_back(after_else, outcome.fails)
     result = join(after_then, after_else)
     if result is not None:
         result.always = always and frame.exits == exits
@@ -203,10 +206,15 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
 def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environment | None:
     """`try`: a handler starts from any point of the body, here taken as its beginning joined with its end."""
     always, before = env.always, env.copy()
+    guarded = bool(instruction.handlers)
+    frame.handled += guarded
+    frame.raised.append(None)
     body = execute(frame, instruction.body, env)
+    raised = frame.raised.pop()
+    frame.handled -= guarded
     after = None if body is None else execute(frame, instruction.orelse, body.copy())
     for handler in instruction.handlers:
-        start = join(before, body)
+        start = join(join(before, body), raised)
         assert start is not None
         start.always = False
         start.checked = before.checked
@@ -248,7 +256,9 @@ def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> N
 
 
 def transfer_raise(frame: Frame, instruction: ir.Raise, env: Environment) -> None:
-    """`raise`: nothing of this path reaches the caller."""
+    """`raise`: on in the handlers around, if any."""
+    if frame.raised:
+        frame.raised[-1] = join(frame.raised[-1], env)
 
 
 def transfer_break(frame: Frame, instruction: ir.Break, env: Environment) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from devlint.analysis import attributes, conflicts, containers, instances, statements
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
+from devlint.analysis.moves import module_device
 from devlint.diagnostics import Certainty
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable
 from devlint.domain.environment import Environment
@@ -37,6 +38,7 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    is_host,
 )
 from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Annotation, Function, Parameter, Span
@@ -142,6 +144,11 @@ def run(
         caller.depth + 1,
     )
     frame.budget = caller.budget
+    for parameter in function.parameters:
+        element = parameter.annotation.element if parameter.annotation is not None else None
+        names_of_element = _resolved_names(frame, closure, element)
+        if names_of_element and names_of_element <= TENSOR_NAMES:
+            frame.proofs[f"{parameter.name}[*]"] = Kind.TENSOR
     inner = replace(env, names=names, heap=dict(env.heap), assumptions=dict(env.assumptions))
     inner.always = True
     after = statements.execute(frame, function.body, inner)
@@ -153,7 +160,9 @@ def run(
     return Outcome(frame, frame.returned, value)
 
 
-def bind(closure: Closure, arguments: Arguments) -> dict[str, Given] | None:
+def bind(
+    frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span
+) -> dict[str, Given] | None:
     """Arguments by parameter name; None when they do not fit or cannot be counted."""
     bound: dict[str, Given] = {}
     positional = list(arguments.positional)
@@ -164,7 +173,10 @@ def bind(closure: Closure, arguments: Arguments) -> dict[str, Given] | None:
             bound[parameter.name] = Given(Tuple(tuple(given.value for given in positional)), span)
             positional = []
         elif parameter.kind == "kwargs":
-            bound[parameter.name] = Given(UNKNOWN, parameter.span)
+            items = tuple((name, given.value) for name, given in keywords.items())
+            identity = frame.new_object(span, "keywords")
+            env.heap[identity] = Dictionary(items)
+            bound[parameter.name] = Given(Reference(identity), span)
             keywords = {}
         elif parameter.kind in ("positional", "normal") and positional:
             bound[parameter.name] = positional.pop(0)
@@ -181,16 +193,41 @@ def call(
     frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, arguments: Arguments, span: Span
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
-    bound = bind(closure, arguments)
+    bound = bind(frame, env, closure, arguments, span)
     if bound is None or not arguments.exact or closure.function.is_stub:
         return UNKNOWN
     if _hands_over_objects(frame, env, bound):
         return _execute_here(frame, env, closure, owner, bound, span)
-    entry = {name: abstract(frame, name, given.value) for name, given in bound.items()}
+    entry = _entry(frame, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None:
         return UNKNOWN
-    return apply(frame, env, summary, bound, closure, span)
+    result = apply(frame, env, summary, bound, closure, span)
+    if result is not None and is_lost(result):
+        exact = {**entry, **{n: g.value for n, g in bound.items() if _is_exact(g.value)}}
+        if exact != entry:
+            summary = frame.program.summarise(frame, closure, owner, exact, env)
+            if summary is not None and summary.returns is not None:
+                return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
+    return result
+
+
+def is_lost(value: Value) -> bool:
+    """Whether a result says nothing of its device."""
+    return value == UNKNOWN or (isinstance(value, Tensor) and value.device == UNKNOWN_DEVICE)
+
+
+def _is_exact(value: Value) -> bool:
+    return isinstance(value, Tensor) and isinstance(value.device, Concrete)
+
+
+def _entry(frame: Frame, closure: Closure, bound: Mapping[str, Given]) -> dict[str, Value]:
+    """What a summary has to know of the arguments; parameters that are not given have their defaults."""
+    entry = {name: abstract(frame, name, given.value) for name, given in bound.items()}
+    for name, default in closure.defaults:
+        if name not in entry:
+            entry[name] = default if is_host(default) else UNKNOWN
+    return entry
 
 
 def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> bool:
@@ -206,9 +243,16 @@ def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, Give
 
 
 def _execute_here(
-    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, Given], span: Span
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    bound: Mapping[str, Given],
+    span: Span,
+    *,
+    quiet: bool = False,
 ) -> Value | None:
-    """Executes the body with the caller's objects."""
+    """Executes the body with the caller's objects; `quiet` when its conflicts have been reported already."""
     if frame.depth >= DEEPEST_CALL or frame.budget[0] <= 0 or closure.function in frame.program.running:
         return forget(frame, env, bound)
     frame.budget[0] -= 1
@@ -219,13 +263,12 @@ def _execute_here(
     # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
     outcome = run(frame, closure, owner, names, env, site=site)
     frame.program.running.discard(closure.function)
-    for requirement in outcome.frame.requirements:
-        if requirement.always:
-            frame.requirements.append(requirement)
+    if not quiet:
+        frame.requirements.extend(one for one in outcome.frame.requirements if one.always)
+        for conflict in outcome.frame.clashes:
+            report_through(frame, conflict, span, closure)
     if outcome.env is None or outcome.value is None:
         return None
-    for conflict in outcome.frame.clashes:
-        report_through(frame, conflict, span, closure)
     env.heap = outcome.env.heap
     env.current, env.default = outcome.env.current, outcome.env.default
     env.checked = env.checked or outcome.env.checked
@@ -340,8 +383,6 @@ class Substitution:
             case Constant(value=str()):
                 return attributes.device_named(self.frame, self.env, value)
             case Reference():
-                from devlint.analysis.moves import module_device
-
                 return module_device(self.frame, self.env, value)[0]
             case _:
                 return UNKNOWN_DEVICE
@@ -354,8 +395,6 @@ class Substitution:
         if isinstance(value, (Tensor, Opaque, DeviceValue)):
             return value.origin
         if isinstance(value, Reference):
-            from devlint.analysis.moves import module_device
-
             return module_device(self.frame, self.env, value)[1]
         return origin
 
@@ -434,7 +473,6 @@ def _require(
     here = replace(requirement, first=first, second=second, message=conflicts.wording(first, second))
     if kind is not None:
         if requirement.always:
-            kind = requirement.kind if kind == "operands" else kind
             report_through(frame, conflicts.ordered(replace(here, kind=kind)), span, closure)
     elif conflicts.is_open(first, second):
         frame.requirements.append(replace(here, always=requirement.always and env.always))
@@ -450,7 +488,9 @@ def _side(substitution: Substitution, side: Side, span: Span) -> Side:
     value = substitution.lookup(side.device.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
-    return replace(side, name=name, device=device, origin=origin, rank=rank, span=where)
+    # What a module holds is met through the module.
+    module = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    return replace(side, name=name, device=device, origin=origin, rank=rank, span=where, module=module)
 
 
 def call_forward(
@@ -464,13 +504,18 @@ def call_forward(
     span: Span,
 ) -> Value | None:
     """A call of a module of the program: its `forward` by summary, with the module's parts in place of `self`."""
-    bound = bind(closure, arguments.behind(Given(module, function.span, function.place)))
+    bound = bind(frame, env, closure, arguments.behind(Given(module, function.span, function.place)), span)
     held = env.heap.get(module.object)
     if bound is None or not arguments.exact or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
-    entry = {name: abstract(frame, name, given.value) for name, given in bound.items() if name != first}
+    entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
         return UNKNOWN
-    return apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
+    result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
+    if result is not None and is_lost(result):
+        device, _ = module_device(frame, env, module)
+        if isinstance(device, Concrete):
+            return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
+    return result

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from devlint.domain.device import CPU, Device, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.heap import Heap, join_heaps
-from devlint.domain.value import Value, chosen
+from devlint.domain.value import Opaque, Tensor, Value, chosen
 from devlint.domain.value import join as join_values
 
 
@@ -78,6 +78,18 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         join_devices(left.default, right.default),
         left.always and right.always,
     )
+
+
+def under_assumptions(env: Environment, value: Value) -> Value:
+    """A value whose device variable is known to equal another one, on that other one.
+
+    A variable that a branch has found to be one concrete device stays a variable: what holds of it holds there.
+    """
+    if isinstance(value, (Tensor, Opaque)) and isinstance(value.device, Variable):
+        other = env.assumptions.get(value.device)
+        if isinstance(other, Variable):
+            return replace(value, device=other)
+    return value
 
 
 def _join_names(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:

@@ -74,12 +74,14 @@ class Instance:
 class Sequence:
     """A list, set, or a module that holds others in order (`module`: its class, e.g. `torch.nn.Sequential`).
 
-    `items` are the elements one by one while their number is known, else None and `rest` covers them all.
+    `items` are the elements one by one while their number is known, else None and `rest` covers them all; then
+    `first` is the first of them where that is known all the same.
     """
 
     items: tuple[Value, ...] | None
     rest: Value = UNKNOWN
     module: str | None = None
+    first: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,9 +121,10 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple, element by element."""
+    """A tuple, element by element; `names` are those of its fields, if it has any."""
 
     items: tuple[Value, ...]
+    names: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,13 @@ class Globals:
     file: str
     module: str | None
     names: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A source file of the program, imported as a whole."""
+
+    globals: Globals
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +281,7 @@ class Test:
 
 
 Value: TypeAlias = (
-    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library | Method | Closure
+    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library | SourceFile | Method | Closure
     | Bound | UserClass | Partial | Super | Test
 )  # fmt: skip
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.analysis import moves
-from devlint.analysis.containers import elements_of
 from devlint.analysis.devices import current
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Unreached, differ, parse
-from devlint.domain.heap import LibraryObject
-from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Reference, Tensor, Value
+from devlint.domain.heap import LibraryObject, Sequence
+from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Reference, Tensor, Tuple, Value
 from devlint.facts import ParallelMisuse
 
 DATA_PARALLEL = "torch.nn.DataParallel"
@@ -39,6 +38,11 @@ def data_parallel(site: Site) -> Value | None:
     where = first
     if output is not None and output.value != Constant(None):
         where = _output(site, output.value)
+        if isinstance(where, Concrete) and where.type == "cpu":
+            message = f"Expected a non cpu device, but got: {where}"
+            text = site.frame.text(output.span)
+            site.record(ParallelMisuse("not-cuda", message, text, (), "gather the results on a CUDA device"))
+            return UNKNOWN
     given = site.arguments.get(1, "device_ids")
     origin = site.frame.origin("wrapped in DataParallel here", given.span if given is not None else site.span, "module")
     if ids is not None and len(ids) == 1 and isinstance(module, Reference):
@@ -59,15 +63,12 @@ def _ids(site: Site) -> list[Device] | None:
     given = site.arguments.get(1, "device_ids")
     if given is None or given.value == Constant(None):
         return None
-    inner = elements_of(site.frame, site.env, given.value)
-    if inner.few is None:
-        from devlint.domain.heap import Sequence
-
-        held = site.held(given.value)
-        if isinstance(held, Sequence) and held.items is not None:
+    held = site.held(given.value)
+    if isinstance(held, Sequence):
+        if held.items is not None:
             return [_id(item) for item in held.items]
-        return None
-    return [_id(item) for item in inner.few]
+        return None if held.first is None else [_id(held.first), UNKNOWN_DEVICE]
+    return [_id(item) for item in given.value.items] if isinstance(given.value, Tuple) else None
 
 
 def _id(value: Value) -> Device:

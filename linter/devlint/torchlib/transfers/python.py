@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from devlint.analysis import attributes, calls, protocols
+from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import Elements, elements_of
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
@@ -19,12 +21,15 @@ from devlint.domain.value import (
     UNKNOWN,
     Constant,
     DeviceValue,
+    Library,
     Partial,
+    Replace,
     Tensor,
+    Test,
     Tuple,
+    UserClass,
     Value,
 )
-from devlint.domain.value import join as join_values
 
 
 def number(site: Site) -> Value:
@@ -63,7 +68,9 @@ def make_list(site: Site) -> Value:
         return site.allocate("list", SequenceObject(items))
     inner = elements_of(site.frame, site.env, given.value)
     each = inner.each if inner.few is None else summary(SequenceObject(inner.few))
-    return site.allocate("list", SequenceObject(None, each))
+    held = site.held(given.value)
+    first = held.first if isinstance(held, SequenceObject) and site.name == "builtins.list" else None
+    return site.allocate("list", SequenceObject(None, each, first=first))
 
 
 def _items(site: Site, value: Value) -> tuple[Value, ...] | None:
@@ -79,7 +86,9 @@ def make_tuple(site: Site) -> Value:
     if given is None:
         return Tuple(())
     items = _items(site, given.value)
-    return UNKNOWN if items is None else Tuple(items)
+    if items is not None:
+        return Tuple(items)
+    return site.allocate("tuple", SequenceObject(None, _each(site, given.value)))
 
 
 def make_dict(site: Site) -> Value:
@@ -102,10 +111,9 @@ def make_range(site: Site) -> Value:
         if len(numbers) <= LARGEST_DISPLAY:
             items = tuple(Constant(index, True) for index in numbers)
             return site.allocate("range", SequenceObject(items, NUMBER))
-    first: Value = Constant(0, True)
-    if len(bounds) == 1 and bounds[0] == COUNT:
-        # At least one device, the first of which is 0; how many more is not known.
-        return site.allocate("range", SequenceObject(None, join_values(first, Constant(1, True))))
+    if bounds and bounds[-1] == COUNT:
+        first = bounds[0] if len(bounds) == 2 else Constant(0, True)
+        return site.allocate("range", SequenceObject(None, NUMBER, first=first))
     return site.allocate("range", SequenceObject(None, NUMBER))
 
 
@@ -123,10 +131,40 @@ def zip_(site: Site) -> Value:
 
 
 def _each(site: Site, value: Value) -> Value:
-    from devlint.analysis import protocols
-
     inner: Elements = protocols.iterate(site.frame, site.env, value, site.span)
     return inner.each if inner.few is None else summary(SequenceObject(inner.few))
+
+
+def map_(site: Site) -> Value:
+    """`map(f, xs)`: what `f` makes of the elements."""
+    given = site.arguments.positional
+    if len(given) < 2:
+        return UNKNOWN
+    each = tuple(replace(item, value=_each(site, item.value)) for item in given[1:])
+    result = calls.invoke(site.frame, site.env, given[0], Arguments(each, ()), site.span)
+    return site.allocate("map", SequenceObject(None, UNKNOWN if result is None else result))
+
+
+def has_attribute(site: Site) -> Value:
+    """`hasattr(x, "device")`: where it is true, the object is more than its class says."""
+    given = site.arguments.first()
+    if given is None or given.place is None:
+        return UNKNOWN
+    return Test(holds=(Replace(given.place, given.value, UNKNOWN),))
+
+
+def named_tuple(site: Site) -> Value:
+    """`namedtuple("Batch", "x y")`: a class with those fields."""
+    names = site.value(1, "field_names")
+    held = site.held(names)
+    listed = names.items if isinstance(names, Tuple) else held.items if isinstance(held, SequenceObject) else None
+    if isinstance(names, Constant) and isinstance(names.value, str):
+        fields = tuple(names.value.replace(",", " ").split())
+    elif listed is not None:
+        fields = tuple(item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str))
+    else:
+        return UNKNOWN
+    return UserClass(str(site.constant(0, "typename")), (), {}, site.frame.globals, {}, fields=fields)
 
 
 def next_(site: Site) -> Value:
@@ -152,8 +190,6 @@ def isinstance_(site: Site) -> Value:
 
 def is_tensor(site: Site) -> Value:
     """`torch.is_tensor(x)`."""
-    from devlint.domain.value import Library
-
     given = site.arguments.first()
     if given is None:
         return UNKNOWN
@@ -190,8 +226,6 @@ def sum_(site: Site) -> Value:
 
 def getattr_(site: Site) -> Value:
     """`getattr(x, "name")`."""
-    from devlint.analysis import attributes
-
     given, name = site.arguments.first(), site.constant(1, "name")
     if given is None or not isinstance(name, str) or len(site.arguments.positional) != 2:
         return UNKNOWN
@@ -211,6 +245,9 @@ FUNCTIONS: dict[str, Transfer] = {
     "builtins.enumerate": enumerate_,
     "builtins.zip": zip_,
     "builtins.next": next_,
+    "builtins.map": map_,
+    "builtins.hasattr": has_attribute,
+    "collections.namedtuple": named_tuple,
     "builtins.iter": same,
     "builtins.bool": truth_value,
     "builtins.isinstance": isinstance_,

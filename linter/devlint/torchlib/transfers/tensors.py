@@ -164,6 +164,17 @@ def _move(site: Site, receiver: Given, target: DeviceValue, how: str) -> Value:
     return UNKNOWN
 
 
+def get_device(site: Site) -> Value:
+    """`x.get_device()`: the ordinal of a CUDA tensor's device, -1 on the CPU."""
+    receiver = _receiver(site).value
+    if isinstance(receiver, Tensor) and isinstance(receiver.device, Concrete):
+        if receiver.device == CPU:
+            return Constant(-1)
+        if receiver.device.index is not None:
+            return Constant(receiver.device.index, True)
+    return NUMBER
+
+
 def new_tensor(site: Site) -> Value:
     """`x.new_tensor(data)`: on x's device unless told otherwise."""
     target = _target(site)
@@ -271,6 +282,7 @@ METHODS: dict[str, Transfer] = {
     "cpu": cpu,
     "type": to_type,
     "new_tensor": new_tensor,
+    "get_device": get_device,
     "__getitem__": get_item,
 }
 
