@@ -41,7 +41,7 @@ class FactsProvider(BaseMetadataProvider[tuple[Anchored, ...]]):
     """Gives each node the facts of its stretch, which are passed in as the provider's cache by stretch.
 
     Analysis and LibCST agree on the stretches of all nodes (brackets around an expression are no part of it)
-    but one: a tuple's brackets belong to the tuple for Python's `ast`, and not for LibCST.
+    but two: the brackets of a tuple or generator belong to it for Python's `ast`, and not for LibCST.
     """
 
     METADATA_DEPENDENCIES = (PositionProvider,)
@@ -61,7 +61,7 @@ class FactsProvider(BaseMetadataProvider[tuple[Anchored, ...]]):
         positions = cast("Mapping[cst.CSTNode, CodeRange]", self.metadata[PositionProvider])
         for node, position in positions.items():
             anchored = self._by_stretch.get(_stretch(position.start, position.end))
-            if anchored is None and isinstance(node, cst.Tuple) and node.lpar:
+            if anchored is None and isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:
                 start, end = positions[node.lpar[-1]].start, positions[node.rpar[0]].end
                 anchored = self._by_stretch.get(_stretch(start, end))
             if anchored is not None:
@@ -204,7 +204,7 @@ def _forwarder(kind: type[cst.CSTNode]) -> Callable[[OperationRule, cst.CSTNode]
 
 
 _STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
-_OPERATIONS = (*_STATEMENTS, cst.BaseExpression, cst.CompFor, cst.Slice, cst.Arg)
+_OPERATIONS = (*_STATEMENTS, cst.BaseExpression, cst.CompFor, cst.Arg)
 for _kind in vars(cst).values():
     if isinstance(_kind, type) and issubclass(_kind, _OPERATIONS) and not _kind.__name__.startswith("Base"):
         setattr(OperationRule, f"visit_{_kind.__name__}", _forwarder(_kind))

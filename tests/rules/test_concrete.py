@@ -54,12 +54,15 @@ def _operations(source: str) -> Iterator[Anchored]:
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
     """All nodes but those that are no operations of their own.
 
-    These are the tuple between the brackets of a subscript, a generator without brackets of its own, and the
-    pieces of an f-string around its expressions, of which each version of Python says something else.
+    These are the slice and the tuple between the brackets of a subscript, a generator that is an argument and
+    may have no brackets of its own, and the pieces of an f-string around its expressions, of which each
+    version of Python says something else.
     """
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
-            bare_index = isinstance(node, ast.Subscript) and isinstance(child, ast.Tuple)
+            bare_index = isinstance(child, ast.Slice) or (
+                isinstance(node, ast.Subscript) and isinstance(child, ast.Tuple)
+            )
             argument = isinstance(node, ast.Call) and isinstance(child, ast.GeneratorExp)
             text = isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)
             field = isinstance(child, ast.FormattedValue)
@@ -81,7 +84,7 @@ SOURCES = {
     "f-strings": "f(f'{x + y} {z!r:>{w}}')\nf('a' f'{x.cuda()}')\nf(f\"é{x.cuda()}\")\n",
     "f-strings over several lines": 'f(f"""a\n {x.cuda()}\n  {y.to(z)}""")\n',
     "decorators": "@a.b(c)\n@d\ndef f(x=y.cuda()):\n    pass\n@a\nclass C(B.c()):\n    pass\n",
-    "generator arguments": "f(x + y for x in y)\nf((x for x in y))\nf(a, ( x for x in y ))\n",
+    "generator arguments": "f(x + y for x in y)\nf((x for x in y))\nz = (x for x in y)\n",
     "comprehensions": "[f(x) for x in y if g(x)]\n{x: y() for x in z}\n{x for x in f(y)}\n",
     "lambdas": "f(lambda x: x + 1)\n(lambda: y())\n(lambda x=f(): x)(1)\n",
     "conditional expressions": "x if a() else b[0]\n(y := f(x))\n",
