@@ -113,8 +113,11 @@ def _discover(
 def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batch]:
     """Group files by project and configuration, so that each group shares one analysis."""
     groups: dict[tuple[Path, Configuration], list[Path]] = {}
+    roots: dict[Path, Path] = {}
     for path in files:
-        root = root_for(path)
+        if path.parent not in roots:
+            roots[path.parent] = root_for(path)
+        root = roots[path.parent]
         configuration = configurations.of(path.parent)
         if configuration.file is None:
             configuration = Configuration(None, root)
@@ -186,6 +189,10 @@ def _through_pool(
                 unfinished.append(batch)
             else:
                 results += finished
+    except KeyboardInterrupt:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return results, unfinished

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
-from devlint.errors import SourceError
+from devlint.errors import DevlintError, SourceError
 from devlint.facts import FileFacts
-from devlint.project import Project, Source, display_path
+from devlint.project import Project, Source, display_path, lines_of
 from devlint.rule import Rule
 from devlint.selection import Rules, Selection, covers, graded, select_rules
 from devlint.settings import Configuration, Settings
@@ -155,6 +155,7 @@ class Inspector:
     def _inspect(self, place: _Workplace, configuration: Configuration, path: Path) -> FileResult:
         phase = "reading"
         display = display_path(path)
+        source: Source | None = None
         try:
             source = place.project.source(path)
             if "torch" not in source.text and not configuration.signatures:
@@ -174,13 +175,12 @@ class Inspector:
         except SourceError as error:
             return FileResult(display, problem=error)
         except Exception as error:
-            if phase == "analysis":
-                broken = syntax_error(source)
-                if broken is not None:
-                    return FileResult(display, (broken,))
-            return FileResult(
-                display, (internal_error(display, phase, error),), traceback=traceback.format_exc()
-            )
+            broken = syntax_error(source) if source is not None and phase == "analysis" else None
+            if broken is not None:
+                return FileResult(display, (broken,))
+            lines = len(lines_of(source.text)) if source is not None else 1
+            failure = internal_error(lines, display, phase, error)
+            return FileResult(display, (failure,), traceback=traceback.format_exc())
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look, if one wants a fact that there is; only then is the file parsed with LibCST."""
@@ -224,26 +224,32 @@ def syntax_error(source: Source) -> Diagnostic | None:
     return Diagnostic("DEV901", "syntax-error", Severity.ERROR, Certainty.CERTAIN, text, place)
 
 
-def internal_error(display: str, phase: str, error: BaseException) -> Diagnostic:
-    """Return the DEV903 of a file in which devlint itself failed."""
-    said = " ".join(str(error).split())
+def internal_error(source_lines: int, display: str, phase: str, error: BaseException) -> Diagnostic:
+    """Return the DEV903 of a file in which devlint itself failed, at the line that the error names."""
+    message, line = str(error), None
+    if isinstance(error, DevlintError) and error.path in (None, display):
+        message, line = error.message, error.line
+    elif isinstance(error, SyntaxError):
+        message, line = error.msg, error.lineno
+    said = " ".join(message.split())
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return _failed(display, f"devlint failed on this file, phase {phase}: {what}")
+    line = min(max(line or 1, 1), max(source_lines, 1))
+    return _failed(display, line, f"devlint failed on this file, phase {phase}: {what}")
 
 
 def killed(path: Path) -> FileResult:
     """Return the result of a file in which the process that looked at it died."""
     display = display_path(path)
-    return FileResult(display, (_failed(display, "the process that looked at this file died"),))
+    return FileResult(display, (_failed(display, 1, "the process that looked at this file died"),))
 
 
-def _failed(display: str, message: str) -> Diagnostic:
+def _failed(display: str, line: int, message: str) -> Diagnostic:
     return Diagnostic(
         "DEV903",
         "internal-error",
         Severity.ERROR,
         Certainty.CERTAIN,
         message,
-        Place(display, 1, 1, 1, 1),
+        Place(display, line, 1, line, 1),
         advice="this is a bug in devlint or in a rule; -v prints the traceback to report with it",
     )

@@ -94,8 +94,9 @@ class Shell:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         monkeypatch.chdir(folder)
-        real = engine.run
+        real, real_facts = engine.run, engine.facts_of
         monkeypatch.setattr(engine, "run", lambda settings, stdin: real(settings, stdin=stdin, load=load))
+        monkeypatch.setattr(engine, "facts_of", lambda path, settings: real_facts(path, settings, load=load))
         for name in ("NO_COLOR", "FORCE_COLOR"):
             monkeypatch.delenv(name, raising=False)
 

@@ -117,3 +117,36 @@ def test_wrong_usage_is_one_line_and_exit_code_2(shell: Shell, arguments: list[s
     assert result.stdout == ""
     assert result.stderr.startswith(message)
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_facts_of_a_file_and_of_one_line(shell: Shell) -> None:
+    shell.write("a.py", "import torch\nclash\nraw_cuda\n")
+    result = shell.run("facts", "a.py:3")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == (
+        "a.py:3  x  cuda:0\n"
+        "a.py:3:1  UncheckedDevice\n"
+        "    device: cuda:0\n"
+        "    written: string\n"
+        '    text: "cuda:0"\n'
+        "    use: -\n"
+        "    receiver: -\n"
+    )
+    whole = shell.run("facts", "a.py").stdout
+    assert whole.startswith("a.py:2  x  cuda:0\na.py:3  x  cuda:0\na.py:2:1  Conflict\n")
+    assert "first: name a, device cpu, place a.py:2:1, trace a is created on cpu here (a.py:2:1)" in whole
+    assert shell.run("facts", "a.py:1").stdout == "a.py:1: nothing is known here\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gone.py:3", None, "error: gone.py: cannot be read: No such file or directory\n"),
+        ("a.py", "x = (\n", "error: a.py:1: '(' was never closed\n"),
+    ],
+)
+def test_facts_of_what_cannot_be_read(shell: Shell, name: str, content: str | None, message: str) -> None:
+    if content is not None:
+        shell.write(name, content)
+    result = shell.run("facts", name)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
