@@ -8,7 +8,7 @@ from dataclasses import replace
 from devlint.analysis import classes
 from devlint.analysis.devices import current
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, Unreached, Variable, join
+from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, Unreached, UnknownDevice, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
@@ -78,7 +78,8 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
         held = env.heap.get(item.object)
         match held:
             case LibraryObject():
-                if not isinstance(held.device, Unreached):
+                # Without state there is nothing to move; where that is not known, neither is the device.
+                if not isinstance(held.device, (Unreached, UnknownDevice)):
                     env.heap[item.object] = replace(held, device=device, origin=origin)
                 pending.extend(part for _, part in held.parts)
             case Instance() if classes.is_module(held.cls):

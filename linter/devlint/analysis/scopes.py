@@ -6,7 +6,8 @@ import builtins
 import re
 from dataclasses import replace
 
-from devlint.analysis import statements
+from devlint.analysis import calls, statements
+from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.value import (
@@ -16,7 +17,6 @@ from devlint.domain.value import (
     Constant,
     Library,
     Partial,
-    Unknown,
     UserClass,
     Value,
 )
@@ -99,10 +99,12 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
     elif isinstance(frame.scope, ir.Class):
         enclosing = tuple(frame.enclosing.items())
     value: Value = Closure(function, defaults, frame.globals, enclosing)
-    for register in reversed(instruction.decorators):
-        value = decorate(frame, value, frame.registers[register], frame.spans[register])
     frame.made.add(function)
-    frame.program.found(frame, value)
+    plain = value
+    for register in reversed(instruction.decorators):
+        value = decorate(frame, env, value, frame.registers[register], frame.spans[register])
+    decorated = isinstance(value, Closure) and value.function is function
+    frame.program.found(frame, value if decorated else plain)
     frame.set(instruction.target, value, instruction.span)
     return env
 
@@ -115,10 +117,13 @@ def _captured(frame: Frame, env: Environment) -> dict[str, Value]:
     }
 
 
-def decorate(frame: Frame, value: Value, decorator: Value, span: ir.Span) -> Value:
+def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, span: ir.Span) -> Value:
     """A function after a decorator; one that is not known may return anything."""
     if not isinstance(value, Closure):
-        return value if isinstance(value, Unknown) else UNKNOWN
+        return UNKNOWN
+    if isinstance(decorator, Closure):
+        made = calls.invoke_closure(frame, env, decorator, None, Arguments((Given(value, span),), ()), span)
+        return made if isinstance(made, Closure) else replace(value, decorated=value.decorated | {"opaque"})
     marks = set(value.decorated)
     if _CHECKING.search(frame.text(span)):
         marks.add("checked")

@@ -130,6 +130,10 @@ def join(left: Object, right: Object) -> Object | None:
             registered = left.registered | right.registered
             return Instance(left.cls, tuple(attributes), registered, left.open or right.open, left.origin)
         case Sequence(), Sequence() if left.module == right.module:
+            if left.items == () or right.items == ():
+                # No element says nothing against the elements of the other side.
+                other = right if left.items == () else left
+                return Sequence(None, summary(other), left.module, other.first)
             if left.items is not None and right.items is not None and len(left.items) == len(right.items):
                 return Sequence(tuple(map(join_values, left.items, right.items)), left.rest, left.module)
             return Sequence(None, join_values(summary(left), summary(right)), left.module)
