@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-
 from devlint.torchlib.catalogue import Catalogue, load
 from devlint.torchlib.signature import Signature
+
 from tests.judge.pretended import install, set_machine
 from tests.torchlib.evaluation import predict, wrong_claims
 from tests.torchlib.placements import Outcome, Placement, attempt, placements, put, rebuild

@@ -1,7 +1,7 @@
-"""What signatures say of a call with real arguments: the reference reading of the notation, for comparison.
+"""What signatures say of a call with real arguments: the reference reading of the notation.
 
-`predict` takes the signatures of a function and concrete arguments (genuine tensors) and answers which form fits,
-whether its arguments agree, and which devices and ranks the result has. It is written for clarity; the
+`predict` takes the signatures of a function and concrete arguments (genuine tensors) and answers which form
+fits, whether its arguments agree, and which devices and ranks the result has. It is written for clarity; the
 interpreter's own reading of signatures works on abstract values.
 """
 
@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch.nn.parameter import is_lazy
-
 from devlint.torchlib.signature import (
     ALTERNATIVE_NAMES,
     ArrayTerm,
@@ -34,6 +32,7 @@ from devlint.torchlib.signature import (
     Terms,
     TupleTerm,
 )
+from torch.nn.parameter import is_lazy
 
 FIXED_DEVICES = frozenset({"cpu", "any"})
 

@@ -8,7 +8,6 @@ import importlib
 from pathlib import Path
 
 import pytest
-
 from devlint.errors import CatalogueError
 from devlint.torchlib.catalogue import ALIASES, STUBS, Catalogue, load, read_aliases
 from devlint.torchlib.signature import DeviceTerm, NumberTerm, StubText, TensorTerm, parse_signature
@@ -126,11 +125,10 @@ def test_a_stub_file_is_cut_as_python_reads_it(path: Path) -> None:
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert sorted(name for name, pieces in body.functions.items() for _ in pieces) == sorted(functions)
     assert set(body.classes) == {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    lines = {
-        node.name: (node.decorator_list or [node])[0].lineno
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-    }
+    lines = {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            lines[node.name] = node.decorator_list[0].lineno if node.decorator_list else node.lineno
     assert {name: piece.line for name, piece in body.classes.items()} == lines
 
 
@@ -147,8 +145,9 @@ def test_every_signature_prints_as_it_is_written(path: Path) -> None:
 @pytest.mark.parametrize("path", STUB_FILES, ids=lambda path: str(path.relative_to(STUBS)))
 def test_forms_of_one_name_are_marked_as_overloads_and_stand_together(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for owner in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
-        functions = [node for node in owner.body if isinstance(node, ast.FunctionDef)]
+    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+    for body in bodies:
+        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
         names = [node.name for node in functions]
         for position, node in enumerate(functions):
             overloaded = any(

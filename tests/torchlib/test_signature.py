@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from devlint.errors import CatalogueError
 from devlint.torchlib.signature import (
     DeviceTerm,
@@ -23,7 +22,7 @@ from devlint.torchlib.signature import (
 )
 
 ROUND_TRIPS = [
-    "def add(input: Tensor[D] | Scalar[cpu], other: Tensor[D] | Scalar[cpu] | Number) -> Tensor[D, broadcast]: ...",
+    "def add(a: Tensor[D] | Scalar[cpu], b: Tensor[D] | Scalar[cpu] | Number) -> Tensor[D, broadcast]: ...",
     "def zeros(*size: Size[R], dtype: Number = ..., device: Device[E] = DEFAULT) -> Tensor[E, R]: ...",
     "def new(self: Tensor[D], /, *, device: Device[E] = D) -> Tensor[E]: ...",
     "def f(a: object, /, b: Array | None = None, *, c: Number, **more: object) -> None: ...",
@@ -44,7 +43,10 @@ def test_a_printed_signature_is_the_text_it_was_parsed_from(text: str) -> None:
 
 
 def test_terms_of_a_method() -> None:
-    text = "@overload\n@in_place\ndef f(self: Tensor[D, R], *size: Size[R], hx: tuple[list[Tensor[D]], None] = ..., device: Device[E] = CURRENT) -> Self: ..."
+    text = (
+        "@overload\n@in_place\ndef f(self: Tensor[D, R], *size: Size[R], "
+        "hx: tuple[list[Tensor[D]], None] = ..., device: Device[E] = CURRENT) -> Self: ..."
+    )
     assert parse_signature(StubText(text)) == Signature(
         "f",
         (

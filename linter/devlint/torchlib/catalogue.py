@@ -122,7 +122,7 @@ class Catalogue:
         return self._values[name]
 
     def names(self) -> Iterator[str]:
-        """All names of the catalogue in canonical spelling, members after their class, sorted within a file."""
+        """All names in canonical spelling, sorted within a file, members after their class."""
         for namespace, body in self._namespaces.items():
             for name in sorted({*body.functions, *body.classes, *body.values}):
                 yield f"{namespace}.{name}"

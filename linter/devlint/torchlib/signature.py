@@ -4,8 +4,8 @@ A signature says which arguments of a function must share a device and where the
 signatures of libraries, summaries of user code are printed in the same notation.
 
 Worked example: `def addmv(input: Tensor[D] | Scalar[cpu], mat: Tensor[D, 2]) -> Tensor[D, 1]: ...` parses to
-a `Signature` with two `Parameter`s. `Tensor[D, 2]` is `TensorTerm("D", 2)`, the union is a tuple of two terms,
-and printing the signature gives the same line again.
+a `Signature` with two `Parameter`s. `Tensor[D, 2]` is `TensorTerm("D", 2)`, the union is a tuple of two
+terms, and printing the signature gives the same line again.
 """
 
 from __future__ import annotations
