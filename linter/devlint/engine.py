@@ -83,11 +83,12 @@ def run(settings: Settings, *, stdin: bytes | None = None, load: Loader = load_t
     found, content = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations)
     here = Path.cwd()
+    worker = Inspector(settings, load())
     for batch in batches or [Batch(here, configurations.of(here), ())]:
-        inspector(settings, load).prepare(batch)
+        worker.prepare(batch)
     jobs = _jobs(settings.jobs, len(found.files))
     if jobs == 1 or content is not None:
-        results = list(_in_this_process(inspector(settings, load), batches, content))
+        results = list(_in_this_process(worker, batches, content))
     else:
         results = _in_processes(settings, load, batches, jobs)
     results.sort(key=lambda result: result.display)
@@ -135,7 +136,7 @@ def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tu
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     path = Path(os.path.abspath(path))
     (batch,) = _batches([path], configurations)
-    source, facts = inspector(settings, load).facts(batch, path)
+    source, facts = Inspector(settings, load()).facts(batch, path)
     return source.display, facts
 
 

@@ -192,7 +192,7 @@ class Inspector:
 
 @cache
 def inspector(settings: Settings, load: Loader) -> Inspector:
-    """Return this process's inspector for a command line."""
+    """Return the inspector of a process that lives for one run; it never sees a file change."""
     return Inspector(settings, load())
 
 

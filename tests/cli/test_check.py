@@ -205,6 +205,13 @@ def test_output_survives_a_terminal_that_knows_ascii_only(shell: Shell) -> None:
     assert json.loads(shell.run("--output-format", "json", "a.py").stdout.encode("ascii"))["diagnostics"]
 
 
+def test_a_second_run_in_one_process_sees_changed_files(shell: Shell) -> None:
+    shell.write("a.py", CLASH)
+    assert shell.concise("a.py") == ["a.py:2:1: DEV101"]
+    shell.write("a.py", RAW)
+    assert shell.concise("a.py") == ["a.py:2:1: DEV302"]
+
+
 def test_text_without_torch_is_not_analysed_but_its_syntax_counts(shell: Shell) -> None:
     shell.write("a.py", "clash\n")
     shell.write("b.py", "clash = (\n")
