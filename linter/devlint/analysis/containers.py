@@ -231,16 +231,14 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
         case Reference():
             held = env.heap.get(base.object)
             match held:
+                case Sequence() if key == SLICE:
+                    return allocate(frame, env, span, "slice", replace(held, items=None, rest=summary(held)))
                 case Sequence(items=items) if items is not None:
-                    picked = _pick(items, key)
-                    if isinstance(picked, Tuple):
-                        made = replace(held, items=picked.items)
-                        return allocate(frame, env, span, "slice", made)
-                    return picked
+                    return _pick(items, key)
                 case Sequence():
                     if key == Constant(0) and held.first is not None:
                         return held.first
-                    return held.rest if isinstance(key, (Constant, Host)) and key != SLICE else base
+                    return held.rest if isinstance(key, (Constant, Host)) else UNKNOWN
                 case Dictionary():
                     return held.get(key.value) if isinstance(key, Constant) else UNKNOWN
                 case _:

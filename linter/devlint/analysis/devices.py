@@ -22,7 +22,7 @@ def as_device(frame: Frame, env: Environment, value: Value, span: Span, *, used:
     """
     found = _named(frame, env, value, span)
     if used:
-        _check_use(frame, env, found, span)
+        check_use(frame, env, found, span)
     return found
 
 
@@ -82,7 +82,7 @@ def default_device(env: Environment) -> Device:
     return current(env, env.default)
 
 
-def _check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
+def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
     device = found.device
     if not isinstance(device, Concrete) or device.type != "cuda" or found.checked:
         return
@@ -91,6 +91,7 @@ def _check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -
     origin = found.origin
     if origin is None:
         return
+    frame.uses.append(found)
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
         frame.record(origin.span, UncheckedDevice(device, found.written, frame.text(origin.span), use, ""))

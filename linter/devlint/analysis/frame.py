@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
-from devlint.domain.value import UNKNOWN, Globals, Kind, ObjectId, Opaque, UserClass, Value, chosen
+from devlint.domain.value import UNKNOWN, DeviceValue, Globals, Kind, ObjectId, Opaque, UserClass, Value, chosen
 from devlint.domain.value import join as join_values
 from devlint.facts import Fact
 from devlint.frontend.ir import Function, Register, Scope, Span
@@ -41,6 +41,7 @@ class Frame:
         proofs: what opaque values have been found to be, in this execution or an earlier one of this body.
         requirements: pairs of devices that only callers can compare.
         clashes: conflicts met in this execution, recorded or not.
+        uses: CUDA devices that were used though nothing had made sure of them.
         displays: where the elements of tuple and list displays stand, by the display.
         raised: for each `try` around the present point, the environments in which its body raises.
         made: functions defined by this execution, which see its names as they are when called.
@@ -72,6 +73,7 @@ class Frame:
     handled: int = 0
     raised: list[Environment | None] = field(default_factory=list)
     made: set[Function] = field(default_factory=set)
+    uses: list[DeviceValue] = field(default_factory=list)
     budget: list[int] = field(default_factory=lambda: [40])
 
     def __post_init__(self) -> None:

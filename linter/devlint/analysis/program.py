@@ -231,7 +231,8 @@ class Program:
         """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
         default = self.default_of(closure.globals) if env.default == CPU else env.default
-        key = (function, closure.globals, tuple(entry.items()), default, env.current, cls, closure.enclosing)
+        stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
+        key = (function, closure.globals, tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
         try:
             if key in self._summaries:
                 if key in self._open:
@@ -410,11 +411,12 @@ class Program:
 def _summary(outcome: summaries.Outcome, before: Heap) -> Summary:
     """An outcome in the terms of the parameters."""
     heap: tuple[tuple[object, Object], ...] = ()
+    uses = tuple(dict.fromkeys(outcome.frame.uses))
     if outcome.env is None:
-        return Summary(None, tuple(outcome.frame.requirements))
+        return Summary(None, tuple(outcome.frame.requirements), uses=uses)
     made = tuple((key, value) for key, value in outcome.env.heap.items() if key not in before)
     requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
-    return Summary(outcome.value, requires, made, outcome.env.checked)
+    return Summary(outcome.value, requires, made, outcome.env.checked, uses)
 
 
 def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:

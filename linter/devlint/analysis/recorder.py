@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.diagnostics import Place
-from devlint.facts import Anchored, Fact, FileFacts, Reveal
+from devlint.facts import Anchored, Conflict, Fact, FileFacts, Reveal
 from devlint.frontend.ir import Span
 
 
@@ -28,6 +28,15 @@ class Recorder:
             return
         self._facts.setdefault(file, {}).setdefault(key, Anchored(self._place(file, span), fact))
 
+    def _is_told_elsewhere(self, fact: Fact) -> bool:
+        """Whether a conflict inside a called function is reported there, where it can be mended."""
+        if not isinstance(fact, Conflict) or not fact.via:
+            return False
+        inner = fact.via[-1].place
+        return any(
+            isinstance(item.fact, Conflict) and item.place == inner for item in self._facts.get(inner.file, {}).values()
+        )
+
     def note(self, file: str, line: int, name: str, text: str) -> None:
         """Adds what is known of a name, for `devlint facts`."""
         self._environment.setdefault(file, []).append((line, name, text))
@@ -35,7 +44,8 @@ class Recorder:
     def facts(self, file: str) -> FileFacts:
         """Everything about one file, in source order."""
         found = self._facts.get(file, {})
-        ordered = sorted(found.values(), key=lambda item: (item.place, type(item.fact).__name__))
+        own = [item for item in found.values() if not self._is_told_elsewhere(item.fact)]
+        ordered = sorted(own, key=lambda item: (item.place, type(item.fact).__name__))
         return FileFacts(tuple(ordered), tuple(sorted(set(self._environment.get(file, [])))))
 
 

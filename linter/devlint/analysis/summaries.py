@@ -9,11 +9,12 @@ executed with them instead, as far as the budget allows, because what it does to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from devlint.analysis import attributes, conflicts, containers, instances, statements
 from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.devices import check_use
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.diagnostics import Certainty
@@ -263,6 +264,7 @@ def _execute_here(
     # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
     outcome = run(frame, closure, owner, names, env, site=site)
     frame.program.running.discard(closure.function)
+    use_devices(frame, env, outcome.frame.uses, closure, span)
     if not quiet:
         frame.requirements.extend(one for one in outcome.frame.requirements if one.always)
         for conflict in outcome.frame.clashes:
@@ -273,6 +275,20 @@ def _execute_here(
     env.current, env.default = outcome.env.current, outcome.env.default
     env.checked = env.checked or outcome.env.checked
     return outcome.value
+
+
+def use_devices(
+    frame: Frame, env: Environment, uses: Iterable[DeviceValue], closure: Closure, span: Span
+) -> None:
+    """Devices that a called body uses are used by the call; those it names itself are its own affair."""
+    whole = closure.function.span
+    for found in uses:
+        origin = found.origin
+        if origin is None:
+            continue
+        inside = origin.file == closure.globals.file and whole.line <= origin.span.line <= whole.end_line
+        if not inside:
+            check_use(frame, env, found, span)
 
 
 def forget(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> Value:
@@ -452,6 +468,7 @@ def apply(
 ) -> Value | None:
     """What a call with these arguments does, by the function's summary."""
     substitution = Substitution(frame, env, bound, span, set())
+    use_devices(frame, env, summary.uses, closure, span)
     if not env.fallback:
         for requirement in summary.requires:
             _require(frame, env, substitution, requirement, closure, span)

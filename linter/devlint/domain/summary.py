@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from devlint.domain.device import Device
 from devlint.domain.heap import Object
 from devlint.domain.provenance import Origin
-from devlint.domain.value import ObjectId, Rank, Value
+from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Span
 
 
@@ -61,6 +61,7 @@ class Summary:
         returns: the result; None when the function never returns.
         requires: what must agree, among devices that depend on the arguments.
         heap: objects of the parameters that changed, and new objects that the result can reach.
+        uses: CUDA devices among the arguments that are used with nothing made sure of.
         checks: the call returns only where an accelerator is known to be there.
     """
 
@@ -68,3 +69,4 @@ class Summary:
     requires: tuple[Requirement, ...] = ()
     heap: tuple[tuple[ObjectId, Object], ...] = ()
     checks: bool = False
+    uses: tuple[DeviceValue, ...] = ()
