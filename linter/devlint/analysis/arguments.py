@@ -99,7 +99,8 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
     for parameter in signature.parameters:
         name = parameter.name
         if parameter.kind == "args":
-            bound[name] = tuple(rest)
+            # A shape may also be given by name: `torch.zeros(size=(2, 3))`.
+            bound[name] = (keywords.pop(name),) if not rest and name in keywords else tuple(rest)
             rest = []
         elif parameter.kind == "kwargs":
             bound[name] = tuple(keywords.values())

@@ -15,13 +15,13 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.value import (
     NUMBER,
+    SHAPE,
     UNKNOWN,
     Bound,
     Closure,
     Constant,
     DeviceType,
     DeviceValue,
-    Host,
     Kind,
     Library,
     Method,
@@ -37,8 +37,6 @@ from devlint.domain.value import (
 from devlint.facts import MissingAttribute
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import HOST_ATTRIBUTES, MODULE_ONLY, TENSOR_ONLY
-
-SHAPE = Host("shape")
 
 
 def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, place: str | None) -> Value:

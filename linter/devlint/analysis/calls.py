@@ -271,7 +271,7 @@ def _call_opaque_method(
         if target is None:
             return value
         result = moves.move_opaque(frame, env, value, target, span, name)
-        if kind is not Kind.TENSOR and receiver.place is not None and env.names.get(receiver.place) == value:
+        if receiver.place is not None and env.names.get(receiver.place) == value:
             # A module has moved, a tensor has not: what the name holds from now on is known only of a module.
             device = target.device if kind is Kind.MODULE else UNKNOWN_DEVICE
             env.names[receiver.place] = replace(value, device=device)

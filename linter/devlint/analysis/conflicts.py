@@ -10,6 +10,7 @@ from devlint.analysis.frame import Frame
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment
+from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.facts import Conflict, Meeting, Step
 from devlint.frontend.ir import Span
@@ -58,12 +59,11 @@ def judge(first: Side, second: Side) -> str | None:
     """The kind of conflict between two sides, None if there is none."""
     if not (first.certain and second.certain):
         return None
-    for side, other in ((first, second), (second, first)):
+    for side in (first, second):
         # A 0-dim tensor on the CPU may meet an accelerator; one of unknown rank may be that.
-        if may_be_spared(side) and side.device == CPU:
+        if (may_be_spared(side) and side.device == CPU) or (side.exempt == "any" and side.rank is None):
             return None
-        if side.exempt == "any" and side.rank is None:
-            return None
+    for side, other in ((first, second), (second, first)):
         if isinstance(side.device, Variable) and other.device == CPU:
             return "pinned"
     if differ(first.device, second.device):
@@ -125,9 +125,9 @@ def ordered(clash: Requirement) -> Requirement:
     return replace(clash, first=clash.second, second=clash.first) if swap else clash
 
 
-def meeting(frame: Frame, side: Side, file: str | None = None) -> Meeting:
+def meeting(frame: Frame, side: Side) -> Meeting:
     """A side as a fact."""
-    place = frame.program.place(file or frame.file, side.span)
+    place = frame.program.place(side.file, side.span)
     if side.origin is None:
         return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), "unknown")
     trace = tuple(step(frame, origin) for origin in side.origin.steps())

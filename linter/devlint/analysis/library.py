@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import conflicts, moves
-from devlint.analysis.arguments import Arguments, Given, bind
+from devlint.analysis.arguments import Arguments, Bound, Given, bind
 from devlint.analysis.devices import default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module_class, module_device
@@ -28,7 +28,7 @@ from devlint.domain.value import (
 from devlint.facts import MissingAttribute
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
-from devlint.torchlib.signature import ObjectTerm, Signature, TensorTerm
+from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
 
 TENSOR = "torch.Tensor"
 
@@ -43,19 +43,37 @@ def is_module_method(frame: Frame, name: str) -> bool:
     return frame.program.catalogue.method(moves.MODULE, name) is not None
 
 
-def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, dict[str, tuple[Given, ...]]] | None:
-    """The first form that the arguments fit."""
-    for signature in signatures:
-        bound = bind(signature, arguments)
-        if bound is None:
-            continue
-        if all(
-            fits(parameter.terms, given.value)
-            for parameter in signature.parameters
-            for given in bound.get(parameter.name, ())
-        ):
-            return signature, bound
-    return None
+def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
+    """The first form that the arguments fit; None where an argument of which nothing is known decides."""
+    found = [(signature, bound) for signature in signatures if (bound := _fitting(signature, arguments)) is not None]
+    if not found:
+        return None
+    unclear = [given for given in arguments.all() if given.value == UNKNOWN or isinstance(given.value, Opaque)]
+    if len(found) > 1 and any(_decides(given, found) for given in unclear):
+        return None
+    return found[0]
+
+
+def _fitting(signature: Signature, arguments: Arguments) -> Bound | None:
+    bound = bind(signature, arguments)
+    if bound is None:
+        return None
+    fit = all(
+        fits(parameter.terms, given.value)
+        for parameter in signature.parameters
+        for given in bound.get(parameter.name, ())
+    )
+    return bound if fit else None
+
+
+def _decides(given: Given, found: list[tuple[Signature, Bound]]) -> bool:
+    """Whether the forms take an argument for different things: a tensor in one, a number in another."""
+    kinds = set()
+    for signature, bound in found:
+        for parameter in signature.parameters:
+            if any(item is given for item in bound.get(parameter.name, ())):
+                kinds.add(any(isinstance(term, (TensorTerm, ListTerm)) for term in parameter.terms))
+    return len(kinds) > 1
 
 
 def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
@@ -70,7 +88,7 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
     if found is None:
         return UNKNOWN
     signature, bound = found
-    return Application(frame, env, name, span).run(signature, bound)
+    return Application(frame, env, name, span).run(signature, bound, exact=arguments.exact)
 
 
 def call_tensor_method(
@@ -88,7 +106,9 @@ def call_tensor_method(
     if found is None:
         return UNKNOWN
     signature, bound = found
-    result = Application(frame, env, operation or f"Tensor.{name}", span).run(signature, bound, receiver.value)
+    result = Application(frame, env, operation or f"Tensor.{name}", span).run(
+        signature, bound, receiver.value, exact=arguments.exact
+    )
     return receiver.value if "in_place" in signature.markers else result
 
 
@@ -157,7 +177,7 @@ def call_module(
         return UNKNOWN
     signature, bound = found
     short = held.cls.rsplit(".", 1)[-1]
-    return Application(frame, env, f"{short}.__call__", span).run(signature, bound)
+    return Application(frame, env, f"{short}.__call__", span).run(signature, bound, exact=arguments.exact)
 
 
 def meet(
@@ -167,12 +187,14 @@ def meet(
     device, origin = module_device(frame, env, receiver.value)
     if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
         return
-    module = Side(frame.text(receiver.span), device, SOME_DIMENSIONS, receiver.span, origin, module=True)
+    name = frame.text(receiver.span)
+    module = Side(name, device, SOME_DIMENSIONS, receiver.span, origin, module=True, file=frame.file)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or frame.kind(held) is not Kind.ANY
+    where = conflicts.resolve(env, held.device)
     one = Side(
-        frame.text(value.span), conflicts.resolve(env, held.device), rank, value.span, held.origin, "", certain, "input"
+        frame.text(value.span), where, rank, value.span, held.origin, "", certain, "input", file=frame.file
     )
     conflicts.find(frame, env, operation, span, (module, one))
 

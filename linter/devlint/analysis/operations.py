@@ -25,6 +25,7 @@ from devlint.domain.summary import Side
 from devlint.domain.value import (
     ARRAY,
     NUMBER,
+    SHAPE,
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
@@ -84,8 +85,11 @@ class Application:
     ranks: dict[str, Rank] = field(default_factory=dict)
     operand_ranks: list[Rank] = field(default_factory=list)
 
-    def run(self, signature: Signature, bound: Bound, receiver: Value | None = None) -> Value:
-        """Gathers the arguments, settles each group, and returns the result's value."""
+    def run(self, signature: Signature, bound: Bound, receiver: Value | None = None, *, exact: bool = True) -> Value:
+        """Gathers the arguments, settles each group, and returns the result's value.
+
+        Without `exact` there are arguments that could not be counted.
+        """
         for parameter in signature.parameters:
             for given in bound.get(parameter.name, ()):
                 self.take(parameter.name, parameter.terms, given.value, given.span)
@@ -93,6 +97,8 @@ class Application:
                 for term in parameter.terms:
                     if isinstance(term, DeviceTerm):
                         self.defaults[term.variable] = parameter.default
+        if not exact:
+            self.ranks = {name: SOME_DIMENSIONS if rank else None for name, rank in self.ranks.items()}
         for variable, sides in self.groups.items():
             if variable not in FIXED:
                 self.settle(variable, sides)
@@ -153,7 +159,8 @@ class Application:
         if term.device != "any":
             self.operand_ranks.append(rank)
         device = conflicts.resolve(self.env, device)
-        side = Side(self.frame.text(span), device, rank, span, origin, exempt, certain, parameter)
+        name, file = self.frame.text(span), self.frame.file
+        side = Side(name, device, rank, span, origin, exempt, certain, parameter, file=file)
         self.groups.setdefault(term.device, []).append(side)
 
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
@@ -183,6 +190,10 @@ class Application:
                 length = len(held.items)
         elif isinstance(value, Constant) or value == NUMBER:
             length = 1
+        elif value == SHAPE:
+            # The shape of another tensor: one that has dimensions, or nobody would ask.
+            self.ranks[variable] = SOME_DIMENSIONS
+            return
         before = self.ranks.get(variable, 0)
         self.ranks[variable] = None if before is None or length is None else before + length
 
@@ -196,7 +207,8 @@ class Application:
         elif isinstance(value, Opaque):
             device, origin = value.device, value.origin
         device = conflicts.resolve(self.env, device)
-        side = Side(self.frame.text(span), device, SOME_DIMENSIONS, span, origin, "", True, parameter, module=True)
+        name, file = self.frame.text(span), self.frame.file
+        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, True, file)
         if not isinstance(device, Unreached):
             self.groups.setdefault(variable, []).insert(0, side)
 

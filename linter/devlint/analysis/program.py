@@ -48,7 +48,7 @@ LONGEST_TEXT = 40
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
 
-ENTRIES = 12
+ENTRIES = 40
 """How many entries of one function are summarised; calls with yet other constants are unknown."""
 
 
@@ -113,6 +113,7 @@ class Program:
         self._summaries = {
             key: value for key, value in self._summaries.items() if self._file_of(key) is not loaded.globals
         }
+        self._entries.clear()
         self._generic.clear()
 
     @staticmethod

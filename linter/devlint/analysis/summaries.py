@@ -21,6 +21,7 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.heap import summary as all_of
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side, Summary
 from devlint.domain.value import (
@@ -307,8 +308,8 @@ def report_through(frame: Frame, requirement: Requirement, span: Span, closure: 
             Conflict(
                 requirement.kind,
                 requirement.operation,
-                conflicts.meeting(frame, requirement.first, requirement.file),
-                conflicts.meeting(frame, requirement.second, requirement.file),
+                conflicts.meeting(frame, requirement.first),
+                conflicts.meeting(frame, requirement.second),
                 Certainty.CERTAIN if not _is_checked(requirement) else Certainty.ON_ACCELERATOR,
                 requirement.message,
                 (via,),
@@ -383,7 +384,7 @@ class Substitution:
             return containers.row(value)
         if step == "[*]":
             each = containers.elements_of(self.frame, self.env, value)
-            return each.each if each.few is None else containers.summary(Sequence(each.few))
+            return each.each if each.few is None else all_of(Sequence(each.few))
         text = step[1:-1]
         key = Constant(text[1:-1]) if text[:1] in "'\"" else Constant(int(text)) if text.lstrip("-").isdigit() else UNKNOWN
         return containers.subscript(self.frame, self.env, value, key, self.span)
@@ -507,7 +508,10 @@ def _side(substitution: Substitution, side: Side, span: Span) -> Side:
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
     module = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
-    return replace(side, name=name, device=device, origin=origin, rank=rank, span=where, module=module)
+    file = substitution.frame.file
+    return replace(
+        side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file
+    )
 
 
 def call_forward(

@@ -132,22 +132,19 @@ def join(left: Object, right: Object) -> Object | None:
         case Sequence(), Sequence() if left.module == right.module:
             if left.items == () or right.items == ():
                 # No element says nothing against the elements of the other side.
-                other = right if left.items == () else left
-                return Sequence(None, summary(other), left.module, other.first)
+                filled = right if left.items == () else left
+                return Sequence(None, summary(filled), left.module, filled.first)
             if left.items is not None and right.items is not None and len(left.items) == len(right.items):
                 return Sequence(tuple(map(join_values, left.items, right.items)), left.rest, left.module)
             return Sequence(None, join_values(summary(left), summary(right)), left.module)
         case Dictionary(), Dictionary() if left.module == right.module:
-            theirs = dict(right.items)
-            items = []
+            others = dict(right.items)
+            pairs = []
             for key, value in left.items:
-                if key in theirs:
-                    items.append((key, join_values(value, theirs.pop(key))))
-                else:
-                    items.append((key, value))
-            items.extend(theirs.items())
+                pairs.append((key, join_values(value, others.pop(key)) if key in others else value))
+            pairs.extend(others.items())
             rest = join_values(left.rest, right.rest)
-            return Dictionary(tuple(items), rest, left.complete and right.complete, left.module)
+            return Dictionary(tuple(pairs), rest, left.complete and right.complete, left.module)
         case _:
             return None
 

@@ -25,6 +25,7 @@ class Side:
         exempt: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side.
         certain: it is known to be a tensor or a module, not a number.
         parameter: the name of the operation's parameter.
+        file: the display path of the file that `span` is in.
         module: it is a module, met through its parameters and buffers.
     """
 
@@ -37,6 +38,7 @@ class Side:
     certain: bool = True
     parameter: str = "argument"
     module: bool = False
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

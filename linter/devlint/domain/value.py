@@ -68,6 +68,7 @@ NUMBER = Host("number")
 TEXT = Host("text")
 ARRAY = Host("array")
 COUNT = Host("count")
+SHAPE = Host("shape")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from devlint.domain.summary import Side
 from devlint.domain.value import (
     ARRAY,
     NUMBER,
+    SHAPE,
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
@@ -175,6 +176,11 @@ def get_device(site: Site) -> Value:
     return NUMBER
 
 
+def size(site: Site) -> Value:
+    """`x.size()` is a shape, `x.size(0)` a number."""
+    return NUMBER if site.arguments.all() else SHAPE
+
+
 def new_tensor(site: Site) -> Value:
     """`x.new_tensor(data)`: on x's device unless told otherwise."""
     target = _target(site)
@@ -283,6 +289,7 @@ METHODS: dict[str, Transfer] = {
     "type": to_type,
     "new_tensor": new_tensor,
     "get_device": get_device,
+    "size": size,
     "__getitem__": get_item,
 }
 
