@@ -97,7 +97,9 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     return Method(base, name, place)
 
 
-def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None) -> Value:
+def _of_object(
+    frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None
+) -> Value:
     held = env.heap.get(base.object)
     if isinstance(held, Instance):
         stored = held.get(name)
@@ -139,7 +141,9 @@ def _bound(
     if not isinstance(value, Closure):
         return value
     if "property" in value.decorated:
-        result = calls.invoke_closure(frame, env, value, owner, Arguments((), ()).behind(calls.given(base, span)), span)
+        result = calls.invoke_closure(
+            frame, env, value, owner, Arguments((), ()).behind(calls.given(base, span)), span
+        )
         return UNKNOWN if result is None else result
     if "staticmethod" in value.decorated:
         return value
@@ -177,7 +181,7 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value)
     """An instance after an attribute is stored; a module registers parameters and modules, and keeps buffers."""
     if not classes.is_module(held.cls):
         return held.put(name, value, registered=False)
-    registered = (isinstance(value, Tensor) and value.role == "parameter") or is_module(frame, env, value)
+    registered = (isinstance(value, Tensor) and value.role != "plain") or is_module(frame, env, value)
     if name in held.registered and isinstance(value, Tensor):
         return held.put(name, replace(value, role="buffer"), registered=True)
     return held.put(name, value, registered=registered)
@@ -187,4 +191,3 @@ def device_named(frame: Frame, env: Environment, value: Constant) -> Device:
     """The device a constant names."""
     found = parse(value.value) if isinstance(value.value, str) else None
     return UNKNOWN_DEVICE if found is None else found
-

@@ -11,9 +11,8 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, summary
 from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.heap import summary
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -95,7 +94,12 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
 
 
 def invoke_closure(
-    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    arguments: Arguments,
+    span: Span,
 ) -> Value | None:
     """A call of a function of the program."""
     if closure.function in frame.made:
@@ -135,7 +139,9 @@ def _call_partial(
     return invoke(frame, env, Given(value.function, function.span), whole, span)
 
 
-def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
+def _call_library(
+    frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span
+) -> Value | None:
     name = value.name
     if name.endswith(".reveal_device"):
         return _reveal(frame, env, arguments, span)
@@ -252,13 +258,23 @@ def _target(site: Site, name: str) -> DeviceValue | None:
         return DeviceValue(value.device, True, value.origin)
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
         return DeviceValue(value.device, True, value.origin)
-    if isinstance(value, (DeviceValue, Opaque)) or (isinstance(value, Constant) and type(value.value) in (str, int)):
+    if isinstance(value, Opaque) and name == "to" and not tensors.names_device(site, first):
+        return DeviceValue(UNKNOWN_DEVICE)
+    if isinstance(value, (DeviceValue, Opaque)) or (
+        isinstance(value, Constant) and type(value.value) in (str, int)
+    ):
         return site.device(first)
     return DeviceValue(UNKNOWN_DEVICE)
 
 
 def _call_opaque_method(
-    frame: Frame, env: Environment, receiver: Given, value: Opaque, name: str, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    receiver: Given,
+    value: Opaque,
+    name: str,
+    arguments: Arguments,
+    span: Span,
 ) -> Value | None:
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
@@ -287,7 +303,13 @@ def _call_opaque_method(
 
 
 def _call_object_method(
-    frame: Frame, env: Environment, receiver: Given, value: Reference, name: str, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    receiver: Given,
+    value: Reference,
+    name: str,
+    arguments: Arguments,
+    span: Span,
 ) -> Value | None:
     held = env.heap.get(value.object)
     site = Site(frame, env, name, arguments, span, receiver)
@@ -408,7 +430,9 @@ def _call_text_method(value: Constant, name: str, arguments: Arguments) -> Value
     if name in ("startswith", "endswith") and len(arguments.positional) == 1:
         part = arguments.positional[0].value
         if isinstance(part, Constant) and isinstance(part.value, str):
-            return Test(known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value))
+            return Test(
+                known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value)
+            )
         return UNKNOWN
     if name == "format" and not arguments.keywords:
         parts = [item.value for item in arguments.positional]
@@ -441,7 +465,9 @@ def _call_super(
 # --- objects ------------------------------------------------------------------------------------------------
 
 
-def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
+def _call_object(
+    frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span
+) -> Value | None:
     """`object(…)`: modules run their forward."""
     value = function.value
     assert isinstance(value, Reference)
@@ -480,7 +506,13 @@ def _call_sequential(
 
 
 def _call_instance(
-    frame: Frame, env: Environment, function: Given, value: Reference, held: Instance, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    function: Given,
+    value: Reference,
+    held: Instance,
+    arguments: Arguments,
+    span: Span,
 ) -> Value | None:
     """An instance of the program's class: `__call__`, or `forward` of a module."""
     names = ("__call__", "forward") if classes.is_module(held.cls) else ("__call__",)
@@ -491,7 +523,9 @@ def _call_instance(
             assert isinstance(closure, Closure)
             if name == "forward" and not other_effects(held):
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
-            return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
+            return invoke_closure(
+                frame, env, closure, owner, arguments.behind(Given(value, function.span)), span
+            )
     _let_go(frame, env, arguments)
     return UNKNOWN
 
@@ -499,7 +533,6 @@ def _call_instance(
 def other_effects(held: Instance) -> bool:
     """Whether calling the instance may change what it holds."""
     return False
-
 
 
 def _note_discarded_move(frame: Frame, env: Environment, function: Given, result: Value, span: Span) -> None:

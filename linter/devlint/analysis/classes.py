@@ -41,8 +41,10 @@ def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, User
 
 
 def is_module(cls: UserClass) -> bool:
-    """Whether instances are modules, as far as the bases tell."""
-    return any(isinstance(item, Library) and is_module_name(item.name) for item in lineage(cls))
+    """Whether instances are modules: by a base, or by having a `forward` where a base is not known."""
+    if any(isinstance(item, Library) and is_module_name(item.name) for item in lineage(cls)):
+        return True
+    return is_open(cls) and find(cls, "forward") is not None
 
 
 def is_module_name(name: str) -> bool:
@@ -50,7 +52,7 @@ def is_module_name(name: str) -> bool:
     if name in MODULE_BASES or name.startswith("torch.nn."):
         return True
     last = name.rsplit(".", 1)[-1]
-    return last in ("LightningModule", "PreTrainedModel", "ModelMixin") or last.endswith("Module")
+    return last.endswith(("Module", "PreTrainedModel", "ModelMixin"))
 
 
 def is_open(cls: UserClass) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -13,7 +14,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.facts import Conflict, Meeting, Step
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 
 
 def resolve(env: Environment, device: Device) -> Device:
@@ -30,7 +31,9 @@ def is_spared(side: Side) -> bool:
 
 def may_be_spared(side: Side) -> bool:
     """Whether the value would be spared if it had no dimensions, of which nothing is known."""
-    return bool(side.exempt) and side.rank is None and (side.exempt == "any" or not _is_accelerator(side.device))
+    return (
+        bool(side.exempt) and side.rank is None and (side.exempt == "any" or not _is_accelerator(side.device))
+    )
 
 
 def _is_accelerator(device: Device) -> bool:
@@ -99,7 +102,9 @@ def shown(device: Device) -> str:
 
 
 def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side) -> None:
-    clash = ordered(Requirement(kind, operation, first, second, wording(first, second), frame.file, span, True))
+    clash = ordered(
+        Requirement(kind, operation, first, second, wording(first, second), frame.file, span, True)
+    )
     first, second = clash.first, clash.second
     frame.clashes.append(clash)
     checked = any(side.origin is not None and side.origin.checked for side in (first, second))
@@ -114,7 +119,17 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
             Certainty.CERTAIN if certain else Certainty.ON_ACCELERATOR,
             clash.message,
         ),
+        _parameter_of(frame, first) if kind == "pinned" else None,
     )
+
+
+def _parameter_of(frame: Frame, side: Side) -> tuple[Function, str] | None:
+    """The parameter of the executed function that a side follows, if it does."""
+    if not isinstance(side.device, Variable) or not isinstance(frame.scope, Function):
+        return None
+    names = {parameter.name for parameter in frame.scope.parameters}
+    root = re.match(r"\w+", side.device.place)
+    return (frame.scope, root[0]) if root is not None and root[0] in names - {"self"} else None
 
 
 def ordered(clash: Requirement) -> Requirement:

@@ -133,7 +133,11 @@ def build(frame: Frame, instruction: ir.Build, env: Environment) -> Environment:
 
 
 def allocate(
-    frame: Frame, env: Environment, span: ir.Span, what: str, made: Sequence | Dictionary | LibraryObject | Instance
+    frame: Frame,
+    env: Environment,
+    span: ir.Span,
+    what: str,
+    made: Sequence | Dictionary | LibraryObject | Instance,
 ) -> Reference:
     """Puts a new object into the heap."""
     identity = frame.new_object(span, what)
@@ -160,9 +164,7 @@ def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) 
         else:
             complete = False
     made = Dictionary(tuple(items.items()) if len(items) <= LARGEST_DISPLAY else (), rest, complete)
-    frame.set(
-        instruction.target, allocate(frame, env, instruction.span, "dict", made), instruction.span
-    )
+    frame.set(instruction.target, allocate(frame, env, instruction.span, "dict", made), instruction.span)
     return env
 
 
@@ -277,7 +279,9 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
         return
     match held:
         case Dictionary():
-            if isinstance(key, Constant) and (len(held.items) < LARGEST_DISPLAY or held.get(key.value) is not UNKNOWN):
+            if isinstance(key, Constant) and (
+                len(held.items) < LARGEST_DISPLAY or held.get(key.value) is not UNKNOWN
+            ):
                 items = dict(held.items)
                 items[key.value] = value
                 env.heap[base.object] = replace(held, items=tuple(items.items()))

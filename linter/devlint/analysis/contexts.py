@@ -44,5 +44,3 @@ def _ordinal(frame: Frame, env: Environment, value: Value, span: ir.Span) -> int
     if isinstance(device, Concrete) and device.type == "cuda":
         return device.index if device.index is not None else env.current
     return None
-
-

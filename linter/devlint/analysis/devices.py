@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Opaque, Tensor, Value
@@ -116,5 +116,3 @@ def literal_origin(frame: Frame, env: Environment, span: Span, what: str) -> Ori
 def device_of(value: Value) -> Device:
     """Where a tensor or an opaque value lives."""
     return value.device if isinstance(value, (Tensor, Opaque)) else UNKNOWN_DEVICE
-
-

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
-from devlint.domain.value import UNKNOWN, DeviceValue, Globals, Kind, ObjectId, Opaque, UserClass, Value, chosen
+from devlint.domain.value import (
+    UNKNOWN,
+    DeviceValue,
+    Globals,
+    Kind,
+    ObjectId,
+    Opaque,
+    UserClass,
+    Value,
+    chosen,
+)
 from devlint.domain.value import join as join_values
 from devlint.facts import Fact
 from devlint.frontend.ir import Function, Register, Scope, Span
@@ -111,12 +121,17 @@ class Frame:
             self.result = chosen(winner, loser)
         self.returned = join(before, env)
 
-    def record(self, span: Span, fact: Fact) -> None:
-        """Records a fact if this is the pass for it."""
-        if self.recording:
-            self.program.recorder.record(self.globals.file, span, fact)
+    def record(self, span: Span, fact: Fact, unless: tuple[Function, str] | None = None) -> None:
+        """Records a fact if this is the pass for it.
 
-    def origin(self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False) -> Origin:
+        `unless`: a function and a parameter; the fact does not hold if all who call it pass a tensor on the CPU.
+        """
+        if self.recording:
+            self.program.recorder.record(self.globals.file, span, fact, unless)
+
+    def origin(
+        self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False
+    ) -> Origin:
         """An event in this file."""
         checked = checked or (because is not None and because.checked)
         return Origin(what, self.globals.file, span, born, because, checked)
@@ -135,4 +150,3 @@ class Frame:
             known = self.proofs.get(value.path)
             if known in (None, Kind.MOVABLE):
                 self.proofs[value.path] = kind
-

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, summaries
+from devlint.analysis import classes, moves, summaries
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
-    Constant,
     Kind,
     ObjectId,
     Opaque,
@@ -33,10 +32,14 @@ from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 
 
-def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
+def construct(
+    frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span
+) -> Value | None:
     """`Class(arguments)`."""
     identity = frame.new_object(span, cls.name)
-    origin = frame.origin(f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created")
+    origin = frame.origin(
+        f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created"
+    )
     env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
     made = Reference(identity)
     found = classes.find(cls, "__init__")
@@ -108,7 +111,11 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
             value = UNKNOWN
         elif isinstance(value, Opaque) and "." not in value.path:
             # What `__init__` was given is no parameter of this method.
-            value = replace(value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE)
+            value = replace(
+                value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE
+            )
+        elif not movable and isinstance(value, Reference):
+            _let_follow(frame, heap, value)
         else:
             value = _settled(value)
         attributes.append((name, value))
@@ -116,6 +123,13 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
     attributes.extend((name, UNKNOWN) for name in sorted(stored_elsewhere - known))
     heap[identity] = replace(held, attributes=tuple(attributes))
     return heap
+
+
+def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
+    """A module that an ordinary object holds may be moved by whoever uses the object, unless it is not on the CPU."""
+    env = Environment(heap=heap)
+    if moves.is_module(frame, env, value) and moves.module_device(frame, env, value)[0] == CPU:
+        moves.place_object(frame, env, value, UNKNOWN_DEVICE, None)
 
 
 def _settled(value: Value) -> Value:
@@ -138,23 +152,34 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
             held = heap.get(value.object)
             match held:
                 case LibraryObject():
-                    parts = tuple((name, _follow(heap, part, f"{place}.{name}", seen)) for name, part in held.parts)
+                    parts = tuple(
+                        (name, _follow(heap, part, f"{place}.{name}", seen)) for name, part in held.parts
+                    )
                     device = _variable(place, held.device)
-                    heap[value.object] = replace(held, device=device, parts=parts, origin=_story(place, held.origin))
+                    heap[value.object] = replace(
+                        held, device=device, parts=parts, origin=_story(place, held.origin)
+                    )
                 case Instance():
                     stored = tuple(
-                        (name, _follow(heap, part, f"{place}.{name}", seen) if name in held.registered else part)
+                        (
+                            name,
+                            _follow(heap, part, f"{place}.{name}", seen) if name in held.registered else part,
+                        )
                         for name, part in held.attributes
                     )
                     heap[value.object] = replace(held, attributes=stored)
                 case Sequence() if held.module is not None:
                     if held.items is not None:
-                        items = tuple(_follow(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items))
+                        items = tuple(
+                            _follow(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items)
+                        )
                         heap[value.object] = replace(held, items=items)
                     else:
                         heap[value.object] = replace(held, rest=_follow(heap, held.rest, f"{place}[*]", seen))
                 case Dictionary() if held.module is not None:
-                    pairs = tuple((key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
+                    pairs = tuple(
+                        (key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items
+                    )
                     heap[value.object] = replace(held, items=pairs)
                 case _:
                     pass
@@ -222,5 +247,3 @@ def _forgotten(value: Value) -> Value:
 def joined(left: Value | None, right: Value) -> Value:
     """A running join."""
     return right if left is None else join_values(left, right)
-
-

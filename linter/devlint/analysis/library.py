@@ -45,10 +45,16 @@ def is_module_method(frame: Frame, name: str) -> bool:
 
 def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
     """The first form that the arguments fit; None where an argument of which nothing is known decides."""
-    found = [(signature, bound) for signature in signatures if (bound := _fitting(signature, arguments)) is not None]
+    found = [
+        (signature, bound)
+        for signature in signatures
+        if (bound := _fitting(signature, arguments)) is not None
+    ]
     if not found:
         return None
-    unclear = [given for given in arguments.all() if given.value == UNKNOWN or isinstance(given.value, Opaque)]
+    unclear = [
+        given for given in arguments.all() if given.value == UNKNOWN or isinstance(given.value, Opaque)
+    ]
     if len(found) > 1 and any(_decides(given, found) for given in unclear):
         return None
     return found[0]
@@ -76,7 +82,9 @@ def _decides(given: Given, found: list[tuple[Signature, Bound]]) -> bool:
     return len(kinds) > 1
 
 
-def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
+def call_function(
+    frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span
+) -> Value | None:
     """A call of a library function; Unknown for what is not in the catalogue."""
     transfer = transfers.FUNCTIONS.get(name)
     if transfer is not None:
@@ -92,7 +100,13 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
 
 
 def call_tensor_method(
-    frame: Frame, env: Environment, receiver: Given, name: str, arguments: Arguments, span: Span, operation: str | None = None
+    frame: Frame,
+    env: Environment,
+    receiver: Given,
+    name: str,
+    arguments: Arguments,
+    span: Span,
+    operation: str | None = None,
 ) -> Value | None:
     """A call of a tensor's method."""
     transfer = transfers.TENSOR_METHODS.get(name)
@@ -180,9 +194,7 @@ def call_module(
     return Application(frame, env, f"{short}.__call__", span).run(signature, bound, exact=arguments.exact)
 
 
-def meet(
-    frame: Frame, env: Environment, receiver: Given, value: Given, operation: str, span: Span
-) -> None:
+def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operation: str, span: Span) -> None:
     """A module meets an input, where no signature says so: the input must be where the parameters are."""
     device, origin = module_device(frame, env, receiver.value)
     if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
@@ -199,10 +211,14 @@ def meet(
     conflicts.find(frame, env, operation, span, (module, one))
 
 
-
-
 def object_attribute(
-    frame: Frame, env: Environment, base: Reference, held: LibraryObject, name: str, span: Span, place: str | None
+    frame: Frame,
+    env: Environment,
+    base: Reference,
+    held: LibraryObject,
+    name: str,
+    span: Span,
+    place: str | None,
 ) -> Value:
     """An attribute of an instance of a library class: a parameter of a module, a part, a method."""
     part = held.part(name)

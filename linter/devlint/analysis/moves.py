@@ -8,7 +8,7 @@ from dataclasses import replace
 from devlint.analysis import classes
 from devlint.analysis.devices import current
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, Unreached, UnknownDevice, join
+from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
@@ -24,7 +24,6 @@ from devlint.domain.value import (
 )
 from devlint.frontend.ir import Span
 
-
 MODULE = "torch.nn.Module"
 
 
@@ -38,7 +37,9 @@ def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     return frame.origin(f"moved to {target.device} by `{how}`", span, "moved", target.origin, target.checked)
 
 
-def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:
+def move_tensor(
+    frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str
+) -> Tensor:
     """A copy of the tensor on the target; a move to where it is keeps its story."""
     device = current(env, target.device)
     if device == tensor.device:
@@ -46,7 +47,9 @@ def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceVa
     return Tensor(device, tensor.rank, origin=moved_by(frame, replace(target, device=device), span, how))
 
 
-def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceValue, span: Span, how: str) -> Value:
+def move_opaque(
+    frame: Frame, env: Environment, value: Opaque, target: DeviceValue, span: Span, how: str
+) -> Value:
     """What `value.to(target)` is: a tensor's copy, or the module itself, or a container of a library.
 
     The receiver itself is left as it is if it is a tensor, and is on the target if it is a module.
@@ -59,14 +62,18 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
     return Opaque(f"{value.path}.to()", Kind.MOVABLE if kind is Kind.ANY else kind, device, origin)
 
 
-def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:
+def move_object(
+    frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str
+) -> None:
     """Moves a module in place: its own parameters, and every registered part of it."""
     device = current(env, target.device)
     origin = moved_by(frame, replace(target, device=device), span, how)
     place_object(frame, env, value, device, origin)
 
 
-def place_object(frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None) -> None:
+def place_object(
+    frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None
+) -> None:
     """Puts everything registered in a module on a device."""
     seen = set()
     pending: list[Value] = [value]

@@ -85,7 +85,9 @@ class Application:
     ranks: dict[str, Rank] = field(default_factory=dict)
     operand_ranks: list[Rank] = field(default_factory=list)
 
-    def run(self, signature: Signature, bound: Bound, receiver: Value | None = None, *, exact: bool = True) -> Value:
+    def run(
+        self, signature: Signature, bound: Bound, receiver: Value | None = None, *, exact: bool = True
+    ) -> Value:
         """Gathers the arguments, settles each group, and returns the result's value.
 
         Without `exact` there are arguments that could not be counted.
@@ -341,7 +343,9 @@ def fits(terms: Terms, value: Value) -> bool:
         case Constant(value=int() | float() | complex()):
             return any(isinstance(term, (NumberTerm, DeviceTerm, SizeTerm)) for term in terms)
         case Tuple():
-            return any(isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms)
+            return any(
+                isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms
+            )
         case _ if value == NUMBER:
             return any(isinstance(term, (NumberTerm, SizeTerm, DeviceTerm)) for term in terms)
         case _ if value == ARRAY:

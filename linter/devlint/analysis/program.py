@@ -8,6 +8,7 @@ Other files are executed when an import asks for them, and report nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,10 +18,10 @@ from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
 from devlint.diagnostics import Place
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Object
-from devlint.domain.summary import Requirement, Side, Summary
+from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -29,8 +30,10 @@ from devlint.domain.value import (
     Globals,
     Kind,
     Library,
+    Opaque,
     Reference,
     SourceFile,
+    Tensor,
     UserClass,
     Value,
 )
@@ -44,6 +47,9 @@ DEEPEST_SUMMARY = 10
 """How many summaries may wait for each other; a call below that is unknown."""
 
 LONGEST_TEXT = 40
+
+_CHOSEN = re.compile(r"(to_|try_|use_)?(cuda|gpu|gpus)")
+"""Who calls a function of such a name has chosen CUDA: `to_cuda`, `cuda`, `gpu`."""
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
@@ -102,7 +108,9 @@ class Program:
         if known is not None:
             return known
         scope = lower(source.text, source.display)
-        loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
+        loaded = LoadedFile(
+            source, scope, Globals(source.display, source.module, {}), source.text.split("\n")
+        )
         self._files[source.display] = loaded
         self._run_file(loaded, recording=False)
         self._forget(loaded)
@@ -158,7 +166,8 @@ class Program:
         for recording in (False, True):
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, closure, owner)
-            env.checked = env.checked or loaded.checked or "checked" in closure.decorated
+            chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
+            env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             self.running.add(function)
             summaries.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
             self.running.discard(function)
@@ -233,7 +242,16 @@ class Program:
         function = closure.function
         default = self.default_of(closure.globals) if env.default == CPU else env.default
         stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
-        key = (function, closure.globals, tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
+        key = (
+            function,
+            closure.globals,
+            tuple(entry.items()),
+            stories,
+            default,
+            env.current,
+            cls,
+            closure.enclosing,
+        )
         try:
             if key in self._summaries:
                 if key in self._open:
@@ -267,6 +285,12 @@ class Program:
             summary = latest
         self._summaries[key] = replace(summary, returns=UNKNOWN)
         return self._summaries[key]
+
+    def note_arguments(self, function: ir.Function, arguments: Mapping[str, Value]) -> None:
+        """Notes what a call passes, for conflicts that rest on a parameter being on an accelerator."""
+        for name, value in arguments.items():
+            if isinstance(value, (Tensor, Opaque)):
+                self.recorder.note_argument(function, name, value.device)
 
     # --- definitions ----------------------------------------------------------------------------------------
 
@@ -315,7 +339,7 @@ class Program:
         if loaded is None:
             if base == "torch.nn" or base == "torch":
                 prefix = f"{base}."
-                names = {name[len(prefix):] for name in self.catalogue.names() if name.startswith(prefix)}
+                names = {name[len(prefix) :] for name in self.catalogue.names() if name.startswith(prefix)}
                 return {name: Library(prefix + name) for name in sorted(names) if "." not in name}
             return {}
         return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
@@ -427,8 +451,11 @@ def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
         if requirement.kind == "pinned":
             continue
         devices = (requirement.first.device, requirement.second.device)
-        ranks = (requirement.first.rank, requirement.first.exempt, requirement.second.rank, requirement.second.exempt)
+        ranks = (
+            requirement.first.rank,
+            requirement.first.exempt,
+            requirement.second.rank,
+            requirement.second.exempt,
+        )
         found.setdefault((devices, ranks, requirement.always), requirement)
     return tuple(found.values())
-
-

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.diagnostics import Place
+from devlint.domain.device import CPU, UNREACHED, Device, join
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, Reveal
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 
 
 class Recorder:
@@ -16,9 +17,22 @@ class Recorder:
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
+        self._doubts: dict[tuple[str, Span], tuple[Function, str]] = {}
+        self._arguments: dict[tuple[Function, str], Device] = {}
 
-    def record(self, file: str, span: Span, fact: Fact) -> None:
-        """Adds a fact; a place has one conflict, and one fact of each other class."""
+    def note_argument(self, function: Function, parameter: str, device: Device) -> None:
+        """Notes where a call has the tensor that it passes for a parameter."""
+        key = (function, parameter)
+        self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
+
+    def record(self, file: str, span: Span, fact: Fact, unless: tuple[Function, str] | None = None) -> None:
+        """Adds a fact; a place has one conflict, and one fact of each other class.
+
+        `unless`: the fact rests on a parameter that may be on an accelerator; where every call passes one that
+        is on the CPU, it does not hold.
+        """
+        if unless is not None:
+            self._doubts[file, span] = unless
         key: tuple[Span, object] = (span, type(fact))
         if isinstance(fact, Reveal):
             known = self._facts.get(file, {}).get(key)
@@ -28,13 +42,21 @@ class Recorder:
             return
         self._facts.setdefault(file, {}).setdefault(key, Anchored(self._place(file, span), fact))
 
+    def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
+        """Whether every call that was seen passes a CPU tensor for the parameter that a conflict rests on."""
+        if not isinstance(fact, Conflict) or not isinstance(span, Span):
+            return False
+        unless = self._doubts.get((file, span))
+        return unless is not None and self._arguments.get(unless) == CPU
+
     def _is_told_elsewhere(self, fact: Fact) -> bool:
         """Whether a conflict inside a called function is reported there, where it can be mended."""
         if not isinstance(fact, Conflict) or not fact.via:
             return False
         inner = fact.via[-1].place
         return any(
-            isinstance(item.fact, Conflict) and item.place == inner for item in self._facts.get(inner.file, {}).values()
+            isinstance(item.fact, Conflict) and item.place == inner
+            for item in self._facts.get(inner.file, {}).values()
         )
 
     def note(self, file: str, line: int, name: str, text: str) -> None:
@@ -44,8 +66,10 @@ class Recorder:
     def facts(self, file: str) -> FileFacts:
         """Everything about one file, in source order."""
         found = self._facts.get(file, {})
-        own = [item for item in found.values() if not self._is_told_elsewhere(item.fact)]
+        own = [
+            item
+            for (span, _), item in found.items()
+            if not self._is_told_elsewhere(item.fact) and not self._is_refuted(file, span, item.fact)
+        ]
         ordered = sorted(own, key=lambda item: (item.place, type(item.fact).__name__))
         return FileFacts(tuple(ordered), tuple(sorted(set(self._environment.get(file, [])))))
-
-

@@ -12,11 +12,8 @@ from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.value import (
     UNKNOWN,
-    Bound,
     Closure,
-    Constant,
     Library,
-    Partial,
     UserClass,
     Value,
 )
@@ -28,12 +25,27 @@ _CHECKING = re.compile(r"cuda|gpu|accelerator|skip", re.IGNORECASE)
 """A decorator with such a word decides by the machine whether its function runs at all."""
 
 KEEPING = frozenset(
-    """
-    torch.no_grad torch.inference_mode torch.enable_grad torch.jit.script torch.jit.export torch.jit.ignore
-    torch.jit.unused torch.compile functools.wraps functools.lru_cache functools.cache contextlib.contextmanager
-    abc.abstractmethod typing.override typing.final typing.no_type_check torch.autograd.function.once_differentiable
-    torch.compiler.disable torch._dynamo.disable
-    """.split()
+    [
+        "torch.no_grad",
+        "torch.inference_mode",
+        "torch.enable_grad",
+        "torch.jit.script",
+        "torch.jit.export",
+        "torch.jit.ignore",
+        "torch.jit.unused",
+        "torch.compile",
+        "functools.wraps",
+        "functools.lru_cache",
+        "functools.cache",
+        "contextlib.contextmanager",
+        "abc.abstractmethod",
+        "typing.override",
+        "typing.final",
+        "typing.no_type_check",
+        "torch.autograd.function.once_differentiable",
+        "torch.compiler.disable",
+        "torch._dynamo.disable",
+    ]
 )
 """Decorators after which a function takes and returns what it did before."""
 
@@ -112,9 +124,7 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
 def _captured(frame: Frame, env: Environment) -> dict[str, Value]:
     """The names a nested function sees; one that is bound more than once may have changed until it is called."""
     counts = frame.scope.store_counts
-    return {
-        name: value if counts.get(name, 0) <= 1 else UNKNOWN for name, value in env.names.items()
-    }
+    return {name: value if counts.get(name, 0) <= 1 else UNKNOWN for name, value in env.names.items()}
 
 
 def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, span: ir.Span) -> Value:
@@ -153,7 +163,9 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     attributes: dict[str, Value] = {} if after is None else after.names
     if any(_CHECKING.search(frame.text(frame.spans[register])) for register in instruction.decorators):
         attributes = {
-            name: replace(value, decorated=value.decorated | {"checked"}) if isinstance(value, Closure) else value
+            name: replace(value, decorated=value.decorated | {"checked"})
+            if isinstance(value, Closure)
+            else value
             for name, value in attributes.items()
         }
     bases = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
@@ -164,7 +176,13 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     fields = tuple(name for name in body.fields) if is_record else None
     has_meta = any(base.keyword is not None for base in instruction.bases)
     cls = UserClass(
-        body.name, bases, attributes, frame.globals, body.self_stores, bool(marks) and not is_record or has_meta, fields
+        body.name,
+        bases,
+        attributes,
+        frame.globals,
+        body.self_stores,
+        (bool(marks) and not is_record) or has_meta,
+        fields,
     )
     frame.program.found_class(frame, cls)
     frame.set(instruction.target, cls, instruction.span)
@@ -187,5 +205,3 @@ def transfer_import_from(frame: Frame, instruction: ir.ImportFrom, env: Environm
         frame.globals, instruction.module, instruction.member, instruction.level
     )
     return env
-
-

@@ -16,7 +16,7 @@ from devlint.analysis import contexts, protocols
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.narrowing import apply_proofs, truth, widen_back
 from devlint.domain.environment import Environment, join
-from devlint.domain.value import UNKNOWN, Constant, Unknown
+from devlint.domain.value import UNKNOWN, Constant
 from devlint.frontend import ir
 
 Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
@@ -142,7 +142,11 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
             failed.append(side)
 
         after = branch(
-            frame, instruction.test.register, tested, lambda side: execute(frame, instruction.body, side), stop
+            frame,
+            instruction.test.register,
+            tested,
+            lambda side: execute(frame, instruction.body, side),
+            stop,
         )
         exits.append(failed[0] if failed else None)
         return after
@@ -271,4 +275,3 @@ def transfer_continue(frame: Frame, instruction: ir.Continue, env: Environment) 
     """`continue`: on to the next turn."""
     loop = frame.loops[-1]
     loop.continues = join(loop.continues, env)
-

@@ -43,7 +43,7 @@ from devlint.domain.value import (
     is_host,
 )
 from devlint.facts import Conflict, Step
-from devlint.frontend.ir import Annotation, Function, Parameter, Span
+from devlint.frontend.ir import Annotation, Parameter, Span
 
 DEEPEST_CALL = 5
 """How far calls are followed that are executed with their caller's objects."""
@@ -73,7 +73,12 @@ def parameter_values(
         elif parameter.kind in ("args", "kwargs"):
             names[parameter.name] = UNKNOWN
         else:
-            is_input = first_is_self and position > 0 and not parameter.has_default and _is_forward(frame, owner, closure)
+            is_input = (
+                first_is_self
+                and position > 0
+                and not parameter.has_default
+                and _is_forward(frame, owner, closure)
+            )
             names[parameter.name] = symbol(frame, closure, parameter, defaults.get(parameter.name), is_input)
     return names
 
@@ -84,7 +89,9 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
     return owner is not None and closure.function.name.endswith(".forward") and is_module(owner)
 
 
-def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
+def symbol(
+    frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool
+) -> Value:
     """A parameter about which only its declaration is known."""
     name = parameter.name
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
@@ -98,6 +105,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return DeviceValue(Variable(name), True, origin)
     if wanted == {"numpy.ndarray"}:
         return ARRAY
+    if wanted == {"torch.dtype"}:
+        return NUMBER
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)
     if wanted == {"torch.nn.Module"}:
@@ -107,10 +116,18 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
 
 
 TENSOR_NAMES = frozenset(
-    """
-    torch.Tensor torch.FloatTensor torch.LongTensor torch.BoolTensor torch.IntTensor torch.HalfTensor torch.nn.Parameter
-    torch.BFloat16Tensor torch.DoubleTensor torch.ByteTensor
-    """.split()
+    [
+        "torch.Tensor",
+        "torch.FloatTensor",
+        "torch.LongTensor",
+        "torch.BoolTensor",
+        "torch.IntTensor",
+        "torch.HalfTensor",
+        "torch.nn.Parameter",
+        "torch.BFloat16Tensor",
+        "torch.DoubleTensor",
+        "torch.ByteTensor",
+    ]
 )
 
 
@@ -192,12 +209,18 @@ def bind(
 
 
 def call(
-    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    arguments: Arguments,
+    span: Span,
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind(frame, env, closure, arguments, span)
     if bound is None or not arguments.exact or closure.function.is_stub:
         return UNKNOWN
+    frame.program.note_arguments(closure.function, {name: given.value for name, given in bound.items()})
     if _hands_over_objects(frame, env, bound):
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = _entry(frame, closure, bound)
@@ -302,7 +325,10 @@ def forget(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> Value:
 def report_through(frame: Frame, requirement: Requirement, span: Span, closure: Closure) -> None:
     """A conflict inside a called body that its own analysis cannot see is reported at the call."""
     if frame.recording:
-        via = Step(frame.program.place(requirement.file, requirement.span), f"`{requirement.operation}` is called here")
+        via = Step(
+            frame.program.place(requirement.file, requirement.span),
+            f"`{requirement.operation}` is called here",
+        )
         frame.record(
             span,
             Conflict(
@@ -386,7 +412,13 @@ class Substitution:
             each = containers.elements_of(self.frame, self.env, value)
             return each.each if each.few is None else all_of(Sequence(each.few))
         text = step[1:-1]
-        key = Constant(text[1:-1]) if text[:1] in "'\"" else Constant(int(text)) if text.lstrip("-").isdigit() else UNKNOWN
+        key = (
+            Constant(text[1:-1])
+            if text[:1] in "'\""
+            else Constant(int(text))
+            if text.lstrip("-").isdigit()
+            else UNKNOWN
+        )
         return containers.subscript(self.frame, self.env, value, key, self.span)
 
     def device(self, device: Device) -> Device:
@@ -423,7 +455,11 @@ class Substitution:
                 return replace(value, device=self.device(value.device), origin=origin)
             case Opaque():
                 if value.path.endswith("()"):
-                    return replace(value, path=f"{value.path}@{self.span.line}:{self.span.column}", device=self.device(value.device))
+                    return replace(
+                        value,
+                        path=f"{value.path}@{self.span.line}:{self.span.column}",
+                        device=self.device(value.device),
+                    )
                 found = self.lookup(value.path)
                 if isinstance(value.device, Variable) and value.device.place == value.path:
                     return found
@@ -449,7 +485,9 @@ class Substitution:
         held = objects[identity]
         match held:
             case Sequence():
-                items = None if held.items is None else tuple(self.value(item, objects) for item in held.items)
+                items = (
+                    None if held.items is None else tuple(self.value(item, objects) for item in held.items)
+                )
                 made: Object = replace(held, items=items, rest=self.value(held.rest, objects))
             case Dictionary():
                 pairs = tuple((key, self.value(item, objects)) for key, item in held.items)
@@ -480,7 +518,12 @@ def apply(
 
 
 def _require(
-    frame: Frame, env: Environment, substitution: Substitution, requirement: Requirement, closure: Closure, span: Span
+    frame: Frame,
+    env: Environment,
+    substitution: Substitution,
+    requirement: Requirement,
+    closure: Closure,
+    span: Span,
 ) -> None:
     """Checks one requirement of a summary with the caller's devices."""
     first = _side(substitution, requirement.first, span)
@@ -505,9 +548,13 @@ def _side(substitution: Substitution, side: Side, span: Span) -> Side:
     given = substitution.bound.get(root[0]) if root is not None else None
     value = substitution.lookup(side.device.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
-    name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
+    name, where = (
+        (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
+    )
     # What a module holds is met through the module.
-    module = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    module = (
+        root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    )
     file = substitution.frame.file
     return replace(
         side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file
@@ -530,6 +577,7 @@ def call_forward(
     if bound is None or not arguments.exact or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
+    frame.program.note_arguments(closure.function, {name: given.value for name, given in bound.items()})
     entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:

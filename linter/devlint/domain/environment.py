@@ -55,9 +55,7 @@ class Environment:
 
     def copy(self) -> Environment:
         """An environment of one's own, equal to this one."""
-        return replace(
-            self, names=dict(self.names), heap=dict(self.heap), assumptions=dict(self.assumptions)
-        )
+        return replace(self, names=dict(self.names), heap=dict(self.heap), assumptions=dict(self.assumptions))
 
 
 def join(left: Environment | None, right: Environment | None) -> Environment | None:

@@ -175,4 +175,3 @@ def join_heaps(left: Heap, right: Heap) -> Heap:
             else:
                 result[identity] = both
     return result
-

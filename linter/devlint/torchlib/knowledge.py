@@ -40,7 +40,6 @@ MODULE_METHODS = frozenset(
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 
-
 PLAIN_BASES = frozenset(
     """
     abc.ABC typing.Generic typing.Protocol enum.Enum enum.IntEnum torch.utils.data.Dataset

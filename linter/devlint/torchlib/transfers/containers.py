@@ -69,4 +69,3 @@ CLASSES: dict[str, Transfer] = {
     "torch.nn.Parameter": parameter,
     "torch.nn.Buffer": parameter,
 }
-

@@ -46,4 +46,3 @@ CLASSES: dict[str, Transfer] = {
     LOADER: loader,
     "torch.utils.data.TensorDataset": tensor_dataset,
 }
-

@@ -44,7 +44,9 @@ def data_parallel(site: Site) -> Value | None:
             site.record(ParallelMisuse("not-cuda", message, text, (), "gather the results on a CUDA device"))
             return UNKNOWN
     given = site.arguments.get(1, "device_ids")
-    origin = site.frame.origin("wrapped in DataParallel here", given.span if given is not None else site.span, "module")
+    origin = site.frame.origin(
+        "wrapped in DataParallel here", given.span if given is not None else site.span, "module"
+    )
     if ids is not None and len(ids) == 1 and isinstance(module, Reference):
         target = DeviceValue(first, True, origin)
         moves.move_object(site.frame, site.env, module, target, site.span, "DataParallel")
@@ -94,7 +96,9 @@ def _problem(site: Site, ids: list[Device]) -> ParallelMisuse | None:
     given = site.arguments.get(1, "device_ids")
     text = "" if given is None else site.frame.text(given.span)
     if not ids:
-        return ParallelMisuse("empty", "list index out of range", text, (), "name at least one device, or leave device_ids out")
+        return ParallelMisuse(
+            "empty", "list index out of range", text, (), "name at least one device, or leave device_ids out"
+        )
     for device in ids:
         if isinstance(device, Concrete) and device.type == "cpu":
             message = f"Expected a non cpu device, but got: {device}"
@@ -103,9 +107,13 @@ def _problem(site: Site, ids: list[Device]) -> ParallelMisuse | None:
     devices = site.frame.program.devices
     for device in known:
         if devices is not None and devices > 0 and device.index is not None and device.index >= devices:
-            return ParallelMisuse("beyond", "Invalid device id", text, (), f"this machine has {devices} devices")
+            return ParallelMisuse(
+                "beyond", "Invalid device id", text, (), f"this machine has {devices} devices"
+            )
     if len(set(known)) < len(known):
-        return ParallelMisuse("duplicate", "inputs must be on unique devices", text, (), "name each device once")
+        return ParallelMisuse(
+            "duplicate", "inputs must be on unique devices", text, (), "name each device once"
+        )
     return None
 
 
@@ -126,7 +134,9 @@ def call_data_parallel(site: Site) -> Value | None:
         )
         shown = str(ids.value) if isinstance(ids, Constant) else "device_ids"
         advice = f"move the module to {first.device} first, or begin device_ids with the device it is on"
-        site.record(ParallelMisuse("module-elsewhere", message, shown, site.steps(origin, held.origin), advice))
+        site.record(
+            ParallelMisuse("module-elsewhere", message, shown, site.steps(origin, held.origin), advice)
+        )
         return UNKNOWN
     return Tensor(output.device, None, origin=output.origin)
 

@@ -107,7 +107,9 @@ def make_range(site: Site) -> Value:
     """`range(n)`: the numbers themselves when they are few and known."""
     bounds = [given.value for given in site.arguments.positional]
     if bounds and all(isinstance(bound, Constant) and isinstance(bound.value, int) for bound in bounds):
-        numbers = range(*(bound.value for bound in bounds if isinstance(bound, Constant) and isinstance(bound.value, int)))
+        numbers = range(
+            *(bound.value for bound in bounds if isinstance(bound, Constant) and isinstance(bound.value, int))
+        )
         if len(numbers) <= LARGEST_DISPLAY:
             items = tuple(Constant(index, True) for index in numbers)
             return site.allocate("range", SequenceObject(items, NUMBER))
@@ -157,11 +159,15 @@ def named_tuple(site: Site) -> Value:
     """`namedtuple("Batch", "x y")`: a class with those fields."""
     names = site.value(1, "field_names")
     held = site.held(names)
-    listed = names.items if isinstance(names, Tuple) else held.items if isinstance(held, SequenceObject) else None
+    listed = (
+        names.items if isinstance(names, Tuple) else held.items if isinstance(held, SequenceObject) else None
+    )
     if isinstance(names, Constant) and isinstance(names.value, str):
         fields = tuple(names.value.replace(",", " ").split())
     elif listed is not None:
-        fields = tuple(item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str))
+        fields = tuple(
+            item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str)
+        )
     else:
         return UNKNOWN
     return UserClass(str(site.constant(0, "typename")), (), {}, site.frame.globals, {}, fields=fields)
@@ -260,4 +266,3 @@ FUNCTIONS: dict[str, Transfer] = {
     "functools.partial": partial,
     **{name: no_return for name in ("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort")},
 }
-

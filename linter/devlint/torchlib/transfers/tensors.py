@@ -6,6 +6,7 @@ device or a dtype or another tensor (`Tensor.to`), a name of a type (`Tensor.typ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -105,12 +106,25 @@ def to(site: Site) -> Value:
         return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
     if isinstance(other, Opaque) and site.frame.kind(other) is Kind.TENSOR:
         return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
+    if isinstance(other, Opaque) and not names_device(site, given):
+        return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     if is_dtype(other) or other == Constant(None):
         return receiver.value
     if other == UNKNOWN or (isinstance(other, Host) and other.kind not in ("count", "number")):
         # A dtype or a device: what is left is a tensor somewhere.
         return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     return _move(site, receiver, site.device(given), "to")
+
+
+def names_device(site: Site, given: Given) -> bool:
+    """Whether an opaque first argument of `to` is a device rather than a dtype, by its name."""
+    if site.arguments.keyword("device") is given:
+        return True
+    assert isinstance(given.value, Opaque)
+    return _DEVICE_NAME.search(given.value.path.rsplit(".", 1)[-1]) is not None
+
+
+_DEVICE_NAME = re.compile(r"dev|gpu|cuda|rank", re.IGNORECASE)
 
 
 def is_dtype(value: Value) -> bool:
@@ -147,7 +161,9 @@ def to_type(site: Site) -> Value:
     if value is None:
         return Host("text")
     if not isinstance(name, str) or not name.endswith("Tensor"):
-        return receiver.value if is_dtype(value) else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
+        return (
+            receiver.value if is_dtype(value) else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
+        )
     target = Concrete("cuda") if ".cuda." in name else CPU
     return _move(site, receiver, DeviceValue(target, True), "type")
 
