@@ -33,9 +33,7 @@ class Analyser:
         CatalogueError: a signature cannot be understood.
     """
 
-    def __init__(
-        self, project: Project, *, devices: int | None = None, signatures: Sequence[Path] = ()
-    ) -> None:
+    def __init__(self, project: Project, *, devices: int | None = None, signatures: Sequence[Path] = ()) -> None:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
         self._program = Program(project, catalogue.load(signatures), devices)
 

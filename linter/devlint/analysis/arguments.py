@@ -78,9 +78,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
         else:
             held = env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Dictionary) and held.complete:
-                keywords.extend(
-                    (key, Given(item, argument.span)) for key, item in held.items if isinstance(key, str)
-                )
+                keywords.extend((key, Given(item, argument.span)) for key, item in held.items if isinstance(key, str))
             else:
                 exact = False
     return Arguments(tuple(positional), tuple(keywords), exact)

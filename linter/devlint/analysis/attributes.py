@@ -97,9 +97,7 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     return Method(base, name, place)
 
 
-def _of_object(
-    frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None
-) -> Value:
+def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None) -> Value:
     held = env.heap.get(base.object)
     if isinstance(held, Instance):
         stored = held.get(name)
@@ -134,16 +132,12 @@ def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: st
     return Opaque(f"{held.cls.name}.{name}")
 
 
-def _bound(
-    frame: Frame, env: Environment, base: Reference, found: tuple[Value, UserClass], span: Span
-) -> Value:
+def _bound(frame: Frame, env: Environment, base: Reference, found: tuple[Value, UserClass], span: Span) -> Value:
     value, owner = found
     if not isinstance(value, Closure):
         return value
     if "property" in value.decorated:
-        result = calls.invoke_closure(
-            frame, env, value, owner, Arguments((), ()).behind(calls.given(base, span)), span
-        )
+        result = calls.invoke_closure(frame, env, value, owner, Arguments((), ()).behind(calls.given(base, span)), span)
         return UNKNOWN if result is None else result
     if "staticmethod" in value.decorated:
         return value

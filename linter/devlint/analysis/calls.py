@@ -139,9 +139,7 @@ def _call_partial(
     return invoke(frame, env, Given(value.function, function.span), whole, span)
 
 
-def _call_library(
-    frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span
-) -> Value | None:
+def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
     name = value.name
     if name.endswith(".reveal_device"):
         return _reveal(frame, env, arguments, span)
@@ -260,9 +258,7 @@ def _target(site: Site, name: str) -> DeviceValue | None:
         return DeviceValue(value.device, True, value.origin)
     if isinstance(value, Opaque) and name == "to" and not tensors.names_device(site, first):
         return DeviceValue(UNKNOWN_DEVICE)
-    if isinstance(value, (DeviceValue, Opaque)) or (
-        isinstance(value, Constant) and type(value.value) in (str, int)
-    ):
+    if isinstance(value, (DeviceValue, Opaque)) or (isinstance(value, Constant) and type(value.value) in (str, int)):
         return site.device(first)
     return DeviceValue(UNKNOWN_DEVICE)
 
@@ -430,9 +426,7 @@ def _call_text_method(value: Constant, name: str, arguments: Arguments) -> Value
     if name in ("startswith", "endswith") and len(arguments.positional) == 1:
         part = arguments.positional[0].value
         if isinstance(part, Constant) and isinstance(part.value, str):
-            return Test(
-                known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value)
-            )
+            return Test(known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value))
         return UNKNOWN
     if name == "format" and not arguments.keywords:
         parts = [item.value for item in arguments.positional]
@@ -465,9 +459,7 @@ def _call_super(
 # --- objects ------------------------------------------------------------------------------------------------
 
 
-def _call_object(
-    frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span
-) -> Value | None:
+def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
     """`object(…)`: modules run their forward."""
     value = function.value
     assert isinstance(value, Reference)
@@ -523,9 +515,7 @@ def _call_instance(
             assert isinstance(closure, Closure)
             if name == "forward" and not other_effects(held):
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
-            return invoke_closure(
-                frame, env, closure, owner, arguments.behind(Given(value, function.span)), span
-            )
+            return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
     _let_go(frame, env, arguments)
     return UNKNOWN
 

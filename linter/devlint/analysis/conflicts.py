@@ -31,9 +31,7 @@ def is_spared(side: Side) -> bool:
 
 def may_be_spared(side: Side) -> bool:
     """Whether the value would be spared if it had no dimensions, of which nothing is known."""
-    return (
-        bool(side.exempt) and side.rank is None and (side.exempt == "any" or not _is_accelerator(side.device))
-    )
+    return bool(side.exempt) and side.rank is None and (side.exempt == "any" or not _is_accelerator(side.device))
 
 
 def _is_accelerator(device: Device) -> bool:
@@ -102,9 +100,7 @@ def shown(device: Device) -> str:
 
 
 def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side) -> None:
-    clash = ordered(
-        Requirement(kind, operation, first, second, wording(first, second), frame.file, span, True)
-    )
+    clash = ordered(Requirement(kind, operation, first, second, wording(first, second), frame.file, span, True))
     first, second = clash.first, clash.second
     frame.clashes.append(clash)
     checked = any(side.origin is not None and side.origin.checked for side in (first, second))

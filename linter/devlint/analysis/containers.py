@@ -279,9 +279,7 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
         return
     match held:
         case Dictionary():
-            if isinstance(key, Constant) and (
-                len(held.items) < LARGEST_DISPLAY or held.get(key.value) is not UNKNOWN
-            ):
+            if isinstance(key, Constant) and (len(held.items) < LARGEST_DISPLAY or held.get(key.value) is not UNKNOWN):
                 items = dict(held.items)
                 items[key.value] = value
                 env.heap[base.object] = replace(held, items=tuple(items.items()))

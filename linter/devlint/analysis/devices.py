@@ -83,6 +83,7 @@ def default_device(env: Environment) -> Device:
 
 
 def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
+    """Records a CUDA device that is used where nothing has made sure that it is there."""
     device = found.device
     if not isinstance(device, Concrete) or device.type != "cuda" or found.checked:
         return

@@ -44,9 +44,7 @@ COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "
 
 def transfer_const(frame: Frame, instruction: ir.Const, env: Environment) -> Environment:
     """A literal."""
-    frame.set(
-        instruction.target, note_literal(frame, env, instruction.value, instruction.span), instruction.span
-    )
+    frame.set(instruction.target, note_literal(frame, env, instruction.value, instruction.span), instruction.span)
     return env
 
 
@@ -143,9 +141,7 @@ def _is_tensor(frame: Frame, value: Value) -> bool:
     return isinstance(value, Tensor)
 
 
-def _on_the_host(
-    frame: Frame, env: Environment, operator: str, left: Value, right: Value, span: ir.Span
-) -> Value:
+def _on_the_host(frame: Frame, env: Environment, operator: str, left: Value, right: Value, span: ir.Span) -> Value:
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold(operator, left, right)
     if COUNT in (left, right) and is_host(left) and is_host(right):
@@ -189,9 +185,7 @@ def _fold(operator: str, left: Constant, right: Constant) -> Value:
     return UNKNOWN
 
 
-def _on_lists(
-    frame: Frame, env: Environment, operator: str, left: Reference, right: Value, span: ir.Span
-) -> Value:
+def _on_lists(frame: Frame, env: Environment, operator: str, left: Reference, right: Value, span: ir.Span) -> Value:
     from dataclasses import replace
 
     from devlint.domain.heap import Sequence, summary
@@ -202,9 +196,7 @@ def _on_lists(
         return UNKNOWN
     if operator == "+" and isinstance(other, Sequence):
         if held.items is not None and other.items is not None:
-            return containers.allocate(
-                frame, env, span, "list", replace(held, items=held.items + other.items)
-            )
+            return containers.allocate(frame, env, span, "list", replace(held, items=held.items + other.items))
         rest = summary(other) if held.items == () else join_values(summary(held), summary(other))
         return containers.allocate(frame, env, span, "list", Sequence(None, rest))
     if operator == "*":
@@ -222,11 +214,7 @@ def transfer_unary(frame: Frame, instruction: ir.Unary, env: Environment) -> Env
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[instruction.operator]
         found = library.call_tensor_method(frame, env, operand, name, Arguments((), ()), instruction.span)
         value = UNKNOWN if found is None else found
-    elif (
-        isinstance(operand.value, Constant)
-        and type(operand.value.value) is int
-        and instruction.operator == "-"
-    ):
+    elif isinstance(operand.value, Constant) and type(operand.value.value) is int and instruction.operator == "-":
         value = Constant(-operand.value.value, operand.value.checked, operand.value.origin)
     elif is_host(operand.value):
         value = NUMBER

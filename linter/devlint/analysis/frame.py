@@ -129,9 +129,7 @@ class Frame:
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, unless)
 
-    def origin(
-        self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False
-    ) -> Origin:
+    def origin(self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False) -> Origin:
         """An event in this file."""
         checked = checked or (because is not None and because.checked)
         return Origin(what, self.globals.file, span, born, because, checked)

@@ -32,14 +32,10 @@ from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 
 
-def construct(
-    frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span
-) -> Value | None:
+def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
     """`Class(arguments)`."""
     identity = frame.new_object(span, cls.name)
-    origin = frame.origin(
-        f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created"
-    )
+    origin = frame.origin(f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created")
     env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
     made = Reference(identity)
     found = classes.find(cls, "__init__")
@@ -152,13 +148,9 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
             held = heap.get(value.object)
             match held:
                 case LibraryObject():
-                    parts = tuple(
-                        (name, _follow(heap, part, f"{place}.{name}", seen)) for name, part in held.parts
-                    )
+                    parts = tuple((name, _follow(heap, part, f"{place}.{name}", seen)) for name, part in held.parts)
                     device = _variable(place, held.device)
-                    heap[value.object] = replace(
-                        held, device=device, parts=parts, origin=_story(place, held.origin)
-                    )
+                    heap[value.object] = replace(held, device=device, parts=parts, origin=_story(place, held.origin))
                 case Instance():
                     stored = tuple(
                         (
@@ -170,16 +162,12 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
                     heap[value.object] = replace(held, attributes=stored)
                 case Sequence() if held.module is not None:
                     if held.items is not None:
-                        items = tuple(
-                            _follow(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items)
-                        )
+                        items = tuple(_follow(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items))
                         heap[value.object] = replace(held, items=items)
                     else:
                         heap[value.object] = replace(held, rest=_follow(heap, held.rest, f"{place}[*]", seen))
                 case Dictionary() if held.module is not None:
-                    pairs = tuple(
-                        (key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items
-                    )
+                    pairs = tuple((key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
                     heap[value.object] = replace(held, items=pairs)
                 case _:
                     pass

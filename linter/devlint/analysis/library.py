@@ -45,16 +45,10 @@ def is_module_method(frame: Frame, name: str) -> bool:
 
 def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
     """The first form that the arguments fit; None where an argument of which nothing is known decides."""
-    found = [
-        (signature, bound)
-        for signature in signatures
-        if (bound := _fitting(signature, arguments)) is not None
-    ]
+    found = [(signature, bound) for signature in signatures if (bound := _fitting(signature, arguments)) is not None]
     if not found:
         return None
-    unclear = [
-        given for given in arguments.all() if given.value == UNKNOWN or isinstance(given.value, Opaque)
-    ]
+    unclear = [given for given in arguments.all() if given.value == UNKNOWN or isinstance(given.value, Opaque)]
     if len(found) > 1 and any(_decides(given, found) for given in unclear):
         return None
     return found[0]
@@ -82,9 +76,7 @@ def _decides(given: Given, found: list[tuple[Signature, Bound]]) -> bool:
     return len(kinds) > 1
 
 
-def call_function(
-    frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span
-) -> Value | None:
+def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
     """A call of a library function; Unknown for what is not in the catalogue."""
     transfer = transfers.FUNCTIONS.get(name)
     if transfer is not None:
@@ -205,9 +197,7 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or frame.kind(held) is not Kind.ANY
     where = conflicts.resolve(env, held.device)
-    one = Side(
-        frame.text(value.span), where, rank, value.span, held.origin, "", certain, "input", file=frame.file
-    )
+    one = Side(frame.text(value.span), where, rank, value.span, held.origin, "", certain, "input", file=frame.file)
     conflicts.find(frame, env, operation, span, (module, one))
 
 

@@ -37,9 +37,7 @@ def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     return frame.origin(f"moved to {target.device} by `{how}`", span, "moved", target.origin, target.checked)
 
 
-def move_tensor(
-    frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str
-) -> Tensor:
+def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:
     """A copy of the tensor on the target; a move to where it is keeps its story."""
     device = current(env, target.device)
     if device == tensor.device:
@@ -47,9 +45,7 @@ def move_tensor(
     return Tensor(device, tensor.rank, origin=moved_by(frame, replace(target, device=device), span, how))
 
 
-def move_opaque(
-    frame: Frame, env: Environment, value: Opaque, target: DeviceValue, span: Span, how: str
-) -> Value:
+def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceValue, span: Span, how: str) -> Value:
     """What `value.to(target)` is: a tensor's copy, or the module itself, or a container of a library.
 
     The receiver itself is left as it is if it is a tensor, and is on the target if it is a module.
@@ -62,18 +58,14 @@ def move_opaque(
     return Opaque(f"{value.path}.to()", Kind.MOVABLE if kind is Kind.ANY else kind, device, origin)
 
 
-def move_object(
-    frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str
-) -> None:
+def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:
     """Moves a module in place: its own parameters, and every registered part of it."""
     device = current(env, target.device)
     origin = moved_by(frame, replace(target, device=device), span, how)
     place_object(frame, env, value, device, origin)
 
 
-def place_object(
-    frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None
-) -> None:
+def place_object(frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None) -> None:
     """Puts everything registered in a module on a device."""
     seen = set()
     pending: list[Value] = [value]
@@ -142,9 +134,7 @@ def state(frame: Frame, env: Environment, value: Value) -> Iterator[tuple[Device
                             yield held.device, held.origin
                         pending.extend(part for _, part in reversed(held.parts))
                     case Instance() as held:
-                        pending.extend(
-                            stored for name, stored in reversed(held.attributes) if name in held.registered
-                        )
+                        pending.extend(stored for name, stored in reversed(held.attributes) if name in held.registered)
                         if held.open:
                             yield (held.moved or (UNKNOWN_DEVICE, None))
                     case Sequence(module=str()) as held:

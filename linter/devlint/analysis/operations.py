@@ -16,7 +16,7 @@ from devlint.analysis.arguments import Bound
 from devlint.analysis.containers import elements_of
 from devlint.analysis.devices import default_device, placed
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached
+from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
@@ -85,9 +85,7 @@ class Application:
     ranks: dict[str, Rank] = field(default_factory=dict)
     operand_ranks: list[Rank] = field(default_factory=list)
 
-    def run(
-        self, signature: Signature, bound: Bound, receiver: Value | None = None, *, exact: bool = True
-    ) -> Value:
+    def run(self, signature: Signature, bound: Bound, receiver: Value | None = None, *, exact: bool = True) -> Value:
         """Gathers the arguments, settles each group, and returns the result's value.
 
         Without `exact` there are arguments that could not be counted.
@@ -104,6 +102,8 @@ class Application:
         for variable, sides in self.groups.items():
             if variable not in FIXED:
                 self.settle(variable, sides)
+            elif variable == "cpu":
+                self.find_on_host(sides)
         return self.result(signature.returns, receiver)
 
     # --- gathering ------------------------------------------------------------------------------------------
@@ -235,6 +235,12 @@ class Application:
             self.settled.setdefault(variable, sides[0].device)
             self.origins.setdefault(variable, sides[0].origin)
 
+    def find_on_host(self, sides: Sequence[Side]) -> None:
+        """What the operation accepts only from the CPU is there, from here on: `x.numpy()` would have raised."""
+        for side in sides:
+            if isinstance(side.device, Variable):
+                self.env.assumptions[side.device] = CPU
+
     def device(self, variable: str) -> Device:
         """What a variable of the signature stands for."""
         if variable in FIXED:
@@ -343,9 +349,7 @@ def fits(terms: Terms, value: Value) -> bool:
         case Constant(value=int() | float() | complex()):
             return any(isinstance(term, (NumberTerm, DeviceTerm, SizeTerm)) for term in terms)
         case Tuple():
-            return any(
-                isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms
-            )
+            return any(isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms)
         case _ if value == NUMBER:
             return any(isinstance(term, (NumberTerm, SizeTerm, DeviceTerm)) for term in terms)
         case _ if value == ARRAY:

@@ -20,7 +20,7 @@ from devlint.analysis.statements import execute
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap, Object
+from devlint.domain.heap import Heap
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -108,9 +108,7 @@ class Program:
         if known is not None:
             return known
         scope = lower(source.text, source.display)
-        loaded = LoadedFile(
-            source, scope, Globals(source.display, source.module, {}), source.text.split("\n")
-        )
+        loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
         self._files[source.display] = loaded
         self._run_file(loaded, recording=False)
         self._forget(loaded)
@@ -435,7 +433,6 @@ class Program:
 
 def _summary(outcome: summaries.Outcome, before: Heap) -> Summary:
     """An outcome in the terms of the parameters."""
-    heap: tuple[tuple[object, Object], ...] = ()
     uses = tuple(dict.fromkeys(outcome.frame.uses))
     if outcome.env is None:
         return Summary(None, tuple(outcome.frame.requirements), uses=uses)

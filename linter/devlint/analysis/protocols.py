@@ -37,11 +37,7 @@ def iterate(frame: Frame, env: Environment, value: Value, span: Span) -> Element
 def _of_library(frame: Frame, env: Environment, held: LibraryObject, span: Span) -> Value:
     if held.cls == LOADER:
         batch = _batch(frame, env, held)
-        return (
-            batch
-            if batch is not None
-            else Opaque(f"batch@{span.line}", Kind.MOVABLE, held.device, held.origin)
-        )
+        return batch if batch is not None else Opaque(f"batch@{span.line}", Kind.MOVABLE, held.device, held.origin)
     if held.cls == "torch.utils.data.TensorDataset":
         return Tuple(tuple(_row(part) for _, part in held.parts))
     return UNKNOWN
@@ -77,9 +73,7 @@ def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instanc
     for name in ("__iter__", "__getitem__"):
         found = classes.find(held.cls, name)
         if found is not None and isinstance(found[0], Closure):
-            arguments = (
-                (Given(value, span),) if name == "__iter__" else (Given(value, span), Given(NUMBER, span))
-            )
+            arguments = (Given(value, span),) if name == "__iter__" else (Given(value, span), Given(NUMBER, span))
             result = calls.invoke_closure(frame, env, found[0], found[1], Arguments(arguments, ()), span)
             if result is None:
                 return Elements(UNKNOWN)

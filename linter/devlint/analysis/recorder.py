@@ -55,8 +55,7 @@ class Recorder:
             return False
         inner = fact.via[-1].place
         return any(
-            isinstance(item.fact, Conflict) and item.place == inner
-            for item in self._facts.get(inner.file, {}).values()
+            isinstance(item.fact, Conflict) and item.place == inner for item in self._facts.get(inner.file, {}).values()
         )
 
     def note(self, file: str, line: int, name: str, text: str) -> None:

@@ -154,18 +154,14 @@ def _keeps(frame: Frame, decorator: Value, span: ir.Span) -> bool:
 def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environment) -> Environment | None:
     """A class definition: its body is executed, what it binds are the class's attributes."""
     body = instruction.body
-    inner = Frame(
-        frame.program, body, frame.globals, {**frame.enclosing, **(env.names if isinstance(frame.scope, ir.Function) else {})},
-        None, frame.site, False, {}, frame.depth,
-    )  # fmt: skip
+    around = dict(frame.enclosing) | (env.names if isinstance(frame.scope, ir.Function) else {})
+    inner = Frame(frame.program, body, frame.globals, around, None, frame.site, False, {}, frame.depth)
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names
     if any(_CHECKING.search(frame.text(frame.spans[register])) for register in instruction.decorators):
         attributes = {
-            name: replace(value, decorated=value.decorated | {"checked"})
-            if isinstance(value, Closure)
-            else value
+            name: replace(value, decorated=value.decorated | {"checked"}) if isinstance(value, Closure) else value
             for name, value in attributes.items()
         }
     bases = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)

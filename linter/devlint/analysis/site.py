@@ -55,9 +55,7 @@ class Site:
         where = "on the CPU" if place == CPU else f"on {place}"
         because = None if device is None else device.origin
         checked = device is not None and device.checked
-        origin = self.frame.origin(
-            f"created {where} by `{self.name}`", self.span, "created", because, checked
-        )
+        origin = self.frame.origin(f"created {where} by `{self.name}`", self.span, "created", because, checked)
         return Tensor(place, rank, origin=origin)
 
     def allocate(self, what: str, made: Sequence | Dictionary | LibraryObject | Instance) -> Reference:

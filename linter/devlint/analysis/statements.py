@@ -122,9 +122,7 @@ def _repeat(
 
 def _give_up(before: Environment, entry: Environment) -> Environment:
     """Forgets every name that still changed: the fixpoint was not reached within the passes allowed."""
-    names = {
-        name: value if before.names.get(name) == value else UNKNOWN for name, value in entry.names.items()
-    }
+    names = {name: value if before.names.get(name) == value else UNKNOWN for name, value in entry.names.items()}
     return replace(entry, names=names, heap={})
 
 

@@ -74,10 +74,7 @@ def parameter_values(
             names[parameter.name] = UNKNOWN
         else:
             is_input = (
-                first_is_self
-                and position > 0
-                and not parameter.has_default
-                and _is_forward(frame, owner, closure)
+                first_is_self and position > 0 and not parameter.has_default and _is_forward(frame, owner, closure)
             )
             names[parameter.name] = symbol(frame, closure, parameter, defaults.get(parameter.name), is_input)
     return names
@@ -89,9 +86,7 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
     return owner is not None and closure.function.name.endswith(".forward") and is_module(owner)
 
 
-def symbol(
-    frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool
-) -> Value:
+def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
     """A parameter about which only its declaration is known."""
     name = parameter.name
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
@@ -179,9 +174,7 @@ def run(
     return Outcome(frame, frame.returned, value)
 
 
-def bind(
-    frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span
-) -> dict[str, Given] | None:
+def bind(frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span) -> dict[str, Given] | None:
     """Arguments by parameter name; None when they do not fit or cannot be counted."""
     bound: dict[str, Given] = {}
     positional = list(arguments.positional)
@@ -301,9 +294,7 @@ def _execute_here(
     return outcome.value
 
 
-def use_devices(
-    frame: Frame, env: Environment, uses: Iterable[DeviceValue], closure: Closure, span: Span
-) -> None:
+def use_devices(frame: Frame, env: Environment, uses: Iterable[DeviceValue], closure: Closure, span: Span) -> None:
     """Devices that a called body uses are used by the call; those it names itself are its own affair."""
     whole = closure.function.span
     for found in uses:
@@ -485,9 +476,7 @@ class Substitution:
         held = objects[identity]
         match held:
             case Sequence():
-                items = (
-                    None if held.items is None else tuple(self.value(item, objects) for item in held.items)
-                )
+                items = None if held.items is None else tuple(self.value(item, objects) for item in held.items)
                 made: Object = replace(held, items=items, rest=self.value(held.rest, objects))
             case Dictionary():
                 pairs = tuple((key, self.value(item, objects)) for key, item in held.items)
@@ -548,17 +537,11 @@ def _side(substitution: Substitution, side: Side, span: Span) -> Side:
     given = substitution.bound.get(root[0]) if root is not None else None
     value = substitution.lookup(side.device.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
-    name, where = (
-        (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
-    )
+    name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
-    module = (
-        root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
-    )
+    module = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
     file = substitution.frame.file
-    return replace(
-        side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file
-    )
+    return replace(side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file)
 
 
 def call_forward(

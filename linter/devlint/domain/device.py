@@ -65,29 +65,9 @@ UNKNOWN_DEVICE = UnknownDevice()
 CPU = Concrete("cpu")
 META = Concrete("meta")
 
-DEVICE_TYPES = frozenset(
-    [
-        "cpu",
-        "cuda",
-        "ipu",
-        "xpu",
-        "mkldnn",
-        "opengl",
-        "opencl",
-        "ideep",
-        "hip",
-        "ve",
-        "fpga",
-        "maia",
-        "xla",
-        "lazy",
-        "vulkan",
-        "mps",
-        "meta",
-        "hpu",
-        "mtia",
-        "privateuseone",
-    ]
+DEVICE_TYPES = tuple(
+    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia "
+    "privateuseone".split()
 )
 """The types `torch.device` accepts (the list in its own error message, torch 2.13)."""
 
@@ -134,6 +114,6 @@ def complaint(text: str) -> str:
         return "Device string must not be empty"
     kind = re.match(r"([a-zA-Z_]+)(:(0|[1-9][0-9]*))?$", text)
     if kind is not None and kind[1] not in DEVICE_TYPES:
-        listed = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+        listed = ", ".join(DEVICE_TYPES)
         return f"Expected one of {listed} device type at start of device string: {kind[1]}"
     return f"Invalid device string: '{text}'"

@@ -282,8 +282,8 @@ class Test:
 
 
 Value: TypeAlias = (
-    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library | SourceFile | Method | Closure
-    | Bound | UserClass | Partial | Super | Test
+    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library
+    | SourceFile | Method | Closure | Bound | UserClass | Partial | Super | Test
 )  # fmt: skip
 
 

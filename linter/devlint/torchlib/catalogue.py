@@ -128,9 +128,7 @@ class Catalogue:
                 yield f"{namespace}.{name}"
                 entry = self.class_(f"{namespace}.{name}") if name in body.classes else None
                 if entry is not None:
-                    yield from (
-                        f"{entry.name}.{member}" for member in sorted({*entry.methods, *entry.attributes})
-                    )
+                    yield from (f"{entry.name}.{member}" for member in sorted({*entry.methods, *entry.attributes}))
 
     def check(self, namespace: str) -> None:
         """Parse everything in one namespace.

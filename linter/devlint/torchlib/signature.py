@@ -249,9 +249,7 @@ class StubText:
         try:
             return ast.parse(self.text).body
         except SyntaxError as error:
-            raise CatalogueError(
-                error.msg, path=self.path, line=self.line + (error.lineno or 1) - 1
-            ) from None
+            raise CatalogueError(error.msg, path=self.path, line=self.line + (error.lineno or 1) - 1) from None
 
     def error(self, message: str, node: ast.AST) -> CatalogueError:
         """An error that points at `node` of this piece."""
@@ -300,9 +298,7 @@ def parse_terms(node: ast.expr, source: StubText) -> Terms:
 
 
 def _parameters(arguments: ast.arguments, source: StubText) -> tuple[Parameter, ...]:
-    plain = [(arg, "positional") for arg in arguments.posonlyargs] + [
-        (arg, "normal") for arg in arguments.args
-    ]
+    plain = [(arg, "positional") for arg in arguments.posonlyargs] + [(arg, "normal") for arg in arguments.args]
     required = len(plain) - len(arguments.defaults)
     found = [
         _parameter(arg, kind, arguments.defaults[index - required] if index >= required else None, source)

@@ -63,9 +63,7 @@ def split(source: StubText, indent: int = 0) -> Body:
         match = _START.match(line) if not _IGNORED.match(line) else None
         if match is None:
             if line and not _IGNORED.match(line) and line != "...":
-                raise CatalogueError(
-                    f"not a declaration: {line}", path=source.path, line=source.line + number
-                )
+                raise CatalogueError(f"not a declaration: {line}", path=source.path, line=source.line + number)
             continue
         if start is not None and name_line is not None:
             _add(body, _piece(source, lines, start, number), lines[name_line])

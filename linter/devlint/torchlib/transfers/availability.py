@@ -35,9 +35,7 @@ def make_device(site: Site) -> Value:
     found = as_device(site.frame, site.env, given.value, given.span, used=False)
     index = site.value(1, "index")
     if isinstance(index, Constant) and isinstance(index.value, int) and isinstance(found.device, Concrete):
-        origin = literal_origin(
-            site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here"
-        )
+        origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here")
         return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, "string")
     if index is not None and isinstance(found.device, Concrete):
         return DeviceValue(Concrete(found.device.type), True)

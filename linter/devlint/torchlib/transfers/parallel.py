@@ -44,9 +44,7 @@ def data_parallel(site: Site) -> Value | None:
             site.record(ParallelMisuse("not-cuda", message, text, (), "gather the results on a CUDA device"))
             return UNKNOWN
     given = site.arguments.get(1, "device_ids")
-    origin = site.frame.origin(
-        "wrapped in DataParallel here", given.span if given is not None else site.span, "module"
-    )
+    origin = site.frame.origin("wrapped in DataParallel here", given.span if given is not None else site.span, "module")
     if ids is not None and len(ids) == 1 and isinstance(module, Reference):
         target = DeviceValue(first, True, origin)
         moves.move_object(site.frame, site.env, module, target, site.span, "DataParallel")
@@ -107,13 +105,9 @@ def _problem(site: Site, ids: list[Device]) -> ParallelMisuse | None:
     devices = site.frame.program.devices
     for device in known:
         if devices is not None and devices > 0 and device.index is not None and device.index >= devices:
-            return ParallelMisuse(
-                "beyond", "Invalid device id", text, (), f"this machine has {devices} devices"
-            )
+            return ParallelMisuse("beyond", "Invalid device id", text, (), f"this machine has {devices} devices")
     if len(set(known)) < len(known):
-        return ParallelMisuse(
-            "duplicate", "inputs must be on unique devices", text, (), "name each device once"
-        )
+        return ParallelMisuse("duplicate", "inputs must be on unique devices", text, (), "name each device once")
     return None
 
 
@@ -124,7 +118,8 @@ def call_data_parallel(site: Site) -> Value | None:
     if not isinstance(held, LibraryObject):
         return UNKNOWN
     module, first, output = held.part("module"), held.part("first"), held.part("output")
-    assert isinstance(first, DeviceValue) and isinstance(output, DeviceValue)
+    assert isinstance(first, DeviceValue)
+    assert isinstance(output, DeviceValue)
     device, origin = site.module_device(module)
     ids = held.part("ids")
     if not isinstance(device, Unreached) and differ(device, first.device):
@@ -134,9 +129,7 @@ def call_data_parallel(site: Site) -> Value | None:
         )
         shown = str(ids.value) if isinstance(ids, Constant) else "device_ids"
         advice = f"move the module to {first.device} first, or begin device_ids with the device it is on"
-        site.record(
-            ParallelMisuse("module-elsewhere", message, shown, site.steps(origin, held.origin), advice)
-        )
+        site.record(ParallelMisuse("module-elsewhere", message, shown, site.steps(origin, held.origin), advice))
         return UNKNOWN
     return Tensor(output.device, None, origin=output.origin)
 

@@ -11,9 +11,8 @@ from devlint.analysis.containers import Elements, elements_of
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
-from devlint.domain.heap import LARGEST_DISPLAY, Dictionary
+from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, summary
 from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.heap import summary
 from devlint.domain.value import (
     COUNT,
     NUMBER,
@@ -159,15 +158,11 @@ def named_tuple(site: Site) -> Value:
     """`namedtuple("Batch", "x y")`: a class with those fields."""
     names = site.value(1, "field_names")
     held = site.held(names)
-    listed = (
-        names.items if isinstance(names, Tuple) else held.items if isinstance(held, SequenceObject) else None
-    )
+    listed = names.items if isinstance(names, Tuple) else held.items if isinstance(held, SequenceObject) else None
     if isinstance(names, Constant) and isinstance(names.value, str):
         fields = tuple(names.value.replace(",", " ").split())
     elif listed is not None:
-        fields = tuple(
-            item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str)
-        )
+        fields = tuple(item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str))
     else:
         return UNKNOWN
     return UserClass(str(site.constant(0, "typename")), (), {}, site.frame.globals, {}, fields=fields)
@@ -264,5 +259,5 @@ FUNCTIONS: dict[str, Transfer] = {
     "tqdm.auto.tqdm": same,
     "copy.deepcopy": same,
     "functools.partial": partial,
-    **{name: no_return for name in ("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort")},
+    **dict.fromkeys(("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"), no_return),
 }

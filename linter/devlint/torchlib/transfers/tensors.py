@@ -161,9 +161,7 @@ def to_type(site: Site) -> Value:
     if value is None:
         return Host("text")
     if not isinstance(name, str) or not name.endswith("Tensor"):
-        return (
-            receiver.value if is_dtype(value) else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
-        )
+        return receiver.value if is_dtype(value) else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
     target = Concrete("cuda") if ".cuda." in name else CPU
     return _move(site, receiver, DeviceValue(target, True), "type")
 
