@@ -9,7 +9,9 @@ from devlint.diagnostics import Certainty
 from devlint.facts import Conflict
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import both_stories, bring_together, labels, on_two_devices
+from devlint_rules._remedy import bring_together
+from devlint_rules._surroundings import Surroundings
+from devlint_rules._wording import both_stories, labels, on_two_devices
 
 
 class ConflictRule(OperationRule):
@@ -17,6 +19,11 @@ class ConflictRule(OperationRule):
 
     wants = (Conflict,)
     kind: ClassVar[str]
+    _surroundings: Surroundings
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: N802
+        """Reads the names of the file, before any of its operations."""
+        self._surroundings = Surroundings(node, self.place_of)
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
@@ -30,5 +37,5 @@ class ConflictRule(OperationRule):
                 labels=labels(conflict),
                 related=both_stories(conflict),
                 pytorch=conflict.message,
-                advice=bring_together(conflict),
+                advice=bring_together(conflict, self.place_of(node), self._surroundings),
             )

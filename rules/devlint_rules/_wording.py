@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from devlint.diagnostics import Label, Related
-from devlint.domain.device import CPU, Concrete, Device, Variable
-from devlint.facts import Conflict, Meeting, Step, UncheckedDevice
+from devlint.domain.device import Concrete, Device, Variable
+from devlint.facts import Conflict, Step, UncheckedDevice
 
-_PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _LONGEST = 60
 
 
@@ -33,11 +31,13 @@ def on_two_devices(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
     if isinstance(second.device, Variable) and not isinstance(first.device, Variable):
         first, second = second, first
-    operation = quoted(conflict.operation.removesuffix(".__call__"))
+    operation = _operation(conflict)
     if isinstance(first.device, Variable) and first.device.place == first.name:
         where = in_words(first.device)
         return f"{quoted(second.name)} is on {in_words(second.device)}, {operation} needs it on {where}"
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
+    if conflict.kind == "module-input":
+        return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
     return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} needs one device"
 
 
@@ -47,89 +47,26 @@ def labels(conflict: Conflict) -> tuple[Label, ...]:
     return tuple(Label(side.place, in_words(side.device)) for side in sides)
 
 
-def story(steps: Iterable[Step]) -> tuple[Related, ...]:
-    """The steps of a trace as related places."""
-    return tuple(Related(step.place, step.what) for step in steps)
-
-
-def both_stories(conflict: Conflict) -> tuple[Related, ...]:
-    """How the first value got its device, how the second did, and the calls in between; each place once."""
-    steps = (*conflict.first.trace, *conflict.second.trace, *conflict.via)
-    return tuple(dict.fromkeys(story(steps)))
-
-
-def bring_together(conflict: Conflict) -> str:
-    """The change that puts both values on one device, in the imperative."""
-    stray, settled = _stray_and_settled(conflict)
-    name, target = stray.name, _target(conflict, settled)
-    if _is_called_module(conflict, stray):
-        return f"move the module once, before it is used: {quoted(f'{name}.to({target})')}"
-    if stray.born == "module":
-        return f"move the module that owns {quoted(name)}: {quoted(f'module.to({target})')}"
-    if stray.born == "created":
-        return _create_there(name, target)
-    if not _is_place(name):
-        return f"move {quoted(name)} with {quoted(f'.to({target})')}"
-    move = quoted(f"{name} = {name}.to({target})")
-    if stray.born == "loader":
-        return f"move the batch before it is used: {move}"
-    if stray.born == "host":
-        return f"what comes from the host starts on the cpu, move it: {move}"
-    if stray.born == "moved":
-        return f"move it to where it is used: {move}"
-    return f"move it first: {move}"
-
-
-def _create_there(name: str, target: str) -> str:
-    if name.startswith("self.") and name.count(".") == 1 and _is_place(name):
-        attribute = name.removeprefix("self.")
-        call = quoted(f'self.register_buffer("{attribute}", …)')
-        move = quoted(f"{name}.to({target})")
-        return f"register it, so that it moves with its module: {call}; or use {move}"
-    if _is_place(name):
-        return f"create {quoted(name)} with {quoted(f'device={target}')}"
-    return f"pass {quoted(f'device={target}')} to {quoted(name)}"
-
-
-def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
-    """The value to move, and the one to follow: what is on the CPU moves, else what comes second."""
-    first, second = conflict.first, conflict.second
-    if first.device == CPU and second.device != CPU:
-        return first, second
-    return second, first
-
-
-def _target(conflict: Conflict, settled: Meeting) -> str:
-    """Source text for the device of a value, without writing a concrete device into somebody's program."""
-    if _is_place(settled.name) and not _is_called_module(conflict, settled):
-        return f"{settled.name}.device"
-    if isinstance(settled.device, Variable) and settled.born == "parameter":
-        return f"{settled.device.place}.device"
-    return "device"
-
-
-def _is_called_module(conflict: Conflict, side: Meeting) -> bool:
-    """Whether that side is the module that is called; unlike a tensor, a module has no attribute `device`."""
-    if side is not conflict.first:
-        return False
-    return conflict.kind == "module-input" or (
-        conflict.operation.endswith(".__call__") and side.born == "module"
+def story(steps: Sequence[Step]) -> tuple[Related, ...]:
+    """The steps of a trace as related places; of two in a row at one place, the later says it all."""
+    following = [*(step.place for step in steps[1:]), None] if steps else []
+    return tuple(
+        Related(step.place, step.what)
+        for step, next_place in zip(steps, following, strict=True)
+        if step.place != next_place
     )
 
 
-def _is_place(text: str) -> bool:
-    return _PLACE.fullmatch(text) is not None
+def both_stories(conflict: Conflict) -> tuple[Related, ...]:
+    """How the first value got its device, how the second did, and where they meet; nothing is said twice."""
+    called = quoted(conflict.operation) + " is called here"
+    meets = f"{_operation(conflict)} needs one device here"
+    via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
+    return tuple(dict.fromkeys([*story(conflict.first.trace), *story(conflict.second.trace), *story(via)]))
 
 
-def keep_the_result(name: str, method: str, device: Device) -> str:
-    """The assignment that keeps what a move returns."""
-    if method != "to":
-        call = f"{name} = {name}.{method}()"
-    elif isinstance(device, Concrete):
-        call = f'{name} = {name}.to("{device}")'
-    else:
-        call = f"{name} = {name}.to(…)"
-    return f"keep the result: {quoted(call)}"
+def _operation(conflict: Conflict) -> str:
+    return quoted(conflict.operation.removesuffix(".__call__"))
 
 
 def index_of(device: Device) -> int | None:

@@ -46,7 +46,7 @@ class CpuTensorInDeviceCode(ConflictRule):
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-    """  # noqa: E501
+    """
 
     code = "DEV103"
     severity = Severity.ERROR

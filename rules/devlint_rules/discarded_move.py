@@ -8,7 +8,8 @@ from devlint.domain.device import UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import in_words, keep_the_result, quoted, story
+from devlint_rules._remedy import is_addressable
+from devlint_rules._wording import in_words, quoted, story
 
 
 class DiscardedMove(OperationRule):
@@ -48,7 +49,7 @@ class DiscardedMove(OperationRule):
     ## PyTorch says
     Nothing here. Where the unmoved tensor meets one on the device:
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-    """  # noqa: E501
+    """
 
     code = "DEV203"
     severity = Severity.ERROR
@@ -61,9 +62,17 @@ class DiscardedMove(OperationRule):
             call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
+            keep = f"keep the result: `{move.name} = {_code(node)}`"
             self.report(
                 node,
                 f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
                 related=story(move.trace),
-                advice=keep_the_result(move.name, move.method, move.device),
+                advice=keep if is_addressable(move.name) else "use the result, or give it a name",
             )
+
+
+def _code(node: cst.CSTNode) -> str:
+    """The source text of a move, without what the statement around it adds."""
+    while isinstance(node, (cst.Expr, cst.Assign)):
+        node = node.value
+    return cst.Module([]).code_for_node(node)

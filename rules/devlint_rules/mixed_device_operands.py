@@ -40,7 +40,7 @@ class MixedDeviceOperands(ConflictRule):
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-    """  # noqa: E501
+    """
 
     code = "DEV101"
     severity = Severity.ERROR

@@ -54,9 +54,10 @@ class ModuleHasNoDeviceAttribute(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the missing attributes at the node."""
         for missing in self.facts_of(node, MissingAttribute):
+            owner = missing.owner.rpartition(".")[2]
             self.report(
                 node,
-                f"{quoted(missing.name)} is a {quoted(missing.owner)}: modules have no attribute `device`",
-                pytorch=f"'{missing.owner}' object has no attribute 'device'",
-                advice=f"ask a parameter: {quoted(f'next({missing.name}.parameters()).device')}",
+                f"{quoted(missing.name)} is a {quoted(owner)}: modules have no attribute `device`",
+                pytorch=f"'{owner}' object has no attribute 'device'",
+                advice=f"ask a parameter, if it has any: {quoted(f'next({missing.name}.parameters()).device')}",
             )

@@ -16,8 +16,8 @@ _TOO_FEW = "CUDA error: invalid device ordinal"
 class UnguardedCudaIndex(OperationRule):
     """
     ## What it does
-    Reports `"cuda:1"`, `.cuda(1)` and their like where no test of `torch.cuda.device_count()` leads to
-    them, and `"cuda:0"` where not even `torch.cuda.is_available()` does.
+    Reports `"cuda:0"`, `"cuda:1"`, `.cuda(1)` and their like where no test of `torch.cuda.device_count()`,
+    `torch.cuda.is_available()` or something equivalent leads to them.
 
     ## Why is this bad
     The number belongs to one machine. On a machine with fewer devices the program raises; on a shared one
@@ -42,8 +42,10 @@ class UnguardedCudaIndex(OperationRule):
     No fix is offered: which device to fall back to is for the author to say.
 
     ## Known limits
-    A test counts only where it decides whether the use is reached. Numbers that come from outside, such as
-    `LOCAL_RANK`, are the launcher's choice and never reported.
+    Whoever tests for a GPU has thought of machines without, so any test that decides whether the use is
+    reached counts for whatever device is named: `torch.cuda.is_available()` for `"cuda:1"`, and a
+    `torch.cuda.device_count() > 1` for `"cuda:2"`, although neither proves that the device exists. Numbers
+    that come from outside, such as `LOCAL_RANK`, are the launcher's choice and never reported.
 
     ## PyTorch says
     AcceleratorError: CUDA error: invalid device ordinal

@@ -180,9 +180,7 @@ def test_rule_is_found_by_code_and_name(text: str) -> None:
 
 
 def test_unknown_rule_brings_an_offer() -> None:
-    with pytest.raises(
-        ConfigError, match="unknown rule 'mixed-devices-operand'; did you mean mixed-device-operands"
-    ):
+    with pytest.raises(ConfigError, match="unknown rule 'mixed-devices-operand'; did you mean mixed-device-operands"):
         find("mixed-devices-operand", load_rules())
     with pytest.raises(ConfigError, match=r"unknown rule 'zzz'$"):
         find("zzz", load_rules())

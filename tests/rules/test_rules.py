@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable
@@ -60,12 +62,6 @@ def _message(conflict: Conflict) -> str:
     return found.message
 
 
-def _advice(conflict: Conflict) -> str:
-    (found,) = _report(conflict)
-    assert found.advice is not None
-    return found.advice
-
-
 X_ON_CUDA = _meeting("x", CUDA0, "created")
 ONES_ON_CPU = _meeting("torch.ones(3)", CPU, "created", 2)
 
@@ -84,7 +80,7 @@ def test_mixed_operands() -> None:
         Related(_place(9, 1, 5), "combine is called here"),
     )
     assert found.pytorch == SAID
-    assert found.advice == "pass `device=x.device` to `torch.ones(3)`"
+    assert found.advice is not None
 
 
 @pytest.mark.parametrize(
@@ -127,17 +123,15 @@ def test_device_variables_in_words() -> None:
     assert _message(_conflict(y, ONES_ON_CPU, kind="pinned", operation="torch.cat")) == (
         "`y` is on the device of `x` and `torch.ones(3)` on cpu: `torch.cat` needs one device"
     )
-    assert _message(_conflict(ONES_ON_CPU, x, kind="pinned")) == _message(
-        _conflict(x, ONES_ON_CPU, kind="pinned")
-    )
+    assert _message(_conflict(ONES_ON_CPU, x, kind="pinned")) == _message(_conflict(x, ONES_ON_CPU, kind="pinned"))
 
 
-def test_module_is_named_without_its_call_method() -> None:
+def test_input_of_a_module() -> None:
     net = _meeting("net", CUDA0, "module")
     batch = _meeting("batch", CPU, "loader", 2)
 
     assert _message(_conflict(net, batch, kind="module-input", operation="Linear.__call__")) == (
-        "`net` is on cuda:0 and `batch` on cpu: `Linear` needs one device"
+        "`net` is on cuda:0 and its input `batch` on cpu"
     )
 
 
@@ -150,111 +144,182 @@ def test_long_source_text_is_cut_and_put_on_one_line() -> None:
     assert len(message) < 130
 
 
+def _created(name: str, line: int, creator: str = "torch.ones", column: int = 5) -> Meeting:
+    """A tensor on the CPU that is met in line 3, under a name, and was created in another line."""
+    trace = (Step(_place(line, column, 10), f"created on the CPU by `{creator}`"),)
+    return Meeting(name, CPU, _place(3, 5, 6), trace, "created")
+
+
+def _in_line_3(name: str, device: Device, born: str, column: int = 1) -> Meeting:
+    return Meeting(name, device, _place(3, column, column + 1), (Step(_place(1, 1, 2), "is moved"),), born)
+
+
+X = _in_line_3("x", CUDA0, "moved")
+ELSEWHERE = Place("b.py", 2, 5, 2, 30)
+MADE_ELSEWHERE = Meeting(
+    "made()", CPU, _place(3, 5, 6), (Step(ELSEWHERE, "created on the CPU by `torch.ones`"),), "created"
+)
+
 ADVICE = {
-    "created by a call": (X_ON_CUDA, ONES_ON_CPU, "pass `device=x.device` to `torch.ones(3)`"),
-    "created before": (X_ON_CUDA, _meeting("y", CPU, "created"), "create `y` with `device=x.device`"),
-    "on the left": (_meeting("y", CPU, "created"), X_ON_CUDA, "create `y` with `device=x.device`"),
-    "two gpus": (X_ON_CUDA, _meeting("y", CUDA1, "created"), "create `y` with `device=x.device`"),
-    "attribute": (
-        X_ON_CUDA,
-        _meeting("self.mask", CPU, "created"),
-        'register it, so that it moves with its module: `self.register_buffer("mask", …)`; '
-        "or use `self.mask.to(x.device)`",
-    ),
-    "batch": (
-        X_ON_CUDA,
-        _meeting("features", CPU, "loader"),
-        "move the batch before it is used: `features = features.to(x.device)`",
-    ),
-    "host data": (
-        X_ON_CUDA,
-        _meeting("image", CPU, "host"),
-        "what comes from the host starts on the cpu, move it: `image = image.to(x.device)`",
-    ),
-    "moved": (
-        X_ON_CUDA,
-        _meeting("y", CPU, "moved"),
-        "move it to where it is used: `y = y.to(x.device)`",
-    ),
-    "parameter": (X_ON_CUDA, _meeting("y", CPU, "parameter"), "move it first: `y = y.to(x.device)`"),
-    "unknown": (X_ON_CUDA, _meeting("y", CPU, "unknown"), "move it first: `y = y.to(x.device)`"),
-    "parameter of a module": (
-        X_ON_CUDA,
-        _meeting("net.weight", CPU, "module"),
-        "move the module that owns `net.weight`: `module.to(x.device)`",
-    ),
-    "expression": (X_ON_CUDA, _meeting("f(y)", CPU, "moved"), "move `f(y)` with `.to(x.device)`"),
-    "follows an expression": (
-        _meeting("x[0]", CUDA0, "created"),
-        _meeting("y", CPU, "created"),
-        "create `y` with `device=device`",
-    ),
-    "follows a parameter": (
-        _meeting("f(x)", Variable("x"), "parameter"),
-        ONES_ON_CPU,
+    "created by the operand": (
+        X,
+        replace(_created("torch.ones(3)", 3), place=_place(3, 5, 10)),
         "pass `device=x.device` to `torch.ones(3)`",
     ),
+    "created in the operand": (
+        X,
+        replace(_created("2 * torch.ones(3)", 3, column=9), place=_place(3, 5, 10)),
+        "pass `device=x.device` to `torch.ones`",
+    ),
+    "created before": (X, _created("y", 2), "pass `device=x.device` to `torch.ones` in line 2"),
+    "created before the other": (
+        _in_line_3("z", CUDA0, "moved"),
+        _created("y", 2),
+        "move it before it is used: `y = y.to(z.device)`",
+    ),
+    "created without a device": (
+        X,
+        _created("y", 2, "torch.FloatTensor"),
+        "move it before it is used: `y = y.to(x.device)`",
+    ),
+    "created by a class": (X, _created("y", 2, "Table(…)"), "move it before it is used: `y = y.to(x.device)`"),
+    "created in another file": (X, MADE_ELSEWHERE, "move `made()` with `.to(x.device)`"),
+    "global": (X, _created("TABLE", 1), "use `TABLE.to(x.device)`"),
+    "on the left": (_created("y", 2), X, "pass `device=x.device` to `torch.ones` in line 2"),
+    "two gpus": (X, replace(_created("y", 2), device=CUDA1), "pass `device=x.device` to `torch.ones` in line 2"),
+    "attribute": (
+        X,
+        _created("self.mask", 1),
+        'in a module, register it, so that it moves along: `self.register_buffer("mask", …)`; '
+        "elsewhere use `self.mask.to(x.device)`",
+    ),
+    "batch": (X, _in_line_3("y", CPU, "loader"), "move the batch before it is used: `y = y.to(x.device)`"),
+    "part of a batch": (X, _in_line_3("batch[0]", CPU, "loader"), "use `batch[0].to(x.device)`"),
+    "moved": (X, _in_line_3("y", CPU, "moved"), "move it before it is used: `y = y.to(x.device)`"),
+    "moved just now": (X, _in_line_3("y.cpu()", CPU, "moved"), "use `y.to(x.device)` instead of `y.cpu()`"),
+    "parameter": (X, _in_line_3("y", CPU, "parameter"), "move it before it is used: `y = y.to(x.device)`"),
+    "parameter of a module": (
+        X,
+        _in_line_3("net.weight", CPU, "module"),
+        "move the module that owns `net.weight`: `net.to(x.device)`",
+    ),
+    "output of a module": (
+        X,
+        _in_line_3("net(y)", CPU, "module"),
+        "move the module that `net(y)` comes from to cuda:0, where `x` is",
+    ),
+    "expression": (X, _in_line_3("-y", CPU, "unknown"), "move `-y` with `.to(x.device)`"),
+    "follows an element": (
+        _in_line_3("x[0]", CUDA0, "moved"),
+        _created("y", 2),
+        "pass `device=x[0].device` to `torch.ones` in line 2",
+    ),
+    "follows an expression": (
+        _in_line_3("x + 1", CUDA0, "created"),
+        _created("y", 2),
+        "move `y` to cuda:0, where `x + 1` is",
+    ),
+    "follows a written device": (
+        Meeting('torch.ones(3, device="cuda:0")', CUDA0, _place(3, 1, 2), (Step(_place(3, 1, 2), ""),), "created"),
+        _created("y", 2),
+        'pass `device="cuda:0"` to `torch.ones` in line 2',
+    ),
+    "follows a parameter": (
+        _in_line_3("f(x)", Variable("x"), "parameter"),
+        _created("y", 2),
+        "pass `device=x.device` to `torch.ones` in line 2",
+    ),
+    "follows a layer": (
+        _in_line_3("x.fc(x)", Variable("x.fc"), "module"),
+        _created("y", 2),
+        "pass `device=next(x.fc.parameters()).device` to `torch.ones` in line 2",
+    ),
+    "follows an unknown element": (
+        _in_line_3("f(x)", Variable("x[*]"), "parameter"),
+        _created("y", 2),
+        "move `y` to the device of `x[*]`",
+    ),
 }
+PROGRAM = "def f(x):\n    y = made()\n    z + y\n"
+
+
+def _advice_in_program(conflict: Conflict) -> str:
+    """The advice of a conflict in the last line of the program."""
+    facts = FileFacts((Anchored(_place(3, 5, 10), conflict),))
+    (found,) = check(PROGRAM, FILE, facts, RULES)
+    assert found.advice is not None
+    return found.advice
 
 
 @pytest.mark.parametrize(("first", "second", "advice"), ADVICE.values(), ids=ADVICE)
-def test_advice_depends_on_how_the_stray_value_came_to_be(
-    first: Meeting, second: Meeting, advice: str
-) -> None:
-    assert _advice(_conflict(first, second)) == advice
+def test_advice_names_what_created_the_value_and_only_what_exists(first: Meeting, second: Meeting, advice: str) -> None:
+    assert _advice_in_program(_conflict(first, second)) == advice
 
 
 def test_advice_never_reads_a_device_from_a_module() -> None:
-    net = _meeting("net", CUDA0, "module")
-    layer = _meeting("self.layer", Variable("self.layer"), "module")
-    batch = _meeting("batch", CPU, "loader", 2)
+    net = _in_line_3("x", CUDA0, "module")
+    batch = _in_line_3("y", CPU, "loader", 5)
+    conflict = _conflict(net, batch, kind="module-input", operation="Linear.__call__")
 
-    assert _advice(_conflict(net, batch, kind="module-input")).endswith("`batch = batch.to(device)`")
-    assert _advice(_conflict(layer, ONES_ON_CPU, kind="pinned", operation="Linear.__call__")) == (
-        "pass `device=device` to `torch.ones(3)`"
-    )
+    assert _advice_in_program(conflict).endswith("`y = y.to(next(x.parameters()).device)`")
 
 
-def test_module_that_stayed_behind_is_moved_once() -> None:
-    net = _meeting("net", CPU, "module")
-    x = _meeting("x", CUDA0, "moved", 2)
+@pytest.mark.parametrize("operation", ["CrossEntropyLoss.__call__", "*"])
+def test_advice_asks_no_parameter_of_what_may_have_none(operation: str) -> None:
+    net = _in_line_3("x", CUDA0, "module")
+    conflict = _conflict(net, _in_line_3("y", CPU, "loader", 5), kind="module-input", operation=operation)
 
-    assert _advice(_conflict(net, x, kind="module-input")) == (
+    assert _advice_in_program(conflict) == "move `y` to cuda:0, where `x` is"
+
+
+@pytest.mark.parametrize("kind", ["module-input", "pinned"])
+def test_module_that_stayed_behind_is_moved_once(kind: str) -> None:
+    net = _in_line_3("net", CPU, "module")
+    x = _in_line_3("x", CUDA0, "moved", 5)
+    first, second = (net, x) if kind == "module-input" else (x, net)
+
+    assert _advice_in_program(_conflict(first, second, kind=kind, operation="Linear.__call__")) == (
         "move the module once, before it is used: `net.to(x.device)`"
     )
 
 
 @pytest.mark.parametrize(
-    ("method", "device", "message", "advice"),
+    ("name", "code", "device", "message", "advice"),
     [
         (
-            "to",
+            "x",
+            "x.to(device, non_blocking=True)",
             CUDA0,
             "the result of `x.to(…)` is thrown away: `x` does not move to cuda:0",
-            'keep the result: `x = x.to("cuda:0")`',
+            "keep the result: `x = x.to(device, non_blocking=True)`",
         ),
         (
-            "to",
+            "x[0]",
+            "x[0].to(device)",
             UNKNOWN_DEVICE,
-            "the result of `x.to(…)` is thrown away: `x` does not move",
-            "keep the result: `x = x.to(…)`",
+            "the result of `x[0].to(…)` is thrown away: `x[0]` does not move",
+            "keep the result: `x[0] = x[0].to(device)`",
         ),
         (
-            "to",
+            "x",
+            "x.to(y.device)",
             Variable("y"),
             "the result of `x.to(…)` is thrown away: `x` does not move to the device of `y`",
-            "keep the result: `x = x.to(…)`",
+            "keep the result: `x = x.to(y.device)`",
         ),
         (
-            "cuda",
+            "f(x)",
+            "f(x).cuda()",
             Concrete("cuda"),
-            "the result of `x.cuda()` is thrown away: `x` does not move to cuda",
-            "keep the result: `x = x.cuda()`",
+            "the result of `f(x).cuda()` is thrown away: `f(x)` does not move to cuda",
+            "use the result, or give it a name",
         ),
     ],
 )
-def test_discarded_move(method: str, device: Device, message: str, advice: str) -> None:
-    (found,) = _report(DiscardedMove("x", method, device, (Step(_place(1, 1, 2), "x is created here"),)))
+def test_discarded_move(name: str, code: str, device: Device, message: str, advice: str) -> None:
+    method = "cuda" if "cuda" in code else "to"
+    trace = (Step(_place(1, 1, 2), "x is created here"),)
+    (found,) = _report(DiscardedMove(name, method, device, trace), f"{code}\n")
 
     assert (found.code, found.message, found.advice) == ("DEV203", message, advice)
     assert found.related == (Related(_place(1, 1, 2), "x is created here"),)
@@ -296,14 +361,14 @@ def test_invalid_device_string() -> None:
 
 
 def test_module_has_no_device_attribute() -> None:
-    (found,) = _report(MissingAttribute("net", "Linear"), "net.device\n")
+    (found,) = _report(MissingAttribute("net", "outer.Linear"), "net.device\n")
 
     assert (found.code, found.message) == (
         "DEV306",
         "`net` is a `Linear`: modules have no attribute `device`",
     )
     assert found.pytorch == "'Linear' object has no attribute 'device'"
-    assert found.advice == "ask a parameter: `next(net.parameters()).device`"
+    assert found.advice == "ask a parameter, if it has any: `next(net.parameters()).device`"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""Which names a program has at a place, so that advice speaks only of names that exist there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+import libcst as cst
+from devlint.diagnostics import Place
+
+PlaceOf = Callable[[cst.CSTNode], Place]
+
+
+class Surroundings:
+    """The scopes of one file and the names that occur in them.
+
+    A scope is the stretch of a function or class; code outside all of them is in the scope None. A name counts
+    as known at a place if it occurs before it, in the scope of the place or in one around that.
+    """
+
+    def __init__(self, module: cst.Module, place_of: PlaceOf) -> None:
+        """Reads a file; `place_of` tells where a node stands."""
+        self._scopes: list[Place] = []
+        self._names: list[tuple[str, Place]] = []
+        self._bound: list[tuple[str, Place]] = []
+        pending: list[cst.CSTNode] = [module]
+        while pending:
+            node = pending.pop()
+            pending.extend(_parts(node))
+            if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+                self._scopes.append(place_of(node))
+            elif isinstance(node, cst.Name):
+                self._names.append((node.value, place_of(node)))
+            self._bound.extend((name.value, place_of(name)) for name in _bound_by(node))
+
+    def together(self, first: Place, second: Place) -> bool:
+        """Whether two places are in one scope of one file, so that both see the same local names."""
+        return first.file == second.file and self._scope(first) == self._scope(second)
+
+    def knows(self, expression: str, place: Place) -> bool:
+        """Whether every name in an expression occurs before a place, where it can be seen from it."""
+        return all(self._occurs(name, place) for name in _names_in(expression))
+
+    def binds(self, text: str, place: Place) -> bool:
+        """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
+        return any(name == text and self.together(where, place) for name, where in self._bound)
+
+    def _scope(self, place: Place) -> Place | None:
+        around = [scope for scope in self._scopes if inside(place, scope)]
+        return max(around, key=_start, default=None)
+
+    def _occurs(self, name: str, place: Place) -> bool:
+        for text, occurrence in self._names:
+            if text == name and occurrence.file == place.file and _start(occurrence) < _start(place):
+                scope = self._scope(occurrence)
+                if scope is None or inside(place, scope):
+                    return True
+        return False
+
+
+def inside(inner: Place, outer: Place) -> bool:
+    """Whether one stretch lies in another; a stretch lies in itself."""
+    return inner.file == outer.file and _start(outer) <= _start(inner) and _end(inner) <= _end(outer)
+
+
+def _start(place: Place) -> tuple[int, int]:
+    return (place.line, place.column)
+
+
+def _end(place: Place) -> tuple[int, int]:
+    return (place.end_line, place.end_column)
+
+
+def _names_in(expression: str) -> set[str]:
+    """The names that an expression reads; what Python itself brings along needs no other occurrence."""
+    names = {node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)}
+    return names - {"next"}
+
+
+def _parts(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """The parts of a node in which names stand for values: neither attributes nor the keywords of calls."""
+    return [node.value] if isinstance(node, (cst.Attribute, cst.Arg)) else node.children
+
+
+def _bound_by(node: cst.CSTNode) -> list[cst.Name]:
+    """The names to which a node gives a value."""
+    match node:
+        case cst.AssignTarget(target=target) | cst.AnnAssign(target=target) | cst.AugAssign(target=target):
+            pending: list[cst.BaseExpression] = [target]
+        case cst.For(target=target) | cst.CompFor(target=target) | cst.NamedExpr(target=target):
+            pending = [target]
+        case cst.Param(name=name) | cst.AsName(name=name):
+            pending = [name]
+        case _:
+            return []
+    names = []
+    while pending:
+        match pending.pop():
+            case cst.Name() as name:
+                names.append(name)
+            case cst.Tuple(elements=elements) | cst.List(elements=elements):
+                pending += [element.value for element in elements]
+            case _:
+                pass
+    return names
