@@ -4,19 +4,57 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from devlint import engine
+from devlint.diagnostics import Diagnostic
+from devlint.facts import Conflict
 from devlint.registry import load_rules
 from devlint.rule import HEADINGS, Rule
+from devlint.settings import Settings
 
+from tests import agreement
 from tests.conftest import REPOSITORY, Expect
-from tests.expectations import Kind, parse
-from tests.judge import Judge
-from tests.rules.examples import examples
+from tests.expectations import Fixture, Kind, Program, read
+from tests.judge import Judge, Verdict
+from tests.rules.examples import PROGRAM_HEADINGS, examples
 
 RULES = load_rules()
 WITH_PROGRAMS = [rule for rule in RULES if rule.wants]
+WITH_TWO_VALUES = [rule for rule in RULES if Conflict in rule.wants]
+
+
+Documented = Callable[[str, type[Rule]], Fixture]
+"""Gives the program under a heading of a rule, written to a file and read as a fixture."""
+
+
+@pytest.fixture
+def documented(tmp_path: Path) -> Documented:
+    def write(heading: str, rule: type[Rule]) -> Fixture:
+        file = tmp_path / f"{heading.lower().replace(' ', '_')}.py"
+        file.write_text(examples(rule)[PROGRAM_HEADINGS.index(heading)], encoding="utf-8")
+        return read(file)
+
+    return write
+
+
+def _report(rule: type[Rule], fixture: Fixture) -> tuple[Diagnostic, ...]:
+    """What devlint reports when it is asked for that rule alone."""
+    run = engine.run(Settings((str(fixture.path),), select=(rule.code,), isolated=True))
+    assert not run.problems
+    return tuple(run.outcome.diagnostics)
+
+
+def _runs(judge: Judge) -> Callable[[Fixture], Callable[[Program, int], Verdict]]:
+    """Runs the program of a fixture as a script, as somebody who copies it would."""
+    return lambda fixture: lambda _, devices: judge.run(file=fixture.path, devices=devices)
+
+
+def _machines(program: Program) -> set[int]:
+    """The machines on which the claims of a program hold."""
+    return {program.devices if claim.devices is None else claim.devices for claim in program.errors}
 
 
 def _name(value: object) -> str | None:
@@ -44,37 +82,53 @@ def test_summary_is_one_sentence(rule: type[Rule]) -> None:
 
 
 @pytest.mark.parametrize("rule", WITH_PROGRAMS, ids=_name)
-def test_example_is_bad_and_the_remedy_is_not(rule: type[Rule]) -> None:
-    example, remedy = examples(rule)
-    (bad,) = parse(example, Path("example.py")).programs
-    (good,) = parse(remedy, Path("use_instead.py")).programs
+def test_example_is_bad_and_the_remedy_is_not(rule: type[Rule], documented: Documented) -> None:
+    (bad,) = documented("Example", rule).programs
+    (good,) = documented("Use instead", rule).programs
 
     assert {claim.rule for claim in bad.errors} == {rule.name}
     assert good.kind is Kind.OK
 
 
+@pytest.mark.parametrize("heading", PROGRAM_HEADINGS)
 @pytest.mark.parametrize("rule", WITH_PROGRAMS, ids=_name)
-def test_pytorch_raises_at_the_example_and_not_at_the_remedy(rule: type[Rule], judge: Judge) -> None:
-    example, remedy = examples(rule)
-    (claim,) = parse(example, Path("example.py")).programs[0].errors
+def test_devlint_reports_the_marked_lines_and_no_other(rule: type[Rule], heading: str, documented: Documented) -> None:
+    fixture = documented(heading, rule)
+    assert agreement.surprises(fixture, _report(rule, fixture)) == []
 
-    on_claimed_machine = judge.run(code=example, devices=4 if claim.devices is None else claim.devices)
-    assert on_claimed_machine.outcome != "ok"
-    assert judge.run(code=remedy, devices=4).outcome == "ok"
-    if claim.devices is not None:
-        assert judge.run(code=remedy, devices=claim.devices).outcome == "ok"
-    if claim.moment.value == "here":
-        assert claim.line in on_claimed_machine.stack
+
+@pytest.mark.parametrize("rule", WITH_TWO_VALUES, ids=_name)
+def test_report_of_the_example_tells_of_both_values(rule: type[Rule], documented: Documented) -> None:
+    for diagnostic in _report(rule, documented("Example", rule)):
+        one, other = diagnostic.labels
+        assert one.text != other.text
+        assert len({step.place for step in diagnostic.related}) >= 2
 
 
 @pytest.mark.parametrize("rule", WITH_PROGRAMS, ids=_name)
-def test_documented_message_is_what_pytorch_says(rule: type[Rule], judge: Judge) -> None:
-    example = examples(rule)[0]
-    (claim,) = parse(example, Path("example.py")).programs[0].errors
-    documented = rule.sections()["PyTorch says"].splitlines()[-1].strip()
+def test_pytorch_raises_at_the_example_and_not_at_the_remedy(
+    rule: type[Rule], documented: Documented, judge: Judge
+) -> None:
+    execute = _runs(judge)
+    example, remedy = documented("Example", rule), documented("Use instead", rule)
+    (bad,), (good,) = example.programs, remedy.programs
 
-    said = judge.run(code=example, devices=4 if claim.devices is None else claim.devices).message or ""
-    assert documented.partition(": ")[2] in said
+    assert agreement.disagreements(example, bad, execute(example)) == []
+    assert agreement.disagreements(remedy, good, execute(remedy)) == []
+    assert [execute(remedy)(good, machine).outcome for machine in _machines(bad)] == ["ok"]
+
+
+@pytest.mark.parametrize("rule", WITH_PROGRAMS, ids=_name)
+def test_documented_message_is_what_pytorch_says(rule: type[Rule], documented: Documented, judge: Judge) -> None:
+    example = documented("Example", rule)
+    (program,) = example.programs
+    (machine,) = _machines(program)
+    text = rule.sections()["PyTorch says"].splitlines()[-1].strip()
+    exception, _, message = text.partition(": ")
+    said = _runs(judge)(example)(program, machine)
+
+    assert message in (said.message or "")
+    assert str(said.exception).rpartition(".")[2] == exception
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.wants], ids=_name)
@@ -87,12 +141,6 @@ def test_example_of_a_syntax_error_is_one() -> None:
     (rule,) = [rule for rule in RULES if rule.name == "syntax-error"]
     with pytest.raises(SyntaxError):
         ast.parse(rule.sections()["Example"])
-
-
-def test_every_rule_has_a_fixtures_folder_and_every_folder_a_rule() -> None:
-    folders = {path.name for path in (REPOSITORY / "fixtures" / "rules").iterdir() if path.is_dir()}
-
-    assert folders == {rule.name.replace("-", "_") for rule in WITH_PROGRAMS}
 
 
 def test_table_of_rules(expect: Expect) -> None:
