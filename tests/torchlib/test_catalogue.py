@@ -203,3 +203,14 @@ def test_an_error_in_the_users_stub_is_located(tmp_path: Path, text: str, line: 
 def test_a_missing_stub_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match="cannot read the signatures"):
         load([tmp_path / "absent.pyi"])
+
+
+def test_every_operator_of_tensors_has_a_signature() -> None:
+    import operator
+
+    import torch
+
+    operators = {name for name in dir(operator) if name.startswith("__") and hasattr(operator, name.strip("_"))}
+    operators = {name for name in operators if hasattr(torch.Tensor, name)} - {"__call__", "__delitem__"}
+    assert {"__add__", "__itruediv__", "__getitem__"} <= operators
+    assert [name for name in operators if catalogue().method("torch.Tensor", name) is None] == []
