@@ -1,0 +1,255 @@
+"""What the laws are tried on: samples by hand and strategies, for each domain."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.provenance import Origin
+from devlint.domain.value import (
+    ARRAY,
+    COUNT,
+    NUMBER,
+    SHAPE,
+    SOME_DIMENSIONS,
+    TEXT,
+    UNKNOWN,
+    Assume,
+    Constant,
+    DeviceType,
+    DeviceValue,
+    Globals,
+    Kind,
+    Library,
+    Method,
+    ObjectId,
+    Opaque,
+    Partial,
+    Present,
+    Proof,
+    Rank,
+    Reference,
+    Replace,
+    SourceFile,
+    Tensor,
+    Test,
+    Tuple,
+    UserClass,
+    Value,
+)
+from devlint.frontend.ir import Span
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+
+HERE = Origin("created here", "a.py", Span(1, 0, 1, 5), "created")
+THERE = Origin("moved there", "a.py", Span(2, 0, 2, 5), "moved", HERE)
+ORIGINS = (None, HERE, THERE)
+
+GPU, GPU0, GPU1 = Concrete("cuda"), Concrete("cuda", 0), Concrete("cuda", 1)
+X, Y = Variable("x"), Variable("self.fc")
+DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, UNKNOWN_DEVICE)
+RANKS: tuple[Rank, ...] = (None, 0, 1, 2, SOME_DIMENSIONS)
+
+GLOBALS = Globals("a.py", "a", {})
+CLASS_A = UserClass("A", (), {}, GLOBALS, {})
+CLASS_B = UserClass("B", (), {}, GLOBALS, {})
+IDS = (ObjectId("a.py:1:0:list"), ObjectId("a.py:2:0:A"))
+
+PROOFS: tuple[Proof, ...] = (
+    Present(True),
+    Present(False),
+    Assume(X, GPU),
+    Assume(X, CPU),
+    Replace("device", UNKNOWN, Constant(None)),
+)
+
+devices = st.sampled_from(DEVICES)
+ranks = st.sampled_from(RANKS)
+origins = st.sampled_from(ORIGINS)
+proofs = st.lists(st.sampled_from(PROOFS), max_size=3, unique=True).map(tuple)
+
+# Numbers are integers here: the join of an integer and a float is no least one (see test_value).
+constants = st.builds(
+    Constant, st.sampled_from([None, 0, 1, 7, "", "cpu", "cuda", "cuda:0", b"x", ...]), st.booleans(), origins
+)
+atoms: st.SearchStrategy[Value] = st.one_of(
+    st.just(UNKNOWN),
+    constants,
+    st.sampled_from([NUMBER, TEXT, ARRAY, COUNT, SHAPE]),
+    st.builds(DeviceValue, devices, st.booleans(), origins),
+    st.builds(DeviceType, devices),
+    st.builds(Tensor, devices, ranks, st.sampled_from(["plain", "parameter", "buffer"]), origins),
+    st.builds(Opaque, st.sampled_from(["x", "self.fc"]), st.sampled_from(list(Kind)), devices, origins),
+    st.sampled_from([Reference(identity) for identity in IDS]),
+    st.sampled_from([Library("torch.zeros"), Library("torch.ones"), SourceFile(GLOBALS), CLASS_A, CLASS_B]),
+    st.builds(Test, proofs, proofs, st.sampled_from([None, True, False])),
+)
+values: st.SearchStrategy[Value] = st.recursive(
+    atoms,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: Tuple(tuple(items))),
+        st.builds(Method, inner, st.sampled_from(["to", "cuda"])),
+        st.builds(Partial, inner, st.just(()), st.just(())),
+    ),
+    max_leaves=5,
+)
+VALUES: tuple[Value, ...] = (
+    UNKNOWN,
+    Constant(None),
+    Constant(0),
+    Constant(1),
+    Constant("cuda"),
+    Constant("cuda", True),
+    Constant("cpu"),
+    NUMBER,
+    TEXT,
+    COUNT,
+    DeviceValue(GPU0),
+    DeviceValue(GPU0, True, HERE),
+    DeviceValue(CPU),
+    DeviceType(X),
+    Tensor(CPU, 1),
+    Tensor(CPU, 0, "plain", HERE),
+    Tensor(GPU0, 2, "parameter", THERE),
+    Tensor(UNKNOWN_DEVICE, None),
+    Tensor(X, SOME_DIMENSIONS, "buffer"),
+    Opaque("x", Kind.ANY, X),
+    Opaque("x", Kind.TENSOR, X),
+    Opaque("y", Kind.ANY, X),
+    Opaque("x", Kind.MOVABLE, GPU0),
+    Tuple(()),
+    Tuple((Tensor(CPU, 1), Constant(1))),
+    Tuple((Tensor(GPU0, 1), Constant(2))),
+    Reference(IDS[0]),
+    Reference(IDS[1]),
+    Library("torch.zeros"),
+    SourceFile(GLOBALS),
+    Method(Tensor(CPU, 1), "to"),
+    CLASS_A,
+    Partial(Library("torch.zeros"), (Constant(3),), ()),
+    Test(),
+    Test((Present(True),), (Present(False),)),
+    Test((Present(True), Assume(X, GPU)), known=True),
+    Test((Assume(X, GPU), Present(True)), known=True),
+)
+
+attributes = st.dictionaries(st.sampled_from("abc"), values, max_size=3).map(lambda found: tuple(found.items()))
+modules = st.sampled_from([None, "torch.nn.Sequential"])
+
+
+def sequences(module: str | None) -> st.SearchStrategy[Sequence]:
+    """Well-formed ones: `rest` and `first` speak only where the elements are not listed."""
+    listed = st.lists(values, max_size=3).map(lambda items: Sequence(tuple(items), UNKNOWN, module))
+    first = st.one_of(st.none(), values)
+    return st.one_of(listed, st.builds(Sequence, st.none(), values, st.just(module), first))
+
+
+def dictionaries(module: str | None) -> st.SearchStrategy[Dictionary]:
+    """Complete ones, with keys of several kinds."""
+    keys = st.sampled_from(["x", "y", 2, None])
+    items = st.dictionaries(keys, values, max_size=3).map(lambda found: tuple(found.items()))
+    return items.map(lambda pairs: Dictionary(pairs, UNKNOWN, True, module))
+
+
+def instances(cls: UserClass) -> st.SearchStrategy[Instance]:
+    """Instances of one class."""
+    registered = st.frozensets(st.sampled_from("abc"))
+    return st.builds(Instance, st.just(cls), attributes, registered, st.booleans(), origins)
+
+
+def library_objects(cls: str) -> st.SearchStrategy[LibraryObject]:
+    """Instances of one library class."""
+    parts = st.sampled_from([(), (("module", Reference(IDS[0])),), (("module", Reference(IDS[1])),)])
+    return st.builds(LibraryObject, st.just(cls), devices, origins, parts)
+
+
+SEQUENCES: tuple[Sequence, ...] = (
+    Sequence(()),
+    Sequence((Tensor(CPU, 1),)),
+    Sequence((Tensor(GPU0, 1),)),
+    Sequence((Tensor(CPU, 1), Tensor(GPU0, 1))),
+    Sequence((Tensor(GPU0, 1), Tensor(CPU, 1))),
+    Sequence((Constant(0), Constant(1), Constant(2))),
+    Sequence(None, UNKNOWN),
+    Sequence(None, Tensor(CPU, 1)),
+    Sequence(None, NUMBER, None, Constant(0)),
+    Sequence(None, NUMBER, None, Constant(1)),
+)
+DICTIONARIES: tuple[Dictionary, ...] = (
+    Dictionary(()),
+    Dictionary((("x", Tensor(CPU, 1)),)),
+    Dictionary((("x", Tensor(GPU0, 1)),)),
+    Dictionary((("x", Tensor(CPU, 1)), ("y", Constant(1)))),
+    Dictionary((("y", Constant(1)), ("x", Tensor(CPU, 1)))),
+    Dictionary(((2, Tensor(CPU, 1)),)),
+)
+INSTANCES: tuple[Instance, ...] = (
+    Instance(CLASS_A),
+    Instance(CLASS_A, (("a", Tensor(CPU, 1)),)),
+    Instance(CLASS_A, (("a", Tensor(GPU0, 1)), ("b", Constant(1))), frozenset("a"), False, HERE),
+    Instance(CLASS_A, (("b", Constant(1)), ("a", Tensor(GPU0, 1))), frozenset("a")),
+    Instance(CLASS_A, (("a", UNKNOWN),), frozenset(), True),
+)
+LIBRARY_OBJECTS: tuple[LibraryObject, ...] = (
+    *(LibraryObject("torch.nn.Linear", device, HERE) for device in DEVICES),
+    LibraryObject("torch.nn.Linear", CPU, THERE, (("module", Reference(IDS[0])),)),
+    LibraryObject("torch.nn.Linear", CPU, None, (("module", Reference(IDS[1])),)),
+)
+
+heaps: st.SearchStrategy[dict[ObjectId, Object]] = st.fixed_dictionaries(
+    {}, optional={IDS[0]: sequences(None), IDS[1]: instances(CLASS_A)}
+)
+
+
+def environments(*, fallback: bool) -> st.SearchStrategy[Environment]:
+    """Environments of one side: on a machine without an accelerator, or any."""
+    return st.builds(
+        Environment,
+        st.dictionaries(st.sampled_from(["x", "y", "device"]), values, max_size=3),
+        heaps,
+        st.dictionaries(st.sampled_from([X, Y]), devices, max_size=2),
+        st.booleans(),
+        st.just(fallback),
+        st.sampled_from([None, 0, 1]),
+        devices,
+        st.booleans(),
+    )
+
+
+ENVIRONMENTS: tuple[Environment, ...] = (
+    Environment(),
+    Environment({"x": Tensor(CPU, 1)}),
+    Environment({"x": Tensor(GPU0, 1)}, checked=True),
+    Environment({"device": Constant("cuda")}, checked=True, current=1),
+    Environment({"device": Constant("cpu")}, current=None, always=False),
+    Environment({"x": Reference(IDS[0])}, {IDS[0]: Sequence((Tensor(CPU, 1),))}, {X: GPU}),
+    Environment({"x": Reference(IDS[0])}, {IDS[0]: Sequence(())}, {X: CPU}, default=GPU0),
+)
+
+
+def content(thing: object) -> object:
+    """What is said, without the order in which keys, attributes or proofs are listed."""
+    match thing:
+        case Test():
+            return Test, frozenset(thing.holds), frozenset(thing.fails), thing.known
+        case Tuple():
+            return Tuple, tuple(map(content, thing.items))
+        case Sequence():
+            items = None if thing.items is None else tuple(map(content, thing.items))
+            return Sequence, items, content(thing.rest), thing.module, content(thing.first)
+        case Dictionary():
+            pairs = {(type(key), key): content(value) for key, value in thing.items}
+            return Dictionary, pairs, content(thing.rest), thing.complete, thing.module
+        case Instance():
+            stored = {name: content(value) for name, value in thing.attributes}
+            return Instance, thing.cls, stored, thing.registered, thing.open
+        case Environment():
+            names = {name: content(value) for name, value in thing.names.items()}
+            heap = {identity: content(held) for identity, held in thing.heap.items()}
+            rest = (thing.checked, thing.fallback, thing.current, thing.default, thing.always)
+            return Environment, names, heap, dict(thing.assumptions), rest
+        case _:
+            return thing

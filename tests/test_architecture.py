@@ -1,0 +1,334 @@
+"""Who may import what, how large a file may be, and what a run of the product leaves unimported."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+ROOTS = ("linter", "rules", "runtime_guard")
+LONGEST_FILE = 600
+
+# For each source file, by the longest prefix that names it: what it may import. A package stands for all that is
+# in it, except for what has a line of its own. Every file may also import the standard library, `devlint` itself
+# (its version) and, where `TOGETHER` says so, the other files of its own package.
+ALLOWED: Mapping[str, tuple[str, ...]] = {
+    # The door: commands and what they print.
+    "devlint.__main__": ("devlint.cli",),
+    "devlint.cli": (
+        "click",
+        "devlint.engine",
+        "devlint.settings",
+        "devlint.report",
+        "devlint.explain",
+        "devlint.registry",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
+    "devlint.explain": ("devlint.registry", "devlint.rule", "devlint.facts", "devlint.diagnostics"),
+    # The run: which files, which rules, in which order.
+    "devlint.engine": (
+        "devlint.inspector",
+        "devlint.discovery",
+        "devlint.project",
+        "devlint.report",
+        "devlint.settings",
+        "devlint.facts",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
+    "devlint.inspector": (
+        "devlint.analysis",
+        "devlint.frontend.concrete",
+        "devlint.registry",
+        "devlint.rule",
+        "devlint.selection",
+        "devlint.suppressions",
+        "devlint.project",
+        "devlint.settings",
+        "devlint.facts",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
+    "devlint.discovery": ("pathspec", "devlint.project", "devlint.settings", "devlint.errors"),
+    "devlint.project": ("devlint.errors",),
+    "devlint.settings": ("pathspec", "tomli", "devlint.diagnostics", "devlint.errors"),
+    "devlint.selection": (
+        "pathspec",
+        "devlint.registry",
+        "devlint.rule",
+        "devlint.settings",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
+    "devlint.suppressions": ("devlint.diagnostics",),
+    "devlint.registry": ("devlint.rule", "devlint.errors"),
+    "devlint.report": ("devlint.diagnostics",),
+    # Plain data that crosses boundaries.
+    "devlint.errors": (),
+    "devlint.diagnostics": (),
+    "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
+    "devlint.rule": ("libcst", "devlint.facts", "devlint.diagnostics", "devlint.errors"),
+    # Source to IR by the standard library's `ast`; only `concrete` sees LibCST, and the rules' base.
+    "devlint.frontend": (),
+    "devlint.frontend.concrete": (
+        "libcst",
+        "devlint.rule",
+        "devlint.facts",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
+    # The analysis: IR and signatures over the domain, to facts.
+    "devlint.domain": ("devlint.frontend.ir",),
+    "devlint.analysis": (
+        "devlint.domain",
+        "devlint.frontend.ir",
+        "devlint.frontend.lower",
+        "devlint.torchlib",
+        "devlint.torchlib.transfers",
+        "devlint.project",
+        "devlint.facts",
+        "devlint.diagnostics",
+    ),
+    "devlint.torchlib": ("devlint.errors",),
+    "devlint.torchlib.transfers": ("devlint.analysis", "devlint.domain", "devlint.facts", "devlint.torchlib"),
+    # Rules see facts, never how they were found; and no rule sees another, only what begins with an underscore.
+    "devlint_rules": (
+        "libcst",
+        "devlint.rule",
+        "devlint.facts",
+        "devlint.diagnostics",
+        "devlint.domain.device",
+    ),
+    # The guard stands alone.
+    "devlint_guard": ("torch",),
+}
+
+TOGETHER = (
+    "devlint.frontend",
+    "devlint.domain",
+    "devlint.analysis",
+    "devlint.torchlib",
+    "devlint.torchlib.transfers",
+    "devlint.report",
+    "devlint_guard",
+)
+
+
+class Import(NamedTuple):
+    """One module that a file imports, and on which line."""
+
+    line: int
+    name: str
+
+
+def source_files() -> list[tuple[str, Path]]:
+    """Every source file with its dotted name; stubs are data."""
+    found = []
+    for root in ROOTS:
+        for path in sorted((REPOSITORY / root).rglob("*.py")):
+            parts = path.relative_to(REPOSITORY / root).with_suffix("").parts
+            found.append((".".join(parts).removesuffix(".__init__"), path))
+    return found
+
+
+NAMES = frozenset(name for name, _ in source_files())
+
+
+def imports(name: str, text: str, *, package: bool = False) -> Iterator[Import]:
+    """Everything a file imports, wherever in it; `from a import b` is `a.b` where that is a file of ours."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (Import(node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = name.split(".")
+                kept = above[: len(above) - node.level + package]
+                base = ".".join([*kept, *([base] if base else [])])
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                yield Import(node.lineno, whole if whole in NAMES else base)
+
+
+def _within(name: str, area: str) -> bool:
+    return name == area or name.startswith(f"{area}.")
+
+
+def _longest(name: str, areas: Mapping[str, object] | tuple[str, ...]) -> str | None:
+    return max((area for area in areas if _within(name, area)), key=len, default=None)
+
+
+def may_import(importer: str, imported: str) -> bool:
+    """Whether the table allows it."""
+    if imported.partition(".")[0] in sys.stdlib_module_names or imported == "devlint":
+        return True
+    area = _longest(importer, ALLOWED)
+    if area is None:
+        return False
+    if area in TOGETHER and _longest(imported, ALLOWED) == area:
+        return True
+    if area == "devlint_rules" and imported.startswith("devlint_rules._"):
+        return True
+    # A part with a line of its own, such as `frontend.concrete`, is not meant by the name of the whole.
+    allowed = _longest(imported, ALLOWED[area])
+    own = _longest(imported, ALLOWED)
+    return allowed is not None and (own is None or len(own) <= len(allowed))
+
+
+@pytest.mark.parametrize(("name", "path"), source_files(), ids=[name for name, _ in source_files()])
+def test_imports(name: str, path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    found = imports(name, text, package=path.name == "__init__.py")
+    wrong = [f"{path.name}:{line} imports {other}" for line, other in found if not may_import(name, other)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "line"),
+    [
+        ("devlint.cli", "import torch"),
+        ("devlint.cli", "from devlint import analysis"),
+        ("devlint.analysis.calls", "import libcst"),
+        ("devlint.analysis.calls", "from devlint import rule"),
+        ("devlint.domain.value", "from devlint.facts import Fact"),
+        ("devlint.domain.value", "from devlint.frontend.lower import lower"),
+        ("devlint.frontend.lower", "from devlint.frontend.concrete import check"),
+        ("devlint.facts", "def late():\n    from ..devlint.analysis import Analyser"),
+        ("devlint.torchlib.catalogue", "from devlint.torchlib.transfers import tensors"),
+        ("devlint.report.text", "from .. import engine"),
+        ("devlint_rules.discarded_move", "from devlint.analysis import Analyser"),
+        ("devlint_rules.discarded_move", "from devlint_rules import unguarded_cuda"),
+        ("devlint_rules.discarded_move", "from devlint.domain.value import Value"),
+        ("devlint_guard.reveal", "import libcst"),
+        ("devlint_guard.reveal", "from devlint import errors"),
+        ("devlint.new_file", "from devlint import errors"),
+    ],
+)
+def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
+    assert [found for found in imports(importer, line) if not may_import(importer, found.name)]
+
+
+def test_the_table_names_what_exists() -> None:
+    ours = [area for areas in ALLOWED.values() for area in areas if area.startswith("devlint")]
+    assert {area for area in (*ALLOWED, *ours) if area not in NAMES} == set()
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in source_files()}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+# --- what a run imports -------------------------------------------------------------------------------------
+
+LISTING = """\
+import atexit, json, runpy, sys
+atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=open({listing!r}, "w")))
+"""
+
+LINTED = """\
+import pathlib
+
+import torch
+
+import neighbour
+
+pathlib.Path({mark!r}).write_text("imported")
+x = torch.zeros(3) + torch.zeros(3, device="cuda:0")
+"""
+
+
+class Ended(NamedTuple):
+    """A finished process: its exit code, its output, and the modules it had imported at its end."""
+
+    code: int
+    output: str
+    modules: frozenset[str]
+
+    def has(self, package: str) -> bool:
+        """Whether the package or anything in it was imported."""
+        return any(_within(name, package) for name in self.modules)
+
+
+def _end_of(folder: Path, program: str, *arguments: str, first: str = "") -> Ended:
+    """Runs a program that ends by listing what it has imported; `first` is a folder to import from before others."""
+    listing = folder / "modules.json"
+    whole = LISTING.format(listing=str(listing)) + program
+    folders = (first, *(str(REPOSITORY / root) for root in ROOTS), *sys.path)
+    path = os.pathsep.join(entry for entry in folders if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", whole, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, frozenset(json.loads(listing.read_text())))
+
+
+DEVLINT = 'runpy.run_module("devlint", run_name="__main__")\n'
+
+
+def test_the_version_is_printed_without_parser_analysis_or_torch(tmp_path: Path) -> None:
+    ended = _end_of(tmp_path, DEVLINT, "--version")
+    assert (ended.code, ended.output.split()[0]) == (0, "devlint")
+    assert ended.has("click")
+    for package in ("libcst", "torch", "devlint.analysis", "devlint_rules", "devlint_guard"):
+        assert not ended.has(package), package
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_checking_never_imports_torch_or_the_program(tmp_path: Path, jobs: str) -> None:
+    """Worker processes list nothing at their end, so a torch and a numpy stand ready that would leave a mark."""
+    mark, decoys, project = tmp_path / "imported", tmp_path / "decoys", tmp_path / "project"
+    decoys.mkdir()
+    project.mkdir()
+    for name in ("torch", "numpy"):
+        (decoys / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').write('{name}')\n")
+    for name in ("program", "neighbour"):
+        (project / f"{name}.py").write_text(LINTED.format(mark=str(mark)))
+    options = ("--isolated", "--select", "DEV101", "--jobs", jobs)
+    ended = _end_of(project, DEVLINT, "check", *options, ".", first=str(decoys))
+    assert ended.code == 1, ended.output
+    assert ended.output.count("DEV101") == 2
+    assert not mark.exists(), mark.read_text()
+    for package in ("torch", "numpy", "program", "neighbour", "devlint_guard"):
+        assert not ended.has(package), package
+
+
+def test_a_decoy_would_leave_its_mark(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w').write('torch')\n")
+    ended = _end_of(tmp_path, "import torch\n", first=str(tmp_path))
+    assert ended.code == 0, ended.output
+    assert (tmp_path / "mark").read_text() == "torch"
+
+
+def test_the_program_would_leave_its_mark(tmp_path: Path) -> None:
+    mark = tmp_path / "imported"
+    (tmp_path / "neighbour.py").write_text("")
+    (tmp_path / "torch.py").write_text("class zeros:\n    def __init__(self, *_, **__): ...\n    __add__ = print\n")
+    (tmp_path / "program.py").write_text(LINTED.format(mark=str(mark)))
+    ended = _end_of(tmp_path, f"sys.path.insert(0, {str(tmp_path)!r})\nimport program\n")
+    assert ended.code == 0, ended.output
+    assert mark.read_text() == "imported"
+    assert ended.has("program")
+    assert ended.has("torch")
+
+
+def test_the_guard_imports_nothing_of_the_linter(tmp_path: Path) -> None:
+    ended = _end_of(tmp_path, "import devlint_guard\n")
+    assert ended.code == 0, ended.output
+    assert ended.has("devlint_guard")
+    for package in ("libcst", "click", "devlint", "devlint_rules"):
+        assert not ended.has(package), package
