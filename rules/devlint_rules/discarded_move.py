@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Place, Severity
 from devlint.domain.device import UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 from devlint.rule import OperationRule
 
 from devlint_rules._remedy import is_addressable
+from devlint_rules._surroundings import inside
 from devlint_rules._wording import in_words, quoted, story
 
 
@@ -44,7 +45,8 @@ class DiscardedMove(OperationRule):
 
     ## Known limits
     Only receivers that are provably tensors are reported. Modules, tokenizer outputs and packed sequences
-    of other libraries move in place, and a receiver that may be one of them is left alone.
+    of other libraries move in place, and a receiver that may be one of them is left alone. So is a tensor
+    that the statement itself creates, as `torch.zeros(1).cuda()` to wake a device up: nobody uses it later.
 
     ## PyTorch says
     Nothing here. Where the unmoved tensor meets one on the device:
@@ -59,6 +61,8 @@ class DiscardedMove(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the discarded moves at the node."""
         for move in self.facts_of(node, DiscardedMoveFact):
+            if _is_temporary(move, self.place_of(node)):
+                continue
             call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
@@ -69,6 +73,12 @@ class DiscardedMove(OperationRule):
                 related=story(move.trace),
                 advice=keep if is_addressable(move.name) else "use the result, or give it a name",
             )
+
+
+def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:
+    """Whether the statement creates the tensor it moves: then nothing is left behind that could be missed."""
+    birth = move.trace[-1] if move.trace else None
+    return birth is not None and birth.what.startswith("created") and inside(birth.place, place)
 
 
 def _code(node: cst.CSTNode) -> str:

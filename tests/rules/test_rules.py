@@ -325,6 +325,15 @@ def test_discarded_move(name: str, code: str, device: Device, message: str, advi
     assert found.related == (Related(_place(1, 1, 2), "x is created here"),)
 
 
+def test_tensor_that_is_created_and_moved_in_one_statement_is_not_missed() -> None:
+    made = Step(_place(1, 1, 14), "created on the CPU by `torch.zeros`")
+    earlier = replace(made, place=_place(7, 1, 14))
+    source = "torch.zeros(1).cuda()\n"
+
+    assert _report(DiscardedMove("torch.zeros(1)", "cuda", CUDA0, (made,)), source) == []
+    assert len(_report(DiscardedMove("torch.zeros(1)", "cuda", CUDA0, (earlier,)), source)) == 1
+
+
 def test_unguarded_cuda() -> None:
     use = _place(4, 1, 9)
     (found,) = _report(UncheckedDevice(Concrete("cuda"), "string", '"cuda"', use, "`x`"))
