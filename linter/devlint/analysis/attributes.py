@@ -10,7 +10,7 @@ from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
-from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.value import (
@@ -165,7 +165,9 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
             env.heap[base.object] = put(frame, env, held, name, value)
         elif isinstance(held, LibraryObject):
             parts = tuple(part for part in held.parts if part[0] != name)
-            env.heap[base.object] = replace(held, parts=(*parts, (name, value)))
+            # A parameter that is replaced need not be where the others are.
+            device = join(held.device, value.device) if isinstance(value, Tensor) else held.device
+            env.heap[base.object] = replace(held, device=device, parts=(*parts, (name, value)))
     elif isinstance(base, Tensor) and name == "data" and place is not None:
         # The same tensor is elsewhere from now on; other names that hold it are not found.
         env.names[place] = value if isinstance(value, Tensor) else UNKNOWN

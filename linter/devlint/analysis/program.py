@@ -28,6 +28,7 @@ from devlint.domain.value import (
     Constant,
     DeviceValue,
     Globals,
+    Imported,
     Kind,
     Library,
     Opaque,
@@ -89,7 +90,7 @@ class Program:
         self.recorder = Recorder(self.place)
         self.running: set[ir.Function] = set()
         self._files: dict[str, LoadedFile | None] = {}
-        self._summaries: dict[object, Summary | None] = {}
+        self._summaries: dict[Globals, dict[object, Summary]] = {}
         self._entries: dict[ir.Function, int] = {}
         self._generic: dict[UserClass, tuple[Reference, Heap, bool] | None] = {}
         self._analysed: set[ir.Function] = set()
@@ -116,15 +117,11 @@ class Program:
 
     def _forget(self, loaded: LoadedFile) -> None:
         """Drops what was concluded while the file's names were not complete."""
-        self._summaries = {
-            key: value for key, value in self._summaries.items() if self._file_of(key) is not loaded.globals
-        }
-        self._entries.clear()
-        self._generic.clear()
-
-    @staticmethod
-    def _file_of(key: object) -> Globals | None:
-        return key[1] if isinstance(key, tuple) and isinstance(key[1], Globals) else None
+        self._summaries.pop(loaded.globals, None)
+        for cls in [cls for cls in self._generic if cls.globals is loaded.globals]:
+            del self._generic[cls]
+        for function in [key for key, count in self._entries.items() if count >= ENTRIES]:
+            del self._entries[function]
 
     def _run_file(self, loaded: LoadedFile, *, recording: bool) -> None:
         loaded.functions.clear()
@@ -240,23 +237,16 @@ class Program:
         function = closure.function
         default = self.default_of(closure.globals) if env.default == CPU else env.default
         stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
-        key = (
-            function,
-            closure.globals,
-            tuple(entry.items()),
-            stories,
-            default,
-            env.current,
-            cls,
-            closure.enclosing,
-        )
+        key = (function, tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
+        summaries_ = self._summaries.setdefault(closure.globals, {})
         try:
-            if key in self._summaries:
-                if key in self._open:
-                    self._recursive.add(function)
-                return self._summaries[key]
-        except TypeError:
+            known = summaries_.get(key)
+        except TypeError:  # a constant that cannot be hashed
             return None
+        if known is not None:
+            if key in self._open:
+                self._recursive.add(function)
+            return known
         if frame.depth >= DEEPEST_SUMMARY or self._entries.get(function, 0) >= ENTRIES:
             return None
         self._entries[function] = self._entries.get(function, 0) + 1
@@ -273,16 +263,16 @@ class Program:
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         summary = Summary(None)
         for _ in range(RECURSION_PASSES):
-            self._summaries[key] = summary
+            summaries_[key] = summary
             self._open.add(key)
             latest = _summary(summaries.run(frame, closure, owner, dict(names), start, site=""), before)
             self._open.discard(key)
             if latest.returns == summary.returns or function not in self._recursive:
-                self._summaries[key] = latest
+                summaries_[key] = latest
                 return latest
             summary = latest
-        self._summaries[key] = replace(summary, returns=UNKNOWN)
-        return self._summaries[key]
+        summaries_[key] = replace(summary, returns=UNKNOWN)
+        return summaries_[key]
 
     def note_arguments(self, function: ir.Function, arguments: Mapping[str, Value]) -> None:
         """Notes what a call passes, for conflicts that rest on a parameter being on an accelerator."""
@@ -312,23 +302,34 @@ class Program:
         loaded = self._module(name, globals_)
         return Library(self.catalogue.canonical(name)) if loaded is None else SourceFile(loaded.globals)
 
+    def binding(self, globals_: Globals, name: str) -> Value | None:
+        """What a file binds to a name, with an import that is first used now carried out."""
+        value = globals_.names.get(name)
+        if isinstance(value, Imported):
+            value = globals_.names[name] = self.import_member(value)
+        return value
+
     def member(self, globals_: Globals, name: str) -> Value:
         """An attribute of a source file: what it binds, or a file of the package of that name."""
-        value = globals_.names.get(name)
+        value = self.binding(globals_, name)
         if value is not None:
             return value
         loaded = None if globals_.module is None else self._module(f"{globals_.module}.{name}", globals_)
         return UNKNOWN if loaded is None else SourceFile(loaded.globals)
 
-    def import_member(self, globals_: Globals, module: str, member: str, level: int) -> Value:
+    def import_member(self, wanted: Imported) -> Value:
         """What `from module import member` binds."""
-        base = self._absolute(globals_, module, level)
+        base = self._absolute(wanted.globals, wanted.module, wanted.level)
         if base is None:
             return UNKNOWN
-        loaded = self._module(base, globals_)
-        if loaded is not None:
-            return self.member(loaded.globals, member)
-        return self.library_value(f"{base}.{member}" if base else member)
+        loaded = self._module(base, wanted.globals)
+        if loaded is None:
+            return self.library_value(f"{base}.{wanted.member}" if base else wanted.member)
+        if loaded.globals is wanted.globals:
+            # `from . import file` in a package's own __init__.
+            other = self._module(f"{base}.{wanted.member}", wanted.globals)
+            return UNKNOWN if other is None else SourceFile(other.globals)
+        return self.member(loaded.globals, wanted.member)
 
     def import_all(self, globals_: Globals, module: str, level: int) -> dict[str, Value]:
         """What `from module import *` binds."""
@@ -380,8 +381,10 @@ class Program:
     def qualified(self, globals_: Globals, dotted: str) -> str:
         """A dotted name of the source as the qualified name it stands for."""
         first, _, rest = dotted.partition(".")
-        value = globals_.names.get(first)
+        value = self.binding(globals_, first)
         if value is None:
+            if dotted in ("Tensor", "torch.Tensor"):
+                return "torch.Tensor"  # imported for type checkers only
             from devlint.analysis.scopes import BUILTINS
 
             return f"builtins.{dotted}" if first in BUILTINS and first != "None" else dotted

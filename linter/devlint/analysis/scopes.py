@@ -13,7 +13,9 @@ from devlint.domain.environment import Environment
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
+    Imported,
     Library,
+    Test,
     UserClass,
     Value,
 )
@@ -65,7 +67,11 @@ def transfer_load(frame: Frame, instruction: ir.Load, env: Environment) -> Envir
 
 def lookup(frame: Frame, env: Environment, name: str) -> Value:
     """What a name is: local, of an enclosing function, of the file, built in."""
+    if name == "TYPE_CHECKING":
+        return Test(known=False)  # what stands behind it is not executed
     value = env.names.get(name)
+    if isinstance(value, Imported):
+        value = env.names[name] = frame.program.import_member(value)
     if value is not None:
         return value
     if name not in frame.scope.global_names:
@@ -73,8 +79,8 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
             return UNKNOWN
         value = frame.enclosing.get(name)
         if value is not None:
-            return value
-    value = frame.globals.names.get(name)
+            return frame.program.import_member(value) if isinstance(value, Imported) else value
+    value = frame.program.binding(frame.globals, name)
     if value is not None:
         return value
     return Library(f"builtins.{name}") if name in BUILTINS else UNKNOWN
@@ -197,7 +203,10 @@ def transfer_import_from(frame: Frame, instruction: ir.ImportFrom, env: Environm
     if instruction.member == "*":
         env.names.update(frame.program.import_all(frame.globals, instruction.module, instruction.level))
         return env
-    env.names[instruction.name] = frame.program.import_member(
+    # The other file is executed when the name is first used: most imports of a large package never are.
+    env.names[instruction.name] = Imported(
         frame.globals, instruction.module, instruction.member, instruction.level
     )
+    if isinstance(frame.scope, ir.File):
+        frame.globals.names[instruction.name] = env.names[instruction.name]
     return env

@@ -175,6 +175,16 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """A name bound by an import that nobody has looked at yet: `member` of `module`, seen from a file."""
+
+    globals: Globals
+    module: str
+    member: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
 class Closure:
     """A function of the program.
 
@@ -283,7 +293,7 @@ class Test:
 
 Value: TypeAlias = (
     Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library
-    | SourceFile | Method | Closure | Bound | UserClass | Partial | Super | Test
+    | SourceFile | Imported | Method | Closure | Bound | UserClass | Partial | Super | Test
 )  # fmt: skip
 
 

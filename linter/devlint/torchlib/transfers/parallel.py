@@ -22,7 +22,13 @@ DATA_PARALLEL = "torch.nn.DataParallel"
 def data_parallel(site: Site) -> Value | None:
     """`nn.DataParallel(module, device_ids, output_device)`."""
     module = site.value(0, "module") or UNKNOWN
+    devices = site.frame.program.devices
+    if devices == 0:
+        # Without CUDA the wrapper looks at nothing and passes calls on to the module.
+        return module
     ids = _ids(site)
+    if ids is None and devices == 1 and site.arguments.get(1, "device_ids") is None:
+        ids = [Concrete("cuda", 0)]
     output = site.arguments.get(2, "output_device")
     if ids is not None:
         problem = _problem(site, ids)
