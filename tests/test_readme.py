@@ -1,0 +1,92 @@
+"""What the README shows is true: its report, its commands, its options, its configuration."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+from devlint import engine
+from devlint.cli import devlint
+from devlint.report import summary
+from devlint.settings import Configuration, Settings, read_configuration
+
+from tests.conftest import REPOSITORY, Expect
+
+README = REPOSITORY / "README.md"
+SHOWCASE = REPOSITORY / "fixtures" / "showcase"
+
+
+def _blocks(language: str) -> list[str]:
+    text = README.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _set_up() -> tuple[list[str], list[str]]:
+    """The two commands, each as the steps that it consists of."""
+    first, second = (block.strip() for block in _blocks("sh")[:2])
+    assert "\n" not in first + second
+    return first.split(" && "), second.split(" && ")
+
+
+def test_the_report_is_one_of_those_on_the_showcase(expect: Expect) -> None:
+    reports = (SHOWCASE / "expected.txt").read_text(encoding="utf-8").split("\n\n")
+    (report,) = [report for report in reports if report.startswith("error[DEV101]")]
+    before, marker, rest = README.read_text(encoding="utf-8").partition("```text\n")
+    _, end, after = rest.partition("```\n")
+    expect(README, before + marker + report.rstrip("\n") + "\n" + end + after)
+
+
+def test_the_last_line_of_the_first_command_is_quoted(in_repository: Path) -> None:
+    run = engine.run(Settings((str(SHOWCASE),)))
+    assert f"`{summary(run.outcome, run.unreadable)}`" in README.read_text(encoding="utf-8")
+
+
+def test_the_second_command_installs_the_torch_that_the_tests_need() -> None:
+    install = next(step for step in _set_up()[1] if "torch==" in step)
+    pinned = re.findall(r"torch==[\d.]+", (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    assert re.findall(r"torch==[\d.]+", install) == pinned
+
+
+def test_ci_runs_the_second_command() -> None:
+    lines = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    _, *steps = (step.replace(".venv-test/bin", '"$bin"') for step in _set_up()[1])
+    *installs, test = steps
+
+    assert [line for line in lines if "/pip install" in line] == installs
+    assert [line for line in lines if line.startswith(test)] != []
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "rules", "facts"])
+def test_every_command_and_option_is_mentioned(command: str) -> None:
+    text = README.read_text(encoding="utf-8")
+    options = [
+        max(parameter.opts, key=len)
+        for parameter in devlint.commands[command].params
+        if isinstance(parameter, click.Option)
+    ]
+    assert f"devlint {command}" in text
+    assert [option for option in options if f"`{option}" not in text] == []
+
+
+def test_the_configuration_can_be_read_and_every_key_is_explained(tmp_path: Path) -> None:
+    (example,) = _blocks("toml")
+    file = tmp_path / "pyproject.toml"
+    file.write_text(example, encoding="utf-8")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "stubs").mkdir()
+    (tmp_path / "stubs" / "ourlib.pyi").touch()
+    keys = {field.name.replace("_", "-") for field in fields(Configuration)} - {"file", "root"}
+    table = re.findall(r"^(\|[^|]*\|)", _section("### Configuration"), flags=re.MULTILINE)
+
+    assert read_configuration(file, "pyproject.toml") is not None
+    assert {key for key in keys if key in example} == keys
+    assert set(re.findall(r"`([a-z-]+)`", "".join(table))) == keys
+
+
+def _section(heading: str) -> str:
+    """The text of a section."""
+    text = README.read_text(encoding="utf-8").partition(f"\n{heading}\n")[2]
+    return re.split(r"^#", text, maxsplit=1, flags=re.MULTILINE)[0]
