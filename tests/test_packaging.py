@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from tests.conftest import REPOSITORY
 
 MEGABYTE = 1_000_000
-LIMIT = 25 * MEGABYTE
+LIMIT = 20 * MEGABYTE
 """Of what devlint and all that it needs take on disk, without pip and without compiled bytecode."""
 
 
