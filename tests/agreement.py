@@ -51,9 +51,7 @@ def surprises(fixture: Fixture, diagnostics: Iterable[Diagnostic]) -> list[str]:
         if sum((d.place, d.rule) == (diagnostic.place, diagnostic.rule) for d in reported) > 1:
             found.append(f"{where}: said more than once")
     broken = [claim for claim in fixture.errors if not any(_announces(claim, d) for d in reported)]
-    return found + [
-        f'line {claim.line}: devlint does not say [{claim.rule}] "{claim.text}"' for claim in broken
-    ]
+    return found + [f'line {claim.line}: devlint does not say [{claim.rule}] "{claim.text}"' for claim in broken]
 
 
 def disagreements(fixture: Fixture, program: Program, execute: Execute) -> list[str]:

@@ -18,9 +18,7 @@ Expect = Callable[[Path, str], None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--accept", action="store_true", help="rewrite expected files with what devlint prints now"
-    )
+    parser.addoption("--accept", action="store_true", help="rewrite expected files with what devlint prints now")
 
 
 @pytest.fixture

@@ -124,9 +124,7 @@ class Fixture:
     def errors(self) -> tuple[Claim, ...]:
         """Every diagnostic that the file expects, by line."""
         own = [claim for program in self.programs for claim in program.errors]
-        return tuple(
-            sorted([*own, *self.shared_errors], key=lambda claim: (claim.line, claim.rule, claim.text))
-        )
+        return tuple(sorted([*own, *self.shared_errors], key=lambda claim: (claim.line, claim.rule, claim.text)))
 
     @property
     def revealed(self) -> tuple[Revealed, ...]:

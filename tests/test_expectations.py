@@ -63,19 +63,14 @@ def test_one_comment_can_make_several_claims() -> None:
 
 
 def test_a_file_without_such_functions_is_one_program() -> None:
-    (program,) = parse(
-        "# program: bad\n# devices: 0\nx = 1\nx.cuda()  # error: [unguarded-cuda]\n", PATH
-    ).programs
+    (program,) = parse("# program: bad\n# devices: 0\nx = 1\nx.cuda()  # error: [unguarded-cuda]\n", PATH).programs
     assert (program.name, program.kind, program.devices) == (None, Kind.BAD, 0)
     (program,) = parse("x = 1\n", PATH).programs
     assert program.kind is Kind.OK
 
 
 def test_the_machine_of_a_file_holds_for_functions_that_name_none() -> None:
-    source = (
-        '"""Doc."""\n# devices: 0\nimport torch\n'
-        "def ok_a():\n    pass\ndef ok_b():\n    # devices: 1\n    pass\n"
-    )
+    source = '"""Doc."""\n# devices: 0\nimport torch\ndef ok_a():\n    pass\ndef ok_b():\n    # devices: 1\n    pass\n'
     assert [program.devices for program in parse(source, PATH).programs] == [0, 1]
 
 

@@ -56,9 +56,7 @@ def _name(value: object) -> str | None:
 
 def _listed(sentences: list[str]) -> str:
     """The sentences by the line that they begin with, one below the other."""
-    return "\n".join(
-        ["", *sorted(sentences, key=lambda text: [int(n) for n in re.findall(r"^line (\d+)", text)])]
-    )
+    return "\n".join(["", *sorted(sentences, key=lambda text: [int(n) for n in re.findall(r"^line (\d+)", text)])])
 
 
 def _rules_for(file: Path) -> tuple[str, ...]:

@@ -35,9 +35,7 @@ def _files(*paths: str, force_exclude: bool = False) -> list[str]:
 
 class TestModules:
     def test_a_package_names_its_files_wherever_it_stands(self) -> None:
-        _write(
-            "pyproject.toml", "linter/pkg/__init__.py", "linter/pkg/sub/__init__.py", "linter/pkg/sub/a.py"
-        )
+        _write("pyproject.toml", "linter/pkg/__init__.py", "linter/pkg/sub/__init__.py", "linter/pkg/sub/a.py")
         project = Project(Path())
         names = {
             "linter/pkg/__init__.py": "pkg",
@@ -73,9 +71,7 @@ class TestModules:
     def test_what_is_not_in_the_project_is_not_found(self) -> None:
         _write("pkg/__init__.py")
         project = Project(Path())
-        assert [project.find(name) for name in ("torch", "pkg.none", "", "pkg.", "json", "os.path")] == [
-            None
-        ] * 6
+        assert [project.find(name) for name in ("torch", "pkg.none", "", "pkg.", "json", "os.path")] == [None] * 6
 
     def test_a_package_wins_over_a_file_and_the_configured_root_over_the_others(self) -> None:
         _write("a.py", "a/__init__.py", "lib/b.py", "b.py")
@@ -148,9 +144,7 @@ class TestDiscovery:
         assert _files(".") == _files("b.py", ".", "./a", "a/../b.py", str(folder)) == expected
 
     def test_default_excludes(self) -> None:
-        _write(
-            "src/a.py", "build/lib/a.py", ".venv/x.py", "sub/node_modules/p/q.py", "x/site-packages/t/a.py"
-        )
+        _write("src/a.py", "build/lib/a.py", ".venv/x.py", "sub/node_modules/p/q.py", "x/site-packages/t/a.py")
         _write("rebuild/a.py", "builder.py")
         assert _files(".") == ["builder.py", "rebuild/a.py", "src/a.py"]
 
@@ -216,9 +210,7 @@ class TestDiscovery:
         assert _files("tool") == ["tool"]
         assert _files(".") == []
 
-    def test_paths_outside_the_working_directory_go_up(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_paths_outside_the_working_directory_go_up(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _write("a.py", "sub/b.py")
         monkeypatch.chdir(folder / "sub")
         assert _files("..") == ["../a.py", "b.py"]

@@ -173,9 +173,7 @@ def test_the_command_line_is_applied_after_the_file_and_the_closest_selector_win
 
 
 def test_per_file_ignores_count_from_the_folder_of_the_file() -> None:
-    table = Configuration(
-        None, Path("/p"), select=("DEV1", "DEV203"), per_file_ignores=(("/scripts/*.py", ("DEV1",)),)
-    )
+    table = Configuration(None, Path("/p"), select=("DEV1", "DEV203"), per_file_ignores=(("/scripts/*.py", ("DEV1",)),))
     every = {rule.code for rule in RULES if rule.code.startswith("DEV1")} | {"DEV203"}
     assert _enabled(Settings(()), table, "/p/scripts/a.py") == {"DEV203"}
     assert _enabled(Settings(()), table, "/p/lib/scripts/a.py") == every

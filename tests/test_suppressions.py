@@ -98,9 +98,7 @@ def test_a_whole_file() -> None:
 
 
 def test_used_suppressions_are_told_from_idle_ones() -> None:
-    suppressions = read_suppressions(
-        "a  # devlint: ignore[DEV101] why\nb  # devlint: ignore[DEV302]\nc  # noqa\n"
-    )
+    suppressions = read_suppressions("a  # devlint: ignore[DEV101] why\nb  # devlint: ignore[DEV302]\nc  # noqa\n")
     kept, used = suppressions.apply([_diagnostic(1), _diagnostic(2)], covers)
 
     assert [diagnostic.place.line for diagnostic in kept] == [2]

@@ -59,9 +59,7 @@ class Discovery:
     notes: list[str] = field(default_factory=list)
 
 
-def discover(
-    paths: Sequence[str], configurations: Configurations, *, force_exclude: bool = False
-) -> Discovery:
+def discover(paths: Sequence[str], configurations: Configurations, *, force_exclude: bool = False) -> Discovery:
     """Find the Python files that `paths` stand for.
 
     A path that the user names wins over excludes and `.gitignore`, unless `force_exclude`. Symbolic links to

@@ -49,9 +49,7 @@ class Run:
     @property
     def unreadable(self) -> int:
         """How many files could not be analysed."""
-        failed = {
-            entry.place.file for entry in self.outcome.diagnostics if entry.code in ("DEV901", "DEV903")
-        }
+        failed = {entry.place.file for entry in self.outcome.diagnostics if entry.code in ("DEV901", "DEV903")}
         return len(failed) + len(self.problems)
 
     def exit_code(self, fail_on: Severity, *, exit_zero: bool) -> int:
@@ -225,9 +223,7 @@ def _inspect(settings: Settings, load: Loader, batch: Batch) -> list[FileResult]
     return inspector(settings, load).inspect(batch)
 
 
-def _collect(
-    found: Discovery, results: Sequence[FileResult], content: tuple[Path, bytes] | None, start: float
-) -> Run:
+def _collect(found: Discovery, results: Sequence[FileResult], content: tuple[Path, bytes] | None, start: float) -> Run:
     diagnostics = sorted(
         (diagnostic for result in results for diagnostic in result.diagnostics),
         key=lambda diagnostic: diagnostic.sort_key,
@@ -247,9 +243,7 @@ def _collect(
     )
 
 
-def _lines(
-    diagnostics: Iterable[Diagnostic], content: tuple[Path, bytes] | None
-) -> dict[str, tuple[str, ...]]:
+def _lines(diagnostics: Iterable[Diagnostic], content: tuple[Path, bytes] | None) -> dict[str, tuple[str, ...]]:
     """Read the files that diagnostics speak of; one that cannot be read has no lines."""
     files: set[str] = set()
     for diagnostic in diagnostics:

@@ -49,8 +49,7 @@ def describe_facts(facts: FileFacts, display: str, line: int | None) -> str:
         if line is None or place.line <= line <= place.end_line:
             text += f"{display}:{place.line}:{place.column}  {type(anchored.fact).__name__}\n"
             text += "".join(
-                f"    {field.name}: {_value(getattr(anchored.fact, field.name))}\n"
-                for field in fields(anchored.fact)
+                f"    {field.name}: {_value(getattr(anchored.fact, field.name))}\n" for field in fields(anchored.fact)
             )
     if not text:
         where = display if line is None else f"{display}:{line}"

@@ -169,9 +169,7 @@ class Inspector:
             if not found:
                 return FileResult(display)
             kept, used = read_suppressions(source.text).apply(found, covers)
-            return FileResult(
-                display, tuple(graded(one, configuration) for one in kept), used=tuple(sorted(used))
-            )
+            return FileResult(display, tuple(graded(one, configuration) for one in kept), used=tuple(sorted(used)))
         except SourceError as error:
             return FileResult(display, problem=error)
         except Exception as error:
@@ -184,9 +182,7 @@ class Inspector:
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look, if one wants a fact that there is; only then is the file parsed with LibCST."""
-        busy = [
-            rule for rule in rules if any(isinstance(anchored.fact, rule.wants) for anchored in facts.facts)
-        ]
+        busy = [rule for rule in rules if any(isinstance(anchored.fact, rule.wants) for anchored in facts.facts)]
         return self._tools.check(source.text, source.display, facts, busy) if busy else []
 
 

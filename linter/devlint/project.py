@@ -75,19 +75,13 @@ def decode(data: bytes, display: str) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise SourceError(
-                "is UTF-16, which Python does not read; save it as UTF-8", path=display
-            ) from error
+            raise SourceError("is UTF-16, which Python does not read; save it as UTF-8", path=display) from error
         reason = str(error.msg)
         if "unknown encoding" in reason:
-            raise SourceError(
-                f"cannot be decoded: {reason}", path=display, line=_declared_on(data)
-            ) from error
+            raise SourceError(f"cannot be decoded: {reason}", path=display, line=_declared_on(data)) from error
         if "BOM" in reason or "encoding problem" in reason:
             reason = "the coding declaration contradicts the UTF-8 byte order mark"
-            raise SourceError(
-                f"cannot be decoded: {reason}", path=display, line=_declared_on(data)
-            ) from error
+            raise SourceError(f"cannot be decoded: {reason}", path=display, line=_declared_on(data)) from error
         raise _not_text(data, "utf-8", display) from error
     try:
         text = data.decode(encoding)

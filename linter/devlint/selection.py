@@ -146,9 +146,7 @@ def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str
         if "select" not in where and (name.upper() in ALWAYS or name.lower() in ALWAYS.values()):
             why = "says that a file could not be analysed, and always does; exclude the file instead"
             raise ConfigError(f"{where}: {selector} {why}", path=file)
-        if name.upper() == "ALL" or any(
-            specificity(name, rule.code, rule.name) is not None for rule in rules
-        ):
+        if name.upper() == "ALL" or any(specificity(name, rule.code, rule.name) is not None for rule in rules):
             continue
         offer = candidates(name, rules)
         hint = f"; did you mean {' or '.join(offer)}?" if offer else "; `devlint rules` lists them"

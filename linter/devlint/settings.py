@@ -152,9 +152,7 @@ def read_configuration(file: Path, display: str) -> Configuration | None:
         raise ConfigError(f"is not UTF-8: {error.reason} at byte {error.start}", path=display) from error
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
-        raise ConfigError(
-            f"is not valid TOML: {error}", path=display, line=int(line[1]) if line else None
-        ) from error
+        raise ConfigError(f"is not valid TOML: {error}", path=display, line=int(line[1]) if line else None) from error
     tool = document.get("tool")
     table = tool.get("devlint") if isinstance(tool, dict) else None
     if table is None:

@@ -10,12 +10,8 @@ from dataclasses import dataclass
 
 from devlint.diagnostics import Diagnostic
 
-_DEVLINT = re.compile(
-    r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?"
-)
-_NOQA = re.compile(
-    r"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)?)?", re.I
-)
+_DEVLINT = re.compile(r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?")
+_NOQA = re.compile(r"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)?)?", re.I)
 
 Matches = Callable[[str, Diagnostic], bool]
 """Whether a selector (`DEV1`, `DEV101`, a rule name, `ALL`) covers the rule of a diagnostic."""

@@ -37,9 +37,7 @@ def _others(shell: Shell, *arguments: str) -> list[str]:
         ("template.py", "template.py:1:8", "invalid syntax"),
     ],
 )
-def test_text_that_is_no_python_is_a_located_diagnostic(
-    beside: Shell, name: str, place: str, message: str
-) -> None:
+def test_text_that_is_no_python_is_a_located_diagnostic(beside: Shell, name: str, place: str, message: str) -> None:
     beside.write(name, (MALFORMED / name).read_bytes())
     result = beside.run("--output-format", "concise", ".")
     assert result.exit_code == 2
@@ -64,14 +62,11 @@ def test_text_that_is_no_python_is_a_located_diagnostic(
         ("declared_ascii.py", "declared_ascii.py:3: is not ascii: byte 0xc3 (ordinal not in range(128))"),
         (
             "bom_and_latin1.py",
-            "bom_and_latin1.py:1: cannot be decoded: the coding declaration contradicts the "
-            "UTF-8 byte order mark",
+            "bom_and_latin1.py:1: cannot be decoded: the coding declaration contradicts the UTF-8 byte order mark",
         ),
     ],
 )
-def test_bytes_that_cannot_be_decoded_are_an_error_that_names_the_file(
-    beside: Shell, name: str, message: str
-) -> None:
+def test_bytes_that_cannot_be_decoded_are_an_error_that_names_the_file(beside: Shell, name: str, message: str) -> None:
     beside.write(name, (MALFORMED / name).read_bytes())
     result = beside.run("--output-format", "concise", ".")
     assert result.exit_code == 2
@@ -269,6 +264,4 @@ def test_an_unknown_rule_on_the_command_line(shell: Shell, folder_has_files: boo
 def test_a_configuration_file_that_cannot_be_used(beside: Shell) -> None:
     beside.write("other.toml", "[project]\n")
     assert "error: gone.toml: cannot be read" in beside.run("--config", "gone.toml", ".").stderr
-    assert (
-        "error: other.toml: has no [tool.devlint] table" in beside.run("--config", "other.toml", ".").stderr
-    )
+    assert "error: other.toml: has no [tool.devlint] table" in beside.run("--config", "other.toml", ".").stderr

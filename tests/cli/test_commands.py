@@ -37,9 +37,7 @@ def test_cheap_commands_load_neither_parser_nor_torch(arguments: list[str]) -> N
         "    heavy = {'libcst', 'torch', 'devlint.rule', 'devlint.engine'} & set(sys.modules)\n"
         "    assert not heavy, heavy\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=_env()
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=_env())
     assert (done.returncode, done.stderr) == (0, "")
 
 

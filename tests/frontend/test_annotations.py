@@ -43,8 +43,6 @@ def test_annotation(source: str, expected: str) -> None:
     assert annotation_text(annotation_of(ast.parse(source, mode="eval").body)) == expected
 
 
-@pytest.mark.parametrize(
-    "source", ["'Tensor |'", "f(x)", "3", "Tensor | f()", "Union[int, 3]", "(a)()[b]", "'\\0'"]
-)
+@pytest.mark.parametrize("source", ["'Tensor |'", "f(x)", "3", "Tensor | f()", "Union[int, 3]", "(a)()[b]", "'\\0'"])
 def test_not_understood(source: str) -> None:
     assert annotation_of(ast.parse(source, mode="eval").body) is None

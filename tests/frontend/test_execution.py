@@ -21,9 +21,7 @@ _Outcome = tuple[list[object], dict[str, Any], str]
 class _Manager:
     """A context manager that logs, and swallows the errors it is told to."""
 
-    def __init__(
-        self, log: Callable[[object], object], swallow: tuple[type[BaseException], ...] = ()
-    ) -> None:
+    def __init__(self, log: Callable[[object], object], swallow: tuple[type[BaseException], ...] = ()) -> None:
         self.log = log
         self.swallow = swallow
 
@@ -91,16 +89,8 @@ def _agree(source: str, code: types.CodeType) -> None:
         "a, (b, *c), *d = 1, 'pqr', 2, 3\n*e, f = d\n[g] = [h] = [c]",
         "x = t(1) < t(2) < t(2) < t(3)\ny = t(1) < t(5) >= t(5) != t(4)",
         "x = t(0) or t('') or t(3) or t(4)\ny = t(1) and (t(0) or t(2)) and not t(3)",
-        "def f(a, b=t(1), *c, d=t(2), **e): return [a, b, c, d, e]\n"
-        "x = f(1, *[2, 3], d=4, **{'g': 5})\n"
-        "y = f(0)",
-        "def d(n):\n"
-        "    t(n)\n"
-        "    return lambda f: (t((n, 'applied')), f)[1]\n"
-        "@d(1)\n"
-        "@d(2)\n"
-        "def f(): return 3\n"
-        "x = f()",
+        "def f(a, b=t(1), *c, d=t(2), **e): return [a, b, c, d, e]\nx = f(1, *[2, 3], d=4, **{'g': 5})\ny = f(0)",
+        "def d(n):\n    t(n)\n    return lambda f: (t((n, 'applied')), f)[1]\n@d(1)\n@d(2)\ndef f(): return 3\nx = f()",
         "def f():\n"
         "    n = 0\n"
         "    def g():\n"

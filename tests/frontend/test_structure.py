@@ -79,9 +79,7 @@ def test_long_chains_are_lowered_without_recursion() -> None:
         node = pending.pop()
         node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
         node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
-        pending.extend(
-            child for child in ast.iter_child_nodes(node) if isinstance(child, (ast.expr, ast.stmt))
-        )
+        pending.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, (ast.expr, ast.stmt)))
     start = ast.copy_location(ast.Expr(total), branch[0])
     file = lower_tree(ast.Module([start, branch[0]], []), "")
     assert file.registers == 60_001

@@ -94,9 +94,7 @@ class Judge:
             call=call,
             paths=[str(path.resolve()) for path in paths],
         )
-        return Verdict.from_json(
-            self._answer("plain" if variant == "cpuonly" else "pretended", job.to_json())
-        )
+        return Verdict.from_json(self._answer("plain" if variant == "cpuonly" else "pretended", job.to_json()))
 
     def _answer(self, kind: str, line: str) -> str:
         server = self._server(kind)

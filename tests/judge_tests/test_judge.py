@@ -46,17 +46,13 @@ CASES = [
     Case("linear", "torch.nn.Linear(2, 2).cuda()(torch.ones(1, 2))", "mixed", 2),
     Case("convolution", "torch.nn.Conv1d(1, 1, 1)(torch.ones(1, 1, 4).cuda())", "mixed", 2),
     Case("lstm", "torch.nn.LSTM(2, 3)(torch.ones(4, 1, 2).cuda())", "mixed", 2),
-    Case(
-        "lstm_trains", "net = torch.nn.LSTM(2, 3).cuda()\nnet(torch.ones(4, 1, 2).cuda())[0].sum().backward()"
-    ),
+    Case("lstm_trains", "net = torch.nn.LSTM(2, 3).cuda()\nnet(torch.ones(4, 1, 2).cuda())[0].sum().backward()"),
     Case("index", "torch.ones(3)[torch.tensor([0]).cuda()]", "mixed", 2),
     Case("cpu_index_is_fine", "assert torch.ones(3).cuda()[torch.tensor([0])].is_cuda"),
     Case("masked_fill", "torch.ones(3).cuda().masked_fill_(torch.ones(3) > 0, 1.0)", "mixed", 2),
     Case(
         "where_it_reaches",
-        "def outer(t):\n    return inner(t)\n"
-        "def inner(t):\n    return t + torch.ones(2)\n"
-        "outer(torch.ones(2).cuda())",
+        "def outer(t):\n    return inner(t)\ndef inner(t):\n    return t + torch.ones(2)\nouter(torch.ones(2).cuda())",
         "mixed",
         5,
     ),
@@ -76,13 +72,10 @@ CASES = [
         variant="cpuonly",
     ),
     Case("cpu_build_works", "assert not torch.cuda.is_available()\ntorch.ones(1).sum()", variant="cpuonly"),
-    Case(
-        "parallel", "net = torch.nn.DataParallel(torch.nn.Linear(2, 2))\nnet(torch.ones(8, 2))", "parallel", 3
-    ),
+    Case("parallel", "net = torch.nn.DataParallel(torch.nn.Linear(2, 2))\nnet(torch.ones(8, 2))", "parallel", 3),
     Case(
         "parallel_works",
-        "net = torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())\n"
-        "assert net(torch.ones(8, 2)).shape == (8, 2)",
+        "net = torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())\nassert net(torch.ones(8, 2)).shape == (8, 2)",
     ),
     Case(
         "lengths_on_cuda",
@@ -112,9 +105,7 @@ CASES = [
     Case("copy_crosses", "t = torch.zeros(2)\nt.copy_(torch.ones(2).cuda(3))\nassert t.sum() == 2"),
     Case("legacy_type", "t = torch.ones(1).type(torch.cuda.FloatTensor)\nt + torch.ones(1)", "mixed", 3),
     Case("current_device", "torch.cuda.set_device(2)\nassert torch.ones(1, device='cuda').device.index == 2"),
-    Case(
-        "values_are_right", "x = torch.arange(6.0).cuda()\nassert x.view(2, 3).sum(1).tolist() == [3.0, 12.0]"
-    ),
+    Case("values_are_right", "x = torch.arange(6.0).cuda()\nassert x.view(2, 3).sum(1).tolist() == [3.0, 12.0]"),
 ]
 
 

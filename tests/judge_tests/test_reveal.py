@@ -104,8 +104,6 @@ import devlint_guard
 after = {name.partition(".")[0] for name in sys.modules}
 print(sorted(after - before - sys.stdlib_module_names))
 """
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=GUARD_ROOT, capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=GUARD_ROOT, capture_output=True, text=True, check=True)
 
     assert run.stdout == "['devlint_guard']\n"

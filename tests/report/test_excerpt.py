@@ -69,9 +69,9 @@ def test_a_mark_wider_than_the_cut_is_clipped() -> None:
     assert len(carets) <= len(shown) + len(" cpu")
 
 
-LINES = st.text(
-    alphabet=st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=0, max_size=220
-) | st.text(alphabet="ab \t形e\u0301", max_size=220)
+LINES = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=0, max_size=220) | st.text(
+    alphabet="ab \t形e\u0301", max_size=220
+)
 
 
 @given(LINES, st.lists(st.tuples(st.integers(0, 230), st.integers(0, 40)), min_size=1, max_size=4))

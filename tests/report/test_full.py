@@ -126,9 +126,7 @@ def test_a_story_in_another_file_quotes_that_file_and_line_numbers_align() -> No
 
 
 def _short(place: Place, *labels: Label, severity: Severity = Severity.WARNING) -> Diagnostic:
-    return Diagnostic(
-        "DEV302", "unguarded-cuda-index", severity, Certainty.CERTAIN, "m", place, labels=labels
-    )
+    return Diagnostic("DEV302", "unguarded-cuda-index", severity, Certainty.CERTAIN, "m", place, labels=labels)
 
 
 def test_labels_hang_below_each_other() -> None:

@@ -166,9 +166,7 @@ def compare_module(catalogue: Catalogue, name: str, limit: int) -> Report:
         for sample in list(inputs)[:limit]:
             if sample.forward_input is not None:
                 stateless = "stateless" in entry.markers
-                for disagreement in _compare_module(
-                    name, kinds, stateless, forward, described, sample, training
-                ):
+                for disagreement in _compare_module(name, kinds, stateless, forward, described, sample, training):
                     found.setdefault(disagreement.kind, disagreement)
     return Report(name, (name,), (), tuple(found.values()))
 

@@ -49,8 +49,7 @@ def derive(call: Call, name: str, limit: int) -> str:
                 seen[_parameter(placement.moved)][where, scalar].add(outcome.kind == "ok")
     names = _parameter_names(call)
     written = [
-        f"{_name(place, names)}: {_type(place, tolerated)}"
-        for place, tolerated in sorted(seen.items(), key=str)
+        f"{_name(place, names)}: {_type(place, tolerated)}" for place, tolerated in sorted(seen.items(), key=str)
     ]
     result = "list[Tensor[D]]" if listed else f"Tensor[D{_rank(ranks)}]"
     return f"def {call.name.rpartition('.')[2]}({', '.join(written)}) -> {result}: ..."
@@ -109,12 +108,8 @@ def _rank(ranks: Sequence[tuple[list[int], list[int]]]) -> str:
 def coverage() -> str:
     """How many of PyTorch's operators and modules the catalogue describes."""
     catalogue = load()
-    described = [
-        n for n in operators() if any(catalogue.function(call.name) is not None for call in calls(n))
-    ]
-    public = [
-        n for n in operators() if not any(part.startswith("_") for part in n.split(".")) or n.startswith("__")
-    ]
+    described = [n for n in operators() if any(catalogue.function(call.name) is not None for call in calls(n))]
+    public = [n for n in operators() if not any(part.startswith("_") for part in n.split(".")) or n.startswith("__")]
     private = len(operators()) - len(public)
     known = [n for n in modules() if catalogue.method(n, "forward") is not None]
     return (

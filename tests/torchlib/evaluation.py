@@ -161,9 +161,7 @@ def _fits_term(term: Term, value: object) -> bool:
 def _is_host(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(item is None or _is_host(item) for item in value)
-    return value is not None and not isinstance(
-        value, (torch.Tensor, torch.nn.Module, np.ndarray, torch.Generator)
-    )
+    return value is not None and not isinstance(value, (torch.Tensor, torch.nn.Module, np.ndarray, torch.Generator))
 
 
 def _lengths(value: object) -> int | None:
@@ -265,9 +263,7 @@ def _claims_term(term: Term, result: object, prediction: Prediction) -> Iterator
             if expected is not None and result.device != expected:
                 yield f"returned on {result.device}, not on {expected}"
             known = constraints.rank(device, rank)
-            if (known == "positive" and result.dim() == 0) or (
-                isinstance(known, int) and result.dim() != known
-            ):
+            if (known == "positive" and result.dim() == 0) or (isinstance(known, int) and result.dim() != known):
                 yield f"returned rank {result.dim()}, not {known}"
         case ListTerm(element):
             if not isinstance(result, (list, tuple)):

@@ -55,9 +55,7 @@ def test_a_prediction_tells_conflicts_exemptions_and_wrong_claims() -> None:
 
     from tests.torchlib.evaluation import predict, wrong_claims
 
-    signature = parse_signature(
-        StubText("def f(a: Tensor[D], b: Tensor[D] | Scalar[cpu]) -> Tensor[D, 0]: ...")
-    )
+    signature = parse_signature(StubText("def f(a: Tensor[D], b: Tensor[D] | Scalar[cpu]) -> Tensor[D, 0]: ..."))
     here, meta = torch.ones(2), torch.ones(2, device="meta")
     agreeing, conflicting = predict([signature], [here, here], {}), predict([signature], [here, meta], {})
     exempt = predict([signature], [meta, torch.tensor(1.0)], {})
@@ -109,11 +107,7 @@ def test_factories_follow_the_default_device_as_their_signatures_say() -> None:
     catalogue = load()
     checked = set()
     for name in catalogue.names():
-        if (
-            not name.startswith(("torch.", "torch.fft.", "torch.signal."))
-            or ".nn." in name
-            or ".cuda." in name
-        ):
+        if not name.startswith(("torch.", "torch.fft.", "torch.signal.")) or ".nn." in name or ".cuda." in name:
             continue
         for signature in catalogue.function(name) or ():
             needed = [p for p in signature.parameters if p.default is None]

@@ -46,9 +46,7 @@ def test_methods_come_from_the_nearest_class() -> None:
     assert catalogue().function("torch.Tensor.add_") == catalogue().method("torch.Tensor", "add_")
 
 
-@pytest.mark.parametrize(
-    "name", ["torch.no_such", "torch.Tensor.no_such", "nowhere.add", "add", "torch.nn.no.such"]
-)
+@pytest.mark.parametrize("name", ["torch.no_such", "torch.Tensor.no_such", "nowhere.add", "add", "torch.nn.no.such"])
 def test_unknown_names_are_none(name: str) -> None:
     assert catalogue().function(name) is None
     assert catalogue().class_(name) is None
@@ -85,9 +83,7 @@ def test_an_alias_names_the_same_thing_in_torch() -> None:
 
 def test_every_name_in_the_stubs_exists() -> None:
     missing = [
-        name
-        for name in catalogue().names()
-        if name.rpartition(".")[2] not in INSTANCE_ATTRIBUTES and not exists(name)
+        name for name in catalogue().names() if name.rpartition(".")[2] not in INSTANCE_ATTRIBUTES and not exists(name)
     ]
     assert missing == []
 
@@ -150,9 +146,7 @@ def test_forms_of_one_name_are_marked_as_overloads_and_stand_together(path: Path
         functions = [node for node in body if isinstance(node, ast.FunctionDef)]
         names = [node.name for node in functions]
         for position, node in enumerate(functions):
-            overloaded = any(
-                isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list
-            )
+            overloaded = any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
             assert overloaded == (names.count(node.name) > 1), node.name
             assert node.name not in names[position + 2 :] or node.name == names[position + 1], node.name
 
@@ -163,9 +157,7 @@ def test_the_users_stubs_are_added_and_override(tmp_path: Path) -> None:
     (folder / "mylib" / "ops.pyi").write_text("def scale(x: Tensor[D, R], by: Number) -> Tensor[D, R]: ...\n")
     (folder / "torch.pyi").write_text("def add(input: Tensor[cpu]) -> Tensor[cpu]: ...\n")
     single = tmp_path / "other.pyi"
-    single.write_text(
-        "class Net(torch.nn.Module):\n    def forward(self: Module[D], x: Tensor[D]) -> Tensor[D]: ...\n"
-    )
+    single.write_text("class Net(torch.nn.Module):\n    def forward(self: Module[D], x: Tensor[D]) -> Tensor[D]: ...\n")
     loaded = load([folder, single])
     scale, add = loaded.function("mylib.ops.scale"), loaded.function("torch.add")
     assert scale is not None

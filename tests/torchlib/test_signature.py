@@ -66,9 +66,7 @@ def test_terms_of_a_method() -> None:
 
 
 def test_union_keeps_its_order_and_ranks_their_kind() -> None:
-    text = (
-        "def f(a: Number | Tensor[D, 0] | Scalar[cpu] | Module[D], b: Tensor[D, 3]) -> tuple[a: Number]: ..."
-    )
+    text = "def f(a: Number | Tensor[D, 0] | Scalar[cpu] | Module[D], b: Tensor[D, 3]) -> tuple[a: Number]: ..."
     signature = parse_signature(StubText(text))
     assert signature.parameters[0].terms == (
         NumberTerm(),

@@ -17,9 +17,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
     decorators = tuple([scope.value(decorator) for decorator in node.decorator_list])
     defaults = _defaults(scope, node.args)
     parameters = _parameters(node.args)
-    inner = ScopeBuilder(
-        scope.inner_name(node.name), scope.tables, scope.renames, _receiver(scope, node, parameters)
-    )
+    inner = ScopeBuilder(scope.inner_name(node.name), scope.tables, scope.renames, _receiver(scope, node, parameters))
     for parameter in parameters:
         inner.bind(parameter.name)
     _bind_type_parameters(inner, node)
@@ -45,9 +43,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
 def _lambda(scope: ScopeBuilder, node: ast.Lambda) -> ir.Register:
     defaults = _defaults(scope, node.args)
     parameters = _parameters(node.args)
-    inner = ScopeBuilder(
-        scope.inner_name("<lambda>"), scope.tables, {}, _inherited_receiver(scope, parameters)
-    )
+    inner = ScopeBuilder(scope.inner_name("<lambda>"), scope.tables, {}, _inherited_receiver(scope, parameters))
     if scope.renames:
         own = {parameter.name for parameter in parameters}
         inner.renames = {name: fresh for name, fresh in scope.renames.items() if name not in own}
@@ -75,9 +71,7 @@ def _lambda(scope: ScopeBuilder, node: ast.Lambda) -> ir.Register:
 def _class(scope: ScopeBuilder, node: ast.ClassDef) -> None:
     decorators = tuple([scope.value(decorator) for decorator in node.decorator_list])
     bases = arguments(scope, node.bases, node.keywords)
-    inner = ScopeBuilder(
-        scope.inner_name(node.name), scope.tables, scope.renames, scope.receiver, is_class=True
-    )
+    inner = ScopeBuilder(scope.inner_name(node.name), scope.tables, scope.renames, scope.receiver, is_class=True)
     _bind_type_parameters(inner, node)
     inner.run(node.body)
     span = span_of(node)
@@ -145,9 +139,7 @@ def _parameter(node: ast.arg, kind: str, has_default: bool) -> ir.Parameter:
     return ir.Parameter(node.arg, kind, has_default, annotation_of(node.annotation), span_of(node))
 
 
-def _receiver(
-    scope: ScopeBuilder, node: _Definition, parameters: tuple[ir.Parameter, ...]
-) -> Receiver | None:
+def _receiver(scope: ScopeBuilder, node: _Definition, parameters: tuple[ir.Parameter, ...]) -> Receiver | None:
     """The receiver whose attribute stores the body of this function adds to."""
     methods = scope.method_stores
     if methods is None:

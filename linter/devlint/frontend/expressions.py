@@ -86,9 +86,7 @@ def _slice(scope: ScopeBuilder, node: ast.Slice) -> ir.Register:
     return register
 
 
-def arguments(
-    scope: ScopeBuilder, positional: list[ast.expr], keywords: list[ast.keyword]
-) -> tuple[ir.Argument, ...]:
+def arguments(scope: ScopeBuilder, positional: list[ast.expr], keywords: list[ast.keyword]) -> tuple[ir.Argument, ...]:
     """Lowers the arguments of a call, or the bases and keywords of a class, in the order of evaluation."""
     values = scope.values
     found: list[ir.Argument] = []

@@ -98,9 +98,7 @@ def _pattern_operand(scope: ScopeBuilder, pattern: ast.pattern, subject: ir.Regi
     return ir.Operand(scope.end(outer), register)
 
 
-def _class_test(
-    scope: ScopeBuilder, pattern: ast.MatchClass, subject: ir.Register, span: ir.Span
-) -> ir.Register:
+def _class_test(scope: ScopeBuilder, pattern: ast.MatchClass, subject: ir.Register, span: ir.Span) -> ir.Register:
     """`isinstance(subject, cls)`, and more that is not known if the pattern looks inside the subject."""
     looks_inside = bool(pattern.patterns or pattern.kwd_patterns)
     target = scope.register()

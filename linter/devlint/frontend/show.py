@@ -98,9 +98,7 @@ def _build_mapping(i: ir.BuildMapping) -> str:
 
 
 def _unpack(i: ir.Unpack) -> str:
-    targets = [
-        f"*{target}" if position == i.starred else str(target) for position, target in enumerate(i.targets)
-    ]
+    targets = [f"*{target}" if position == i.starred else str(target) for position, target in enumerate(i.targets)]
     return f"{', '.join(targets)} = Unpack {i.source}"
 
 
@@ -192,9 +190,7 @@ _SHOWN: dict[type[Any], Callable[[Any], _Shown]] = {
     ir.Unary: lambda i: f"{i.target} = Unary {i.operator} {i.operand}",
     ir.Compare: lambda i: f"{i.target} = Compare {i.left} {i.operator} {i.right}",
     ir.Logic: _logic,
-    ir.Conditional: lambda i: (
-        f"{i.target} = Conditional {i.test} ? {_operand(i.then)} : {_operand(i.orelse)}"
-    ),
+    ir.Conditional: lambda i: f"{i.target} = Conditional {i.test} ? {_operand(i.then)} : {_operand(i.orelse)}",
     ir.Format: _format,
     ir.Build: _build,
     ir.BuildMapping: _build_mapping,

@@ -10,9 +10,7 @@ from devlint.frontend.expressions import BINARY_OPERATORS
 from devlint.frontend.scopes import ScopeBuilder, span_of
 
 
-def store(
-    scope: ScopeBuilder, node: ast.expr, source: ir.Register, statement: ast.stmt | None = None
-) -> None:
+def store(scope: ScopeBuilder, node: ast.expr, source: ir.Register, statement: ast.stmt | None = None) -> None:
     """Stores a register in a target of any form.
 
     Args:
@@ -63,9 +61,7 @@ def note_receiver_store(scope: ScopeBuilder, node: ast.Attribute) -> None:
         receiver.stores.add(node.attr)
 
 
-def store_annotated(
-    scope: ScopeBuilder, name: ast.Name, source: ir.Register, annotation: ir.Annotation | None
-) -> None:
+def store_annotated(scope: ScopeBuilder, name: ast.Name, source: ir.Register, annotation: ir.Annotation | None) -> None:
     """Stores a register in a name that carries an annotation."""
     scope.out.append(ir.Store(scope.bind(name.id), source, span_of(name), annotation))
 
@@ -94,9 +90,7 @@ def augment(scope: ScopeBuilder, node: ast.AugAssign) -> None:
         scope.out.append(ir.StoreSubscript(base, index, result, span))
 
 
-def _in_place(
-    scope: ScopeBuilder, operator: str, left: ir.Register, value: ast.expr, span: ir.Span
-) -> ir.Register:
+def _in_place(scope: ScopeBuilder, operator: str, left: ir.Register, value: ast.expr, span: ir.Span) -> ir.Register:
     right = scope.value(value)
     result = scope.register()
     scope.out.append(ir.Binary(result, operator, left, right, True, span))

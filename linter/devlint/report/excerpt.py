@@ -61,9 +61,7 @@ def marks_of(place: Place, text: str, read_line: ReadLine) -> list[Mark]:
     return marks
 
 
-def excerpt(
-    marks: Sequence[Mark], read_line: ReadLine, gutter: int, frame: Paint, underline: Paint
-) -> list[str]:
+def excerpt(marks: Sequence[Mark], read_line: ReadLine, gutter: int, frame: Paint, underline: Paint) -> list[str]:
     """Render the marked lines in order, each with its underlines; other lines between two are elided."""
     bar = frame(f"{' ' * gutter} |")
     rows: list[str] = [bar]
@@ -125,11 +123,7 @@ def _fit(line: str, marks: Sequence[Mark]) -> tuple[str, list[_Columns]]:
         return "".join(cells), placed
     first = min(mark.start for mark in placed)
     left = 0 if max(mark.end for mark in placed) <= MAX_WIDTH else max(first - _BEFORE, 0)
-    kept = [
-        index
-        for index in range(len(line))
-        if left <= offsets[index] and offsets[index + 1] <= left + MAX_WIDTH
-    ]
+    kept = [index for index in range(len(line)) if left <= offsets[index] and offsets[index + 1] <= left + MAX_WIDTH]
     origin = offsets[kept[0]] if kept else left
     shown = "".join(cells[index] for index in kept)
     shift = origin

@@ -92,9 +92,7 @@ class _Frame:
     def _excerpt(self, arrow: str, place: Place, marks: list[Mark], paint: Paint) -> None:
         frame = self._palette.frame
         self._rows.append(f"{' ' * self._gutter}{frame(arrow)} {_where(place)}")
-        self._rows += excerpt(
-            marks, lambda number: self._outcome.line(place.file, number), self._gutter, frame, paint
-        )
+        self._rows += excerpt(marks, lambda number: self._outcome.line(place.file, number), self._gutter, frame, paint)
 
     def _close_excerpt(self) -> None:
         self._rows.append(self._palette.frame(f"{' ' * self._gutter} |"))

@@ -76,10 +76,7 @@ def check_cpu_scalars(op: Any, args: tuple[Any, ...]) -> None:
                 f"argument {position + 1}: expected a CUDA device but found cpu"
             )
         which = ("self", "tensor1")[position]
-        advice = (
-            " However, CPU Scalar support for tensor2 is supported, "
-            "please swap your tensor1 and tensor2 terms."
-        )
+        advice = " However, CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2 terms."
         raise RuntimeError(
             f"CPU Scalar support for {which} argument is not supported when calling addcmul on CUDA tensors."
             + (advice if position else "")

@@ -80,9 +80,7 @@ class _Aliases:
 
     def remember(self) -> None:
         """Notes the geometry of all stand-ins, to see later which ones the kernel resized."""
-        self._before = {
-            key: (tuple(alias.shape), alias.data_ptr()) for key, (_, alias) in self._pairs.items()
-        }
+        self._before = {key: (tuple(alias.shape), alias.data_ptr()) for key, (_, alias) in self._pairs.items()}
 
     def write_back(self) -> None:
         """Brings what the kernel wrote into outputs and resized tensors back to the CUDA tensors."""

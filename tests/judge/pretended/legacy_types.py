@@ -52,8 +52,7 @@ class _LegacyTensor:
         if isinstance(argument, torch.Tensor):
             if argument.device.type != "cuda":
                 raise RuntimeError(
-                    "legacy constructor expects device type: cuda but device type: "
-                    f"{argument.device.type} was passed"
+                    f"legacy constructor expects device type: cuda but device type: {argument.device.type} was passed"
                 )
             return argument
         if isinstance(argument, (torch.Size, int)):

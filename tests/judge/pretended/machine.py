@@ -126,9 +126,7 @@ def cuda_error(what: str, hint: str = "") -> Exception:
 def check_index(index: int | None) -> None:
     """Raises what the CUDA runtime raises for the index of a device that is not there."""
     if index is not None and index >= start_driver():
-        raise cuda_error(
-            "invalid device ordinal", "GPU device may be out of range, do you have enough GPUs?\n"
-        )
+        raise cuda_error("invalid device ordinal", "GPU device may be out of range, do you have enough GPUs?\n")
 
 
 def check_fork() -> None:

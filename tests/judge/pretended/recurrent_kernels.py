@@ -84,9 +84,7 @@ def gru_cell(
     return _checked(op, arithmetic, input_gates, hidden_gates, hidden, input_bias, hidden_bias)
 
 
-def gru_cell_backward(
-    op: Any, grad: torch.Tensor, workspace: torch.Tensor, has_bias: bool
-) -> tuple[MaybeTensor, ...]:
+def gru_cell_backward(op: Any, grad: torch.Tensor, workspace: torch.Tensor, has_bias: bool) -> tuple[MaybeTensor, ...]:
     """Returns the gradients of the input gates, the hidden gates, the hidden value, the two biases."""
 
     def arithmetic(g: Any, ws: Any) -> tuple[Any, ...]:
@@ -101,9 +99,7 @@ def gru_cell_backward(
     return _on_cpu(arithmetic, grad, workspace)
 
 
-def _checked(
-    op: Any, arithmetic: Callable[..., tuple[Any, ...]], *args: MaybeTensor
-) -> tuple[MaybeTensor, ...]:
+def _checked(op: Any, arithmetic: Callable[..., tuple[Any, ...]], *args: MaybeTensor) -> tuple[MaybeTensor, ...]:
     check_common_device(op, operators()[operator_name(op)], args, {})
     return _on_cpu(arithmetic, *args)
 

@@ -57,8 +57,7 @@ def _masked_fill(op: Any, self: torch.Tensor, mask: torch.Tensor, value: Any) ->
         value = value.item()
     if self.device != mask.device:
         raise RuntimeError(
-            "expected self and mask to be on the same device, but got mask on "
-            f"{mask.device} and self on {self.device}"
+            f"expected self and mask to be on the same device, but got mask on {mask.device} and self on {self.device}"
         )
     return compute(ATEN.masked_fill_.Scalar, (self, mask, value), {})
 
@@ -136,9 +135,7 @@ def _convolution(
     """aten/src/ATen/native/Convolution.cpp, check_input_same_type_as_parameters (the cuDNN backend)."""
     for what, tensor in (("weight", weight), ("bias", bias)) if input.is_cuda else ():
         if tensor is not None and (tensor.device.type != "cuda" or tensor.dtype != input.dtype):
-            raise RuntimeError(
-                f"Input type ({input.type()}) and {what} type ({tensor.type()}) should be the same"
-            )
+            raise RuntimeError(f"Input type ({input.type()}) and {what} type ({tensor.type()}) should be the same")
     return op._op_dk(_EXPLICIT_COMPOSITE, input, weight, bias, *args, **kwargs)
 
 
@@ -150,9 +147,7 @@ def _softmax(op: Any, self: torch.Tensor, dim: int, half_to_float: bool) -> Any:
         return to_cuda_label(op(to_cpu_label(self).float(), dim, False), self.device.index)
 
 
-def _softmax_backward(
-    op: Any, grad: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
-) -> Any:
+def _softmax_backward(op: Any, grad: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype) -> Any:
     check_common_device(op, operators()[operator_name(op)], (grad, output, dim, input_dtype), {})
     if grad.dtype == input_dtype:
         return compute(op, (grad, output, dim, input_dtype), {})
