@@ -148,15 +148,10 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     if name not in FUNCTIONS and frame.program.is_library_class(name):
         return library.construct(frame, env, name, arguments, span)
     result = library.call_function(frame, env, name, arguments, span)
-    if result == UNKNOWN and frame.program.catalogue.function(name) is None:
-        _unbound_method(frame, env, name, arguments, span)
-        if not name.startswith("builtins."):
-            _let_go(frame, env, arguments)
+    known = name.startswith("builtins.") or frame.program.catalogue.function(name) is not None
+    if result == UNKNOWN and not known:
+        _let_go(frame, env, arguments)
     return result
-
-
-def _unbound_method(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> None:
-    """`torch.nn.Module.__init__(self)` and its like change nothing that matters here."""
 
 
 def _reveal(frame: Frame, env: Environment, arguments: Arguments, span: Span) -> Value:
@@ -193,14 +188,6 @@ def method_of(frame: Frame, env: Environment, value: Reference, name: str) -> Va
     if found is None or not isinstance(found[0], Closure):
         return None
     return Bound(found[0], value, found[1])
-
-
-def call_method(
-    frame: Frame, env: Environment, value: Value, name: str, arguments: tuple[Value, ...], span: Span
-) -> Value | None:
-    """Calls a method by name, as syntax such as `x[i]` does."""
-    passed = Arguments(tuple(Given(item, span) for item in arguments), ())
-    return invoke(frame, env, Given(Method(value, name), span), passed, span)
 
 
 def _call_method(
@@ -513,16 +500,11 @@ def _call_instance(
         if found is not None and isinstance(found[0], Closure):
             closure, owner = found
             assert isinstance(closure, Closure)
-            if name == "forward" and not other_effects(held):
+            if name == "forward":
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
             return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
     _let_go(frame, env, arguments)
     return UNKNOWN
-
-
-def other_effects(held: Instance) -> bool:
-    """Whether calling the instance may change what it holds."""
-    return False
 
 
 def _note_discarded_move(frame: Frame, env: Environment, function: Given, result: Value, span: Span) -> None:

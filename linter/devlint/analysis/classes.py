@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.domain.value import Library, Super, UserClass, Value
+from devlint.domain.value import Library, UserClass, Value
 from devlint.torchlib.knowledge import MODULE_BASES, PLAIN_BASES
 
 
@@ -81,8 +81,3 @@ def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
                 if method != besides:
                     names |= stores
     return frozenset(names)
-
-
-def super_attribute(value: Super, cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
-    """What `super().name` is in an instance of `cls`."""
-    return find_after(cls, value.after, name)

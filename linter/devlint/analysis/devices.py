@@ -8,7 +8,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Opaque, Tensor, Value
+from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Span
 
@@ -112,8 +112,3 @@ def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> C
 def literal_origin(frame: Frame, env: Environment, span: Span, what: str) -> Origin:
     """Where a device was written."""
     return frame.origin(what, span, "unknown", checked=env.checked)
-
-
-def device_of(value: Value) -> Device:
-    """Where a tensor or an opaque value lives."""
-    return value.device if isinstance(value, (Tensor, Opaque)) else UNKNOWN_DEVICE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, moves, summaries
+from devlint.analysis import classes, execution, moves, summaries
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable
@@ -28,7 +28,6 @@ from devlint.domain.value import (
     UserClass,
     Value,
 )
-from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 
 
@@ -40,9 +39,8 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     made = Reference(identity)
     found = classes.find(cls, "__init__")
     if found is None or not isinstance(found[0], Closure):
-        fields = dataclass_fields(cls)
-        if fields is not None:
-            env.heap[identity] = _filled(env.heap[identity], fields, arguments)
+        if cls.fields is not None:
+            env.heap[identity] = _filled(env.heap[identity], cls.fields, arguments)
         return made
     init, owner = found
     from devlint.analysis.arguments import Given
@@ -55,11 +53,6 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     if result is UNKNOWN and isinstance(held, Instance):
         env.heap[identity] = replace(held, open=True)
     return made
-
-
-def dataclass_fields(cls: UserClass) -> tuple[str, ...] | None:
-    """The fields of a dataclass or named tuple in order, None if the class is neither."""
-    return cls.fields
 
 
 def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Instance:
@@ -84,8 +77,8 @@ def generic(frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool]:
         assert isinstance(init, Closure)
         parameters = init.function.parameters
         if parameters:
-            names = summaries.parameter_values(frame, init, owner, {parameters[0].name: self_value}, True)
-            outcome = summaries.run(frame, init, owner, names, start, site=f"{identity.site}>")
+            names = execution.parameter_values(frame, init, owner, {parameters[0].name: self_value}, True)
+            outcome = execution.run(frame, init, owner, names, start, site=f"{identity.site}>")
             if outcome.env is not None:
                 heap, checked = outcome.env.heap, outcome.env.checked
     return self_value, _surrounded(frame, heap, identity, cls), checked
@@ -230,8 +223,3 @@ def _forgotten(value: Value) -> Value:
     if isinstance(value, (Tensor, Opaque)):
         return UNKNOWN
     return value
-
-
-def joined(left: Value | None, right: Value) -> Value:
-    """A running join."""
-    return right if left is None else join_values(left, right)

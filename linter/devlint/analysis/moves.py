@@ -19,7 +19,6 @@ from devlint.domain.value import (
     Opaque,
     Reference,
     Tensor,
-    Tuple,
     Value,
 )
 from devlint.frontend.ir import Span
@@ -158,21 +157,3 @@ def module_device(frame: Frame, env: Environment, value: Value) -> tuple[Device,
             origin = why
         device = join(device, found)
     return device, origin
-
-
-def tensors_in(env: Environment, value: Value) -> Iterator[Value]:
-    """The tensors of nested containers."""
-    match value:
-        case Tuple(items=items):
-            for item in items:
-                yield from tensors_in(env, item)
-        case Reference():
-            held = env.heap.get(value.object)
-            if isinstance(held, Sequence) and held.module is None:
-                for item in held.items if held.items is not None else (held.rest,):
-                    yield from tensors_in(env, item)
-            elif isinstance(held, Dictionary) and held.module is None:
-                for _, item in held.items:
-                    yield from tensors_in(env, item)
-        case _:
-            yield value

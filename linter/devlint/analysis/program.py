@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, instances, summaries
+from devlint.analysis import classes, execution, instances
 from devlint.analysis.frame import Frame
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
@@ -164,7 +164,7 @@ class Program:
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             self.running.add(function)
-            summaries.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
+            execution.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
             self.running.discard(function)
 
     def _outside(self, loaded: LoadedFile) -> Frame:
@@ -190,7 +190,7 @@ class Program:
                 if generic is not None:
                     bound[parameters[0].name], heap, env.checked = generic
                     env.heap |= heap
-        names = summaries.parameter_values(frame, closure, owner, bound, has_self)
+        names = execution.parameter_values(frame, closure, owner, bound, has_self)
         return names, env, site
 
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
@@ -259,13 +259,13 @@ class Program:
             bound[function.parameters[0].name] = generic[0]
             start.heap |= generic[1]
         before = dict(start.heap)
-        names = summaries.parameter_values(frame, closure, owner, bound, cls is not None)
+        names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         summary = Summary(None)
         for _ in range(RECURSION_PASSES):
             summaries_[key] = summary
             self._open.add(key)
-            latest = _summary(summaries.run(frame, closure, owner, dict(names), start, site=""), before)
+            latest = _summary(execution.run(frame, closure, owner, dict(names), start, site=""), before)
             self._open.discard(key)
             if latest.returns == summary.returns or function not in self._recursive:
                 summaries_[key] = latest
@@ -434,7 +434,7 @@ class Program:
             self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
 
 
-def _summary(outcome: summaries.Outcome, before: Heap) -> Summary:
+def _summary(outcome: execution.Outcome, before: Heap) -> Summary:
     """An outcome in the terms of the parameters."""
     uses = tuple(dict.fromkeys(outcome.frame.uses))
     if outcome.env is None:

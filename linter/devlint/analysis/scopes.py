@@ -204,9 +204,7 @@ def transfer_import_from(frame: Frame, instruction: ir.ImportFrom, env: Environm
         env.names.update(frame.program.import_all(frame.globals, instruction.module, instruction.level))
         return env
     # The other file is executed when the name is first used: most imports of a large package never are.
-    env.names[instruction.name] = Imported(
-        frame.globals, instruction.module, instruction.member, instruction.level
-    )
+    env.names[instruction.name] = Imported(frame.globals, instruction.module, instruction.member, instruction.level)
     if isinstance(frame.scope, ir.File):
         frame.globals.names[instruction.name] = env.names[instruction.name]
     return env

@@ -10,15 +10,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis import conflicts, moves
+from devlint.analysis import moves
 from devlint.analysis.arguments import Given
-from devlint.analysis.containers import SLICE, elements_of
+from devlint.analysis.containers import SLICE
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import Sequence
-from devlint.domain.summary import Side
 from devlint.domain.value import (
-    ARRAY,
     NUMBER,
     SHAPE,
     SOME_DIMENSIONS,
@@ -32,7 +30,6 @@ from devlint.domain.value import (
     Rank,
     Reference,
     Tensor,
-    Test,
     Tuple,
     Value,
 )
@@ -248,21 +245,6 @@ def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
             case _:
                 return None
     return rank if rank >= 0 else None
-
-
-def side(site: Site, given: Given, name: str) -> Side | None:
-    """A tensor argument as one side of a requirement."""
-    value = given.value
-    if isinstance(value, Tensor):
-        device = conflicts.resolve(site.env, value.device)
-        return Side(site.frame.text(given.span), device, value.rank, given.span, value.origin, parameter=name)
-    return None
-
-
-def any_array(site: Site, value: Value) -> bool:
-    """Whether an argument is a numpy array."""
-    inner = elements_of(site.frame, site.env, value)
-    return value == ARRAY or inner.each == ARRAY or isinstance(value, Test)
 
 
 Transfer = Callable[[Site], Value | None]

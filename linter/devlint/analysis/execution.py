@@ -1,0 +1,147 @@
+"""Executing the body of a function: the names it begins with, and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from devlint.analysis import instances, statements
+from devlint.analysis.frame import Frame
+from devlint.domain.device import UNKNOWN_DEVICE, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.provenance import Origin
+from devlint.domain.value import (
+    ARRAY,
+    NUMBER,
+    UNKNOWN,
+    Closure,
+    Constant,
+    DeviceValue,
+    Kind,
+    Opaque,
+    UserClass,
+    Value,
+)
+from devlint.frontend.ir import Annotation, Parameter
+
+TENSOR_NAMES = frozenset(
+    [
+        "torch.Tensor",
+        "torch.FloatTensor",
+        "torch.LongTensor",
+        "torch.BoolTensor",
+        "torch.IntTensor",
+        "torch.HalfTensor",
+        "torch.nn.Parameter",
+        "torch.BFloat16Tensor",
+        "torch.DoubleTensor",
+        "torch.ByteTensor",
+    ]
+)
+"""Annotations that say that a parameter is a tensor."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an execution of a function body left behind."""
+
+    frame: Frame
+    env: Environment | None
+    value: Value | None
+
+
+def parameter_values(
+    frame: Frame, closure: Closure, owner: UserClass | None, bound: Mapping[str, Value], first_is_self: bool
+) -> dict[str, Value]:
+    """The names with which a body begins: what is bound, defaults that are not, and symbols for the rest."""
+    names: dict[str, Value] = {}
+    defaults = dict(closure.defaults)
+    for position, parameter in enumerate(closure.function.parameters):
+        if parameter.name in bound:
+            names[parameter.name] = bound[parameter.name]
+        elif parameter.kind in ("args", "kwargs"):
+            names[parameter.name] = UNKNOWN
+        else:
+            is_input = (
+                first_is_self and position > 0 and not parameter.has_default and _is_forward(frame, owner, closure)
+            )
+            names[parameter.name] = symbol(frame, closure, parameter, defaults.get(parameter.name), is_input)
+    return names
+
+
+def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool:
+    from devlint.analysis.classes import is_module
+
+    return owner is not None and closure.function.name.endswith(".forward") and is_module(owner)
+
+
+def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
+    """A parameter about which only its declaration is known."""
+    name = parameter.name
+    origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
+    names = _resolved_names(frame, closure, parameter.annotation)
+    wanted = names - {"None", "typing.Any"}
+    if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
+        return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
+    if wanted == {"torch.device"}:
+        if "None" in names or default == Constant(None):
+            return Opaque(name, Kind.ANY, Variable(name), origin)
+        return DeviceValue(Variable(name), True, origin)
+    if wanted == {"numpy.ndarray"}:
+        return ARRAY
+    if wanted == {"torch.dtype"}:
+        return NUMBER
+    if wanted and wanted <= TENSOR_NAMES:
+        return Opaque(name, Kind.TENSOR, Variable(name), origin)
+    if wanted == {"torch.nn.Module"}:
+        return Opaque(name, Kind.MODULE, Variable(name), origin)
+    kind = Kind.TENSOR if is_input and not wanted else Kind.ANY
+    return Opaque(name, kind, Variable(name), origin)
+
+
+def _resolved_names(frame: Frame, closure: Closure, annotation: Annotation | None) -> frozenset[str]:
+    """The alternatives of an annotation as qualified names."""
+    if annotation is None:
+        return frozenset()
+    return frozenset(frame.program.qualified(closure.globals, name) for name in annotation.names)
+
+
+def run(
+    caller: Frame,
+    closure: Closure,
+    owner: UserClass | None,
+    names: dict[str, Value],
+    env: Environment,
+    *,
+    site: str,
+    recording: bool = False,
+    proofs: dict[str, Kind] | None = None,
+) -> Outcome:
+    """Executes a function body; `env` lends its heap, device settings and assumptions."""
+    function = closure.function
+    frame = Frame(
+        caller.program,
+        function,
+        closure.globals,
+        dict(closure.enclosing),
+        owner,
+        site,
+        recording,
+        {} if proofs is None else proofs,
+        caller.depth + 1,
+    )
+    frame.budget = caller.budget
+    for parameter in function.parameters:
+        element = parameter.annotation.element if parameter.annotation is not None else None
+        names_of_element = _resolved_names(frame, closure, element)
+        if names_of_element and names_of_element <= TENSOR_NAMES:
+            frame.proofs[f"{parameter.name}[*]"] = Kind.TENSOR
+    inner = replace(env, names=names, heap=dict(env.heap), assumptions=dict(env.assumptions))
+    inner.always = True
+    after = statements.execute(frame, function.body, inner)
+    if after is not None:
+        frame.leave(after, Constant(None))
+    value = frame.result
+    if function.is_generator:
+        value = instances.generator(frame, frame.returned, frame.yielded)
+    return Outcome(frame, frame.returned, value)

@@ -1,0 +1,203 @@
+"""Between a summary and its callers: what an entry keeps of the arguments, and what puts the caller's values back.
+
+Device variables of a summary are named after places: `x`, `batch['image']`, `self.fc`. A call looks the place up
+among its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from devlint.analysis import attributes, conflicts, containers
+from devlint.analysis.arguments import Given
+from devlint.analysis.frame import Frame
+from devlint.analysis.moves import module_device
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.heap import summary as all_of
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Side
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    Constant,
+    DeviceValue,
+    Kind,
+    ObjectId,
+    Opaque,
+    Reference,
+    Tensor,
+    Test,
+    Tuple,
+    UserClass,
+    Value,
+)
+from devlint.frontend.ir import Span
+
+
+def abstract(frame: Frame, name: str, value: Value) -> Value:
+    """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
+    origin = Origin(f"`{name}` is a parameter", frame.file, frame.scope.span, "parameter")
+    match value:
+        case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
+            return value
+        case Tensor():
+            return Tensor(Variable(name), value.rank, origin=origin)
+        case DeviceValue():
+            return DeviceValue(Variable(name), True, origin)
+        case Tuple():
+            return Tuple(tuple(abstract(frame, f"{name}[{i}]", item) for i, item in enumerate(value.items)))
+        case Opaque():
+            return Opaque(name, frame.kind(value), Variable(name), origin)
+        case Test():
+            return Test(known=value.known)
+        case _ if value == UNKNOWN or isinstance(value, Reference):
+            return Opaque(name, Kind.ANY, Variable(name), origin)
+        case _:
+            return value
+
+
+@dataclass(slots=True)
+class Substitution:
+    """Puts a caller's values in the place of a summary's variables."""
+
+    frame: Frame
+    env: Environment
+    bound: Mapping[str, Given]
+    span: Span
+    adopted: set[ObjectId]
+
+    def lookup(self, path: str) -> Value:
+        """The caller's value for a path such as `batch['x']` or `self.fc`."""
+        root, *steps = re.findall(r"^\w+|\.[\w()]+|\[[^\]]*\]", path) or [path]
+        given = self.bound.get(root)
+        if given is None:
+            return UNKNOWN
+        value = given.value
+        for step in steps:
+            value = self._step(value, step)
+        return value
+
+    def _step(self, value: Value, step: str) -> Value:
+        if step.startswith("."):
+            if step.endswith("()"):
+                return UNKNOWN
+            held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
+            if isinstance(held, Instance):
+                found = held.get(step[1:])
+                return UNKNOWN if found is None else found
+            if isinstance(value, Opaque):
+                return containers.element(self.frame, value, step)
+            return UNKNOWN
+        if isinstance(value, Tensor):
+            return containers.row(value)
+        if step == "[*]":
+            each = containers.elements_of(self.frame, self.env, value)
+            return each.each if each.few is None else all_of(Sequence(each.few))
+        text = step[1:-1]
+        key = (
+            Constant(text[1:-1])
+            if text[:1] in "'\""
+            else Constant(int(text))
+            if text.lstrip("-").isdigit()
+            else UNKNOWN
+        )
+        return containers.subscript(self.frame, self.env, value, key, self.span)
+
+    def device(self, device: Device) -> Device:
+        """A device of the summary as the caller sees it."""
+        if not isinstance(device, Variable):
+            return device
+        value = self.lookup(device.place)
+        match value:
+            case Tensor() | Opaque() | DeviceValue():
+                return conflicts.resolve(self.env, value.device)
+            case Constant(value=str()):
+                return attributes.device_named(self.frame, self.env, value)
+            case Reference():
+                return module_device(self.frame, self.env, value)[0]
+            case _:
+                return UNKNOWN_DEVICE
+
+    def origin_of(self, device: Device, origin: Origin | None) -> Origin | None:
+        """The caller's story for a value that came from it."""
+        if not isinstance(device, Variable):
+            return origin
+        value = self.lookup(device.place)
+        if isinstance(value, (Tensor, Opaque, DeviceValue)):
+            return value.origin
+        if isinstance(value, Reference):
+            return module_device(self.frame, self.env, value)[1]
+        return origin
+
+    def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:
+        """A value of the summary as the caller sees it; objects made by the callee become the call's."""
+        match value:
+            case Tensor():
+                origin = self.origin_of(value.device, value.origin)
+                return replace(value, device=self.device(value.device), origin=origin)
+            case Opaque():
+                if value.path.endswith("()"):
+                    return replace(
+                        value,
+                        path=f"{value.path}@{self.span.line}:{self.span.column}",
+                        device=self.device(value.device),
+                    )
+                found = self.lookup(value.path)
+                if isinstance(value.device, Variable) and value.device.place == value.path:
+                    return found
+                return UNKNOWN if found is UNKNOWN else replace(value, device=self.device(value.device))
+            case DeviceValue():
+                origin = self.origin_of(value.device, value.origin)
+                return replace(value, device=self.device(value.device), origin=origin)
+            case Tuple():
+                return Tuple(tuple(self.value(item, objects) for item in value.items))
+            case Reference() if value.object in objects:
+                return self.adopt(value.object, objects)
+            case Reference():
+                return UNKNOWN
+            case _:
+                return value
+
+    def adopt(self, identity: ObjectId, objects: dict[ObjectId, Object]) -> Reference:
+        """Brings an object that the callee made into the caller's heap, under a name of this call's own."""
+        mine = ObjectId(f"{self.frame.site}{self.span.line}:{self.span.column}>{identity.site}")
+        if mine in self.env.heap and mine in self.adopted:
+            return Reference(mine)
+        self.adopted.add(mine)
+        held = objects[identity]
+        match held:
+            case Sequence():
+                items = None if held.items is None else tuple(self.value(item, objects) for item in held.items)
+                made: Object = replace(held, items=items, rest=self.value(held.rest, objects))
+            case Dictionary():
+                pairs = tuple((key, self.value(item, objects)) for key, item in held.items)
+                made = replace(held, items=pairs, rest=self.value(held.rest, objects))
+            case LibraryObject():
+                parts = tuple((key, self.value(item, objects)) for key, item in held.parts)
+                made = replace(held, device=self.device(held.device), parts=parts)
+            case Instance():
+                stored = tuple((key, self.value(item, objects)) for key, item in held.attributes)
+                made = replace(held, attributes=stored)
+        self.env.heap[mine] = made
+        return Reference(mine)
+
+
+def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
+    """One side of a summary's requirement with the caller's value in its place."""
+    if not isinstance(side.device, Variable):
+        return side
+    device = substitution.device(side.device)
+    origin = substitution.origin_of(side.device, side.origin)
+    root = re.match(r"\w+", side.device.place)
+    given = substitution.bound.get(root[0]) if root is not None else None
+    value = substitution.lookup(side.device.place)
+    rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
+    name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
+    # What a module holds is met through the module.
+    module = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    file = substitution.frame.file
+    return replace(side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file)
