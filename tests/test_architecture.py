@@ -223,6 +223,13 @@ def test_the_table_names_what_exists() -> None:
     assert {area for area in (*ALLOWED, *ours) if area not in NAMES} == set()
 
 
+def test_the_readme_of_the_linter_names_every_file() -> None:
+    text = (REPOSITORY / "linter" / "README.md").read_text(encoding="utf-8")
+    listed = {path.name for name, path in source_files() if _within(name, "devlint")} - {"__init__.py"}
+    in_transfers = {path.name for _, path in source_files() if path.parent.name == "transfers"}
+    assert {file for file in listed - in_transfers if f"`{file}`" not in text} == set()
+
+
 def test_no_file_is_too_long() -> None:
     lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in source_files()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
