@@ -9,29 +9,37 @@ import libcst as cst
 from devlint.diagnostics import Place
 
 PlaceOf = Callable[[cst.CSTNode], Place]
+Position = tuple[int, int]
+"""Line and column."""
 
 
 class Surroundings:
     """The scopes of one file and the names that occur in them.
 
     A scope is the stretch of a function or class; code outside all of them is in the scope None. A name counts
-    as known at a place if it occurs before it, in the scope of the place or in one around that.
+    as known at a place if it occurs before it, in the scope of the place or in one around that; what an
+    assignment binds is known from its end on.
     """
 
     def __init__(self, module: cst.Module, place_of: PlaceOf) -> None:
         """Reads a file; `place_of` tells where a node stands."""
         self._scopes: list[Place] = []
-        self._names: list[tuple[str, Place]] = []
+        self._names: list[tuple[str, Place, Position]] = []
         self._bound: list[tuple[str, Place]] = []
+        since: dict[int, Position] = {}
         pending: list[cst.CSTNode] = [module]
         while pending:
             node = pending.pop()
             pending.extend(_parts(node))
-            if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            bound = _bound_by(node)
+            self._bound.extend((name.value, place_of(name)) for name in bound)
+            if isinstance(node, (cst.Assign, cst.AnnAssign)):
+                since.update((id(name), _end(place_of(node))) for name in bound)
+            elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
                 self._scopes.append(place_of(node))
             elif isinstance(node, cst.Name):
-                self._names.append((node.value, place_of(node)))
-            self._bound.extend((name.value, place_of(name)) for name in _bound_by(node))
+                place = place_of(node)
+                self._names.append((node.value, place, since.get(id(node), _start(place))))
 
     def together(self, first: Place, second: Place) -> bool:
         """Whether two places are in one scope of one file, so that both see the same local names."""
@@ -50,8 +58,8 @@ class Surroundings:
         return max(around, key=_start, default=None)
 
     def _occurs(self, name: str, place: Place) -> bool:
-        for text, occurrence in self._names:
-            if text == name and occurrence.file == place.file and _start(occurrence) < _start(place):
+        for text, occurrence, since in self._names:
+            if text == name and occurrence.file == place.file and since <= _start(place):
                 scope = self._scope(occurrence)
                 if scope is None or inside(place, scope):
                     return True
@@ -63,11 +71,11 @@ def inside(inner: Place, outer: Place) -> bool:
     return inner.file == outer.file and _start(outer) <= _start(inner) and _end(inner) <= _end(outer)
 
 
-def _start(place: Place) -> tuple[int, int]:
+def _start(place: Place) -> Position:
     return (place.line, place.column)
 
 
-def _end(place: Place) -> tuple[int, int]:
+def _end(place: Place) -> Position:
     return (place.end_line, place.end_column)
 
 
@@ -85,8 +93,10 @@ def _parts(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
 def _bound_by(node: cst.CSTNode) -> list[cst.Name]:
     """The names to which a node gives a value."""
     match node:
-        case cst.AssignTarget(target=target) | cst.AnnAssign(target=target) | cst.AugAssign(target=target):
-            pending: list[cst.BaseExpression] = [target]
+        case cst.Assign(targets=targets):
+            pending: list[cst.BaseExpression] = [target.target for target in targets]
+        case cst.AnnAssign(target=target) | cst.AugAssign(target=target):
+            pending = [target]
         case cst.For(target=target) | cst.CompFor(target=target) | cst.NamedExpr(target=target):
             pending = [target]
         case cst.Param(name=name) | cst.AsName(name=name):

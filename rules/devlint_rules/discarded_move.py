@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 from devlint.diagnostics import Place, Severity
 from devlint.domain.device import UnknownDevice
@@ -11,6 +13,8 @@ from devlint.rule import OperationRule
 from devlint_rules._remedy import is_addressable
 from devlint_rules._surroundings import inside
 from devlint_rules._wording import in_words, quoted, story
+
+_LAYER = re.compile(r"created .* by `torch\.nn\.")
 
 
 class DiscardedMove(OperationRule):
@@ -66,13 +70,22 @@ class DiscardedMove(OperationRule):
             call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
-            keep = f"keep the result: `{move.name} = {_code(node)}`"
             self.report(
                 node,
                 f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
                 related=story(move.trace),
-                advice=keep if is_addressable(move.name) else "use the result, or give it a name",
+                advice=_keep(move, _code(node)),
             )
+
+
+def _keep(move: DiscardedMoveFact, code: str) -> str:
+    """How to make the move count; a parameter of a module moves with the module and takes no plain tensor."""
+    owner = move.name.rpartition(".")[0]
+    if owner and any(_LAYER.search(step.what) for step in move.trace):
+        return f"move the module that owns it: `{code.replace(move.name, owner, 1)}`"
+    if not is_addressable(move.name):
+        return "use the result, or give it a name"
+    return f"keep the result: `{move.name} = {code}`"
 
 
 def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:

@@ -256,6 +256,17 @@ def test_advice_names_what_created_the_value_and_only_what_exists(first: Meeting
     assert _advice_in_program(_conflict(first, second)) == advice
 
 
+def test_advice_does_not_use_a_name_in_the_assignment_that_binds_it() -> None:
+    source = "a, b = made(0), made(1)\na + b\n"
+    a = Meeting("a", CUDA0, _place(2, 1, 2), (Step(_place(1, 8, 15), "is moved"),), "moved")
+    b = Meeting("b", CPU, _place(2, 5, 6), (Step(_place(1, 17, 24), "created on the CPU by `torch.ones`"),), "created")
+    facts = FileFacts((Anchored(_place(2, 1, 6), _conflict(a, b)),))
+
+    assert [found.advice for found in check(source, FILE, facts, RULES)] == [
+        "move it before it is used: `b = b.to(a.device)`"
+    ]
+
+
 def test_advice_never_reads_a_device_from_a_module() -> None:
     net = _in_line_3("x", CUDA0, "module")
     batch = _in_line_3("y", CPU, "loader", 5)
@@ -323,6 +334,13 @@ def test_discarded_move(name: str, code: str, device: Device, message: str, advi
 
     assert (found.code, found.message, found.advice) == ("DEV203", message, advice)
     assert found.related == (Related(_place(1, 1, 2), "x is created here"),)
+
+
+def test_discarded_move_of_a_parameter_is_one_of_its_module() -> None:
+    made = Step(_place(7, 1, 14), "created on the CPU by `torch.nn.Linear`")
+    (found,) = _report(DiscardedMove("net.weight", "to", CUDA0, (made,)), "net.weight.to(device)\n")
+
+    assert found.advice == "move the module that owns it: `net.to(device)`"
 
 
 def test_tensor_that_is_created_and_moved_in_one_statement_is_not_missed() -> None:
