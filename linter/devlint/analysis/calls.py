@@ -525,6 +525,4 @@ def _note_discarded_move(frame: Frame, env: Environment, function: Given, result
         return
     trace = tuple(conflicts.step(frame, event) for event in (origin.steps() if origin else ()))
     name = frame.text(_receiver_span(function.span, method.name))
-    if origin is not None and origin.span.line == span.line and origin.span.column >= span.column:
-        return  # created in this very statement: nobody can go on using it, so nothing is lost
     frame.record(span, DiscardedMove(name, method.name, result.device, trace))

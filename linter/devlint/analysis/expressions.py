@@ -58,6 +58,7 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
     """`base.name`."""
     base, place = frame.registers[instruction.base], frame.places[instruction.base]
     value = attributes.load(frame, env, base, instruction.name, instruction.span, place)
+    frame.owners[instruction.target] = (base, instruction.name)
     frame.set(instruction.target, value, instruction.span)
     return env
 
@@ -65,8 +66,12 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
 def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: Environment) -> Environment:
     """`base.name = source`."""
     base = frame.registers[instruction.base]
-    place = frame.places[instruction.base]
-    attributes.store(frame, env, base, instruction.name, frame.registers[instruction.source], place)
+    value, place = frame.registers[instruction.source], frame.places[instruction.base]
+    attributes.store(frame, env, base, instruction.name, value, place)
+    if instruction.name == "data" and isinstance(value, Tensor) and instruction.base in frame.owners:
+        # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
+        owner, name = frame.owners[instruction.base]
+        attributes.store(frame, env, owner, name, value, None)
     return env
 
 

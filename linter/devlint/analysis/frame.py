@@ -57,6 +57,7 @@ class Frame:
         made: functions defined by this execution, which see its names as they are when called.
         handled: how many `try` blocks with handlers are around the present point.
         budget: how many more calls may be executed with their objects; shared with those calls.
+        owners: for a register that holds an attribute, the object it was read from and its name.
         registers, spans, places: value, source span and place loaded from, by register.
     """
 
@@ -72,6 +73,7 @@ class Frame:
     registers: list[Value] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     places: list[str | None] = field(default_factory=list)
+    owners: dict[Register, tuple[Value, str]] = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
     returned: Environment | None = None
     result: Value | None = None

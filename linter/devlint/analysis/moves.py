@@ -91,10 +91,19 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
             case Sequence() if held.module is not None:
                 pending.extend(held.items if held.items is not None else (held.rest,))
+                items = None if held.items is None else tuple(_put(part, device, origin) for part in held.items)
+                env.heap[item.object] = replace(held, items=items, rest=_put(held.rest, device, origin))
             case Dictionary() if held.module is not None:
                 pending.extend(part for _, part in held.items)
+                pairs = tuple((key, _put(part, device, origin)) for key, part in held.items)
+                env.heap[item.object] = replace(held, items=pairs, rest=_put(held.rest, device, origin))
             case _:
                 pass
+
+
+def _put(part: Value, device: Device, origin: Origin | None) -> Value:
+    """A member of a module container after its move; other modules are moved in the heap."""
+    return replace(part, device=device, origin=origin) if isinstance(part, (Tensor, Opaque)) else part
 
 
 def is_module(frame: Frame, env: Environment, value: Value) -> bool:

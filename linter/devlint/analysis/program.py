@@ -52,6 +52,8 @@ LONGEST_TEXT = 40
 _CHOSEN = re.compile(r"(to_|try_|use_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `to_cuda`, `cuda`, `gpu`."""
 
+_DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
+
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
 
@@ -69,6 +71,7 @@ class LoadedFile:
     lines: list[str]
     default: Device = CPU
     checked: bool = False
+    changes_default: bool = False
     heap: Heap = field(default_factory=dict)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
     classes: list[UserClass] = field(default_factory=list)
@@ -110,6 +113,7 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
+        loaded.changes_default = any(word in source.text for word in _DEFAULT_SETTERS)
         self._files[source.display] = loaded
         self._run_file(loaded, recording=False)
         self._forget(loaded)
@@ -213,9 +217,7 @@ class Program:
         loaded = self._files.get(globals_.file)
         if loaded is None:
             return CPU
-        if "set_default_device" in loaded.source.text or "set_default_tensor_type" in loaded.source.text:
-            return UNKNOWN_DEVICE
-        return CPU
+        return UNKNOWN_DEVICE if loaded.changes_default else CPU
 
     def _heap_of(self, globals_: Globals) -> Heap:
         """The objects that the names of a file refer to."""
@@ -310,7 +312,13 @@ class Program:
         return value
 
     def member(self, globals_: Globals, name: str) -> Value:
-        """An attribute of a source file: what it binds, or a file of the package of that name."""
+        """An attribute of a source file: what it binds, or a file of the package of that name.
+
+        A signature that the user has given for it goes before what the file says.
+        """
+        given = f"{globals_.module}.{name}"
+        if globals_.module is not None and self._is_known(given):
+            return self.library_value(given)
         value = self.binding(globals_, name)
         if value is not None:
             return value
@@ -373,6 +381,9 @@ class Program:
     def library_value(self, name: str) -> Value:
         """What a dotted name of a library stands for."""
         return Library(self.catalogue.canonical(name))
+
+    def _is_known(self, name: str) -> bool:
+        return self.catalogue.function(name) is not None or self.catalogue.class_(name) is not None
 
     def is_library_class(self, name: str) -> bool:
         """Whether a library name is a class."""
