@@ -48,7 +48,7 @@ DOMAINS: tuple[Domain[Any], ...] = (
         samples.library_objects("torch.nn.Linear"),
         _join_objects,
         samples.content,
-        3,
+        40,
     ),
     Domain("heap", [{}], samples.heaps, heap.join_heaps, lambda found: samples.content(Environment(heap=found)), 80),
     Domain(

@@ -168,6 +168,10 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
             # A parameter that is replaced need not be where the others are.
             device = join(held.device, value.device) if isinstance(value, Tensor) else held.device
             env.heap[base.object] = replace(held, device=device, parts=(*parts, (name, value)))
+    elif isinstance(base, SourceFile):
+        base.globals.names[name] = UNKNOWN
+    elif isinstance(base, UserClass):
+        base.attributes[name] = UNKNOWN
     elif isinstance(base, Tensor) and name == "data" and place is not None:
         # The same tensor is elsewhere from now on; other names that hold it are not found.
         env.names[place] = value if isinstance(value, Tensor) else UNKNOWN

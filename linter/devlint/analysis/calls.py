@@ -87,7 +87,7 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque():
             _let_go(frame, env, arguments)
-            return _call_opaque(frame, value, span)
+            return UNKNOWN
         case _:
             _let_go(frame, env, arguments)
             return UNKNOWN
@@ -121,11 +121,6 @@ def _let_go(frame: Frame, env: Environment, arguments: Arguments) -> None:
                 continue
         if isinstance(argument.value, Reference):
             instances.escape(env, argument.value)
-
-
-def _call_opaque(frame: Frame, value: Opaque, span: Span) -> Value:
-    """The result of calling something opaque: nothing is known of it."""
-    return UNKNOWN
 
 
 def _call_partial(
@@ -280,8 +275,6 @@ def _call_opaque_method(
         return site.allocate("parameters", SequenceObject(None, parameter))
     if name in MODULE_METHODS and kind is Kind.MODULE:
         return value
-    if name == "items" and kind is Kind.ANY:
-        return UNKNOWN
     return UNKNOWN
 
 
@@ -331,8 +324,6 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
     if name in ("forward", "__call__"):
         assert site.receiver is not None
         return _call_object(frame, env, site.receiver, site.arguments, site.span)
-    if isinstance(held, Instance) and held.open:
-        return UNKNOWN
     return UNKNOWN
 
 
@@ -378,10 +369,8 @@ def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Val
             add_element(env, value, site.arguments.positional[1].value, repeated=True)
         case "clear":
             env.heap[value.object] = replace(held, items=())
-        case "sort" | "reverse":
-            env.heap[value.object] = replace(held, items=None, rest=summary(held))
-        case "remove" | "discard":
-            env.heap[value.object] = replace(held, items=None, rest=summary(held))
+        case "sort" | "reverse" | "remove" | "discard":
+            env.heap[value.object] = held.loosened(summary(held))
         case _:
             return UNKNOWN
     return Constant(None)
@@ -390,8 +379,12 @@ def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Val
 def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
     key = site.constant(0, "key")
     match site.name:
-        case "get" | "pop" | "setdefault" if isinstance(key, (str, int)):
+        case "get" if isinstance(key, (str, int)):
             return held.get(key)
+        case "pop" | "setdefault" | "popitem" | "clear":
+            # Which keys are left is not followed.
+            site.env.heap[value.object] = Dictionary((), UNKNOWN, False, held.module)
+            return held.get(key) if isinstance(key, (str, int)) else UNKNOWN
         case "values":
             items = tuple(item for _, item in held.items) if held.complete else None
             return site.allocate("values", SequenceObject(items))
@@ -399,10 +392,8 @@ def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
             pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
             return site.allocate("items", SequenceObject(pairs))
         case "update":
-            site.env.heap[value.object] = replace(held, items=(), complete=False)
+            site.env.heap[value.object] = Dictionary((), UNKNOWN, False, held.module)
             return Constant(None)
-        case "to" if site.arguments.all():
-            return UNKNOWN
         case _:
             return UNKNOWN
 

@@ -186,7 +186,8 @@ def add_element(env: Environment, container: Reference, value: Value, *, repeate
         return
     empty = held.items == ()
     rest = value if empty else join_values(summary(held), value)
-    env.heap[container.object] = replace(held, items=None, rest=rest)
+    first = held.first if not repeated else None
+    env.heap[container.object] = replace(held, items=None, rest=rest, first=first)
 
 
 def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environment:
@@ -234,7 +235,7 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
             held = env.heap.get(base.object)
             match held:
                 case Sequence() if key == SLICE:
-                    return allocate(frame, env, span, "slice", replace(held, items=None, rest=summary(held)))
+                    return allocate(frame, env, span, "slice", held.loosened(summary(held)))
                 case Sequence(items=items) if items is not None:
                     return _pick(items, key)
                 case Sequence():
@@ -293,6 +294,6 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
                 env.heap[base.object] = replace(held, items=tuple(changed))
         case Sequence():
             rest = UNKNOWN if key == SLICE else join_values(summary(held), value)
-            env.heap[base.object] = replace(held, items=None, rest=rest)
+            env.heap[base.object] = held.loosened(rest)
         case _:
             pass

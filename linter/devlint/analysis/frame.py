@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from devlint.domain.device import Device
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Loop:
-    """The environments with which a loop is left by `break` and taken up again by `continue`."""
+    """How many `with` are around a loop, and the environments with which `break` and `continue` leave its body."""
 
+    scopes: int = 0
     breaks: Environment | None = None
     continues: Environment | None = None
 
@@ -54,6 +56,7 @@ class Frame:
         uses: CUDA devices that were used though nothing had made sure of them.
         displays: where the elements of tuple and list displays stand, by the display.
         raised: for each `try` around the present point, the environments in which its body raises.
+        scopes: for each `with` around the present point, the default and the current device before it.
         made: functions defined by this execution, which see its names as they are when called.
         handled: how many `try` blocks with handlers are around the present point.
         budget: how many more calls may be executed with their objects; shared with those calls.
@@ -86,6 +89,7 @@ class Frame:
     raised: list[Environment | None] = field(default_factory=list)
     made: set[Function] = field(default_factory=set)
     uses: list[DeviceValue] = field(default_factory=list)
+    scopes: list[tuple[Device, int | None]] = field(default_factory=list)
     budget: list[int] = field(default_factory=lambda: [40])
 
     def __post_init__(self) -> None:
@@ -109,8 +113,16 @@ class Frame:
         """The source text of a span, in one line and shortened."""
         return self.program.text(self.globals.file, span)
 
+    def behind_scopes(self, env: Environment, count: int) -> Environment:
+        """The environment after a jump out of all device scopes but the outermost `count`."""
+        if len(self.scopes) <= count:
+            return env
+        default, current = self.scopes[count]
+        return replace(env, default=default, current=current)
+
     def leave(self, env: Environment, value: Value) -> None:
         """Notes a `return`; a result of the fallback path counts only where there is no other."""
+        env = self.behind_scopes(env, 0)
         self.exits += 1
         value = under_assumptions(env, value)
         before = self.returned

@@ -211,10 +211,10 @@ def escape(env: Environment, value: Value) -> None:
                 env.heap[item.object] = replace(held, attributes=attributes, open=True)
             case Sequence():
                 pending.extend(held.items or (held.rest,))
-                env.heap[item.object] = replace(held, items=None, rest=UNKNOWN)
+                env.heap[item.object] = held.loosened(UNKNOWN)
             case Dictionary():
                 pending.extend(part for _, part in held.items)
-                env.heap[item.object] = replace(held, items=(), complete=False)
+                env.heap[item.object] = Dictionary((), UNKNOWN, False, held.module)
             case _:
                 pass
 

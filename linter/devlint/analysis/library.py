@@ -147,7 +147,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
         if found is not None:
             signature, bound = found
             application = Application(frame, env, name, span)
-            application.run(signature, bound)
+            application.run(signature, bound, exact=arguments.exact)
             if any(isinstance(term, ObjectTerm) for term in signature.returns):
                 device = UNKNOWN_DEVICE
             elif "E" in application.settled or "E" in application.defaults:

@@ -267,7 +267,8 @@ class Program:
         for _ in range(RECURSION_PASSES):
             summaries_[key] = summary
             self._open.add(key)
-            latest = _summary(execution.run(frame, closure, owner, dict(names), start, site=""), before)
+            outcome = execution.run(frame, closure, owner, dict(names), start, site="")
+            latest = _summary(outcome, before, start)
             self._open.discard(key)
             if latest.returns == summary.returns or function not in self._recursive:
                 summaries_[key] = latest
@@ -445,14 +446,23 @@ class Program:
             self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
 
 
-def _summary(outcome: execution.Outcome, before: Heap) -> Summary:
+def _summary(outcome: execution.Outcome, before: Heap, start: Environment) -> Summary:
     """An outcome in the terms of the parameters."""
     uses = tuple(dict.fromkeys(outcome.frame.uses))
     if outcome.env is None:
         return Summary(None, tuple(outcome.frame.requirements), uses=uses)
     made = tuple((key, value) for key, value in outcome.env.heap.items() if key not in before)
     requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
-    return Summary(outcome.value, requires, made, outcome.env.checked, uses)
+    after = outcome.env
+    return Summary(
+        outcome.value,
+        requires,
+        made,
+        after.checked,
+        None if after.default == start.default else after.default,
+        "kept" if after.current == start.current else after.current,
+        uses,
+    )
 
 
 def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:

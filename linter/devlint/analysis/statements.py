@@ -16,7 +16,7 @@ from devlint.analysis import contexts, protocols
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.narrowing import apply_proofs, truth, widen_back
 from devlint.domain.environment import Environment, join
-from devlint.domain.value import UNKNOWN, Constant
+from devlint.domain.value import UNKNOWN, Constant, Present, Test
 from devlint.frontend import ir
 
 Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
@@ -76,11 +76,8 @@ def branch(
     return result
 
 
-def _is_decided_by_machine(outcome: object) -> bool:
+def _is_decided_by_machine(outcome: Test) -> bool:
     """Whether a test only asks which accelerators there are: the accelerated side is then the one that counts."""
-    from devlint.domain.value import Present, Test
-
-    assert isinstance(outcome, Test)
     return bool(outcome.holds or outcome.fails) and all(
         isinstance(proof, Present) for proof in outcome.holds + outcome.fails
     )
@@ -104,7 +101,7 @@ def _repeat(
     entry, recording = env, frame.recording
     frame.recording = False
     for _ in range(PASSES):
-        loop = Loop()
+        loop = Loop(len(frame.scopes))
         frame.loops.append(loop)
         after = once(entry.copy(), loop)
         frame.loops.pop()
@@ -151,7 +148,7 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
 
     always = env.always
     entry, _ = _repeat(frame, env, once)
-    loop = Loop()
+    loop = Loop(len(frame.scopes))
     frame.loops.append(loop)
     exits.clear()
     once(entry, loop)
@@ -184,7 +181,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
         for value in elements.few:
             if current is None:
                 break
-            loop = Loop()
+            loop = Loop(len(frame.scopes))
             frame.loops.append(loop)
             frame.set(instruction.element, value, span)
             after = execute(frame, instruction.body, current)
@@ -193,7 +190,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
             breaks = join(breaks, loop.breaks)
     else:
         entry, _ = _repeat(frame, env, once)
-        loop = Loop()
+        loop = Loop(len(frame.scopes))
         frame.loops.append(loop)
         after = once(entry, loop)
         frame.loops.pop()
@@ -208,12 +205,12 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
 def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environment | None:
     """`try`: a handler starts from any point of the body, here taken as its beginning joined with its end."""
     always, before = env.always, env.copy()
-    guarded = bool(instruction.handlers)
-    frame.handled += guarded
+    protected = bool(instruction.handlers)
+    frame.handled += protected
     frame.raised.append(None)
     body = execute(frame, instruction.body, env)
     raised = frame.raised.pop()
-    frame.handled -= guarded
+    frame.handled -= protected
     after = None if body is None else execute(frame, instruction.orelse, body.copy())
     for handler in instruction.handlers:
         start = join(join(before, body), raised)
@@ -245,7 +242,9 @@ def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Envir
     """`with`: device scopes change the default or the current device for the body and put it back."""
     default, current = env.default, env.current
     contexts.enter(frame, instruction, env)
+    frame.scopes.append((default, current))
     after = execute(frame, instruction.body, env)
+    frame.scopes.pop()
     if after is not None:
         after.default, after.current = default, current
     return after
@@ -266,10 +265,10 @@ def transfer_raise(frame: Frame, instruction: ir.Raise, env: Environment) -> Non
 def transfer_break(frame: Frame, instruction: ir.Break, env: Environment) -> None:
     """`break`: on behind the loop."""
     loop = frame.loops[-1]
-    loop.breaks = join(loop.breaks, env)
+    loop.breaks = join(loop.breaks, frame.behind_scopes(env, loop.scopes))
 
 
 def transfer_continue(frame: Frame, instruction: ir.Continue, env: Environment) -> None:
     """`continue`: on to the next turn."""
     loop = frame.loops[-1]
-    loop.continues = join(loop.continues, env)
+    loop.continues = join(loop.continues, frame.behind_scopes(env, loop.scopes))

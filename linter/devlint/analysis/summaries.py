@@ -219,6 +219,10 @@ def apply(
         for requirement in summary.requires:
             _require(frame, env, substitution, requirement, closure, span)
     env.checked = env.checked or summary.checks
+    if summary.default is not None:
+        env.default = summary.default
+    if not isinstance(summary.current, str):
+        env.current = summary.current
     if summary.returns is None:
         return None
     return substitution.value(summary.returns, dict(summary.heap))

@@ -12,9 +12,9 @@ devlint asks what happens on a machine that has the accelerators a program asks 
     else:
         device = "cpu"
 
-`device` is `cuda`: where a path with an accelerator and a fallback path join, the values of the former win. As
-a lattice this is an ordinal sum (every fallback environment lies below every other one) times the lattice of
-`checked`. What differs between the two sides is marked as checked, for a choice has been made.
+`device` is `cuda`: where a path with an accelerator and a fallback path join, the values of the former win, and
+what differs between the two is marked as checked, for a choice has been made. Two environments of one kind join
+pointwise, as a lattice; across the two kinds the join is commutative and absorbs the fallback.
 
 `join` returns a new environment; a transfer function owns the environment it is given and changes it.
 """
@@ -68,7 +68,7 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         return _prefer(*((right, left) if left.fallback else (left, right)))
     return Environment(
         _join_names(left.names, right.names),
-        left.heap if left.heap is right.heap else join_heaps(left.heap, right.heap),
+        join_heaps(left.heap, right.heap),
         {key: value for key, value in left.assumptions.items() if right.assumptions.get(key) == value},
         left.checked and right.checked,
         left.fallback,

@@ -83,6 +83,10 @@ class Sequence:
     module: str | None = None
     first: Value | None = None
 
+    def loosened(self, rest: Value) -> Sequence:
+        """The same with elements that are no longer known one by one."""
+        return Sequence(None, rest, self.module)
+
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
@@ -117,7 +121,8 @@ def join(left: Object, right: Object) -> Object | None:
         return left
     match left, right:
         case LibraryObject(), LibraryObject() if left.cls == right.cls:
-            parts = left.parts if left.parts == right.parts else ()
+            theirs = dict(right.parts)
+            parts = tuple((name, join_values(part, theirs[name])) for name, part in left.parts if name in theirs)
             return replace(left, device=join_devices(left.device, right.device), parts=parts)
         case Instance(), Instance() if left.cls is right.cls:
             theirs = dict(right.attributes)
@@ -141,8 +146,11 @@ def join(left: Object, right: Object) -> Object | None:
             others = dict(right.items)
             pairs = []
             for key, value in left.items:
-                pairs.append((key, join_values(value, others.pop(key)) if key in others else value))
-            pairs.extend(others.items())
+                # A key that one side lacks is covered by its `rest`, unless that side is known to have no others.
+                other = others.pop(key, None if right.complete else right.rest)
+                pairs.append((key, value if other is None else join_values(value, other)))
+            for key, value in others.items():
+                pairs.append((key, value if left.complete else join_values(value, left.rest)))
             rest = join_values(left.rest, right.rest)
             return Dictionary(tuple(pairs), rest, left.complete and right.complete, left.module)
         case _:

@@ -2,8 +2,8 @@
 
 A summary is made once for each *entry*: the pattern of arguments that are constants or known devices (so
 `try_gpu(1)` and `try_gpu(2)` have one each), while tensors, modules and everything else stay symbolic. It has
-the three parts of a signature: *requires* (devices that must agree), *moves* (the objects reachable from the
-parameters, as the function leaves them) and *returns*.
+the parts of a signature: *requires* (devices that must agree) and *returns*, and says what a call changes of the
+program's own state, such as the current device.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class Summary:
         returns: the result; None when the function never returns.
         requires: what must agree, among devices that depend on the arguments.
         heap: objects of the parameters that changed, and new objects that the result can reach.
+        default: where factories create tensors from then on; None: as before.
+        current: the index of the current CUDA device from then on; "kept": as before.
         uses: CUDA devices among the arguments that are used with nothing made sure of.
         checks: the call returns only where an accelerator is known to be there.
     """
@@ -71,4 +73,6 @@ class Summary:
     requires: tuple[Requirement, ...] = ()
     heap: tuple[tuple[ObjectId, Object], ...] = ()
     checks: bool = False
+    default: Device | None = None
+    current: int | str | None = "kept"
     uses: tuple[DeviceValue, ...] = ()

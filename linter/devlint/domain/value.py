@@ -125,7 +125,7 @@ class Tuple:
     """A tuple, element by element; `names` are those of its fields, if it has any."""
 
     items: tuple[Value, ...]
-    names: tuple[str, ...] = field(default=(), compare=False)
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,13 +313,15 @@ def leq(left: Value, right: Value) -> bool:
 
 def join(left: Value, right: Value) -> Value:
     """The least value above both."""
+    if isinstance(left, Closure) and isinstance(right, Closure) and left == right:
+        return _join_enclosing(left, right)
     if left is right or left == right:
         return left
     match left, right:
-        case Constant(), Constant() if type(left.value) is type(right.value):
-            if left.value == right.value:
+        case Constant(), Constant():
+            if type(left.value) is type(right.value) and left.value == right.value:
                 return replace(left, checked=left.checked and right.checked)
-            return _host_of(left.value)
+            return _host_of(left.value) if _host_of(left.value) == _host_of(right.value) else UNKNOWN
         case (Constant(), Host()) | (Host(), Constant()):
             constant, host = (left, right) if isinstance(left, Constant) else (right, left)
             assert isinstance(constant, Constant)
@@ -335,7 +337,7 @@ def join(left: Value, right: Value) -> Value:
             kind = left.kind if left.kind == right.kind else Kind.ANY
             return replace(left, kind=kind, device=join_devices(left.device, right.device))
         case Tuple(), Tuple() if len(left.items) == len(right.items):
-            return Tuple(tuple(map(join, left.items, right.items)))
+            return Tuple(tuple(map(join, left.items, right.items)), left.names if left.names == right.names else ())
         case Test(), Test():
             # Frozen sets would lose the order in which proofs were found.
             return Test(
@@ -345,6 +347,15 @@ def join(left: Value, right: Value) -> Value:
             )
         case _:
             return UNKNOWN
+
+
+def _join_enclosing(left: Closure, right: Closure) -> Value:
+    """One function made twice: Unknown if the names around it held different things."""
+    names = dict(left.enclosing)
+    for name, theirs in right.enclosing:
+        if names.setdefault(name, theirs) != theirs:
+            return UNKNOWN
+    return replace(left, enclosing=tuple(names.items()))
 
 
 def _host_of(constant: object) -> Value:

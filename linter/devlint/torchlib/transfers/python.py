@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, protocols
+from devlint.analysis import attributes, calls, instances, protocols
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import Elements, elements_of
 from devlint.analysis.narrowing import is_instance, truth
@@ -22,6 +22,7 @@ from devlint.domain.value import (
     DeviceValue,
     Library,
     Partial,
+    Reference,
     Replace,
     Tensor,
     Test,
@@ -180,6 +181,12 @@ def same(site: Site) -> Value:
     return UNKNOWN if given is None else given.value
 
 
+def copy(site: Site) -> Value:
+    """`copy.deepcopy(x)`: a tensor is where the original is; of an object's copy nothing is known."""
+    given = site.arguments.first()
+    return UNKNOWN if given is None or isinstance(given.value, Reference) else given.value
+
+
 def isinstance_(site: Site) -> Value:
     """`isinstance(x, classes)`."""
     if len(site.arguments.positional) != 2:
@@ -233,6 +240,16 @@ def getattr_(site: Site) -> Value:
     return attributes.load(site.frame, site.env, given.value, name, site.span, given.place)
 
 
+def setattr_(site: Site) -> Value:
+    """`setattr(x, "name", value)`; under a name that is not known, any attribute may have changed."""
+    given, name, value = site.arguments.first(), site.constant(1, "name"), site.value(2, "value")
+    if given is not None and isinstance(name, str) and value is not None:
+        attributes.store(site.frame, site.env, given.value, name, value, given.place)
+    elif given is not None:
+        instances.escape(site.env, given.value)
+    return Constant(None)
+
+
 Transfer = Callable[[Site], Value | None]
 
 FUNCTIONS: dict[str, Transfer] = {
@@ -254,10 +271,12 @@ FUNCTIONS: dict[str, Transfer] = {
     "builtins.isinstance": isinstance_,
     "builtins.sum": sum_,
     "builtins.getattr": getattr_,
+    "builtins.setattr": setattr_,
     "torch.is_tensor": is_tensor,
     "tqdm.tqdm": same,
     "tqdm.auto.tqdm": same,
-    "copy.deepcopy": same,
+    "copy.deepcopy": copy,
+    "copy.copy": copy,
     "functools.partial": partial,
     **dict.fromkeys(("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"), no_return),
 }
