@@ -1,0 +1,194 @@
+"""Holds what devlint says of a generated program against what PyTorch does with it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import tempfile
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from devlint.analysis import Analyser
+from devlint.diagnostics import Certainty, Diagnostic, Severity
+from devlint.frontend.concrete import check
+from devlint.project import Project
+from devlint.registry import load_rules
+from devlint.rule import Rule
+
+from tests.differential.program import HEADER, Program
+from tests.judge import Judge, Verdict
+
+REPAIRS = 3
+"""So many failing statements of a program are replaced, one by one, to see what comes after them."""
+
+DISCARDED = "DEV203"
+
+_MARK = "line reached: "
+
+_TRACER = f'''
+def trace(frame, event, argument, seen=set(), file=__file__):
+    if frame.f_code.co_filename == file:
+        if event == "line" and frame.f_lineno not in seen:
+            seen.add(frame.f_lineno)
+            print("{_MARK}", frame.f_lineno, flush=True)
+        return trace
+sys._getframe(1).f_trace = trace
+sys.settrace(trace)
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """devlint and PyTorch contradict each other, or devlint failed.
+
+    Attributes:
+        what: "false-alarm", "miss" or "crash".
+        about: the rule's code, the kind of device error, or the type of the exception.
+    """
+
+    what: str
+    about: str
+    line: int
+    message: str
+    program: Program
+
+    def __str__(self) -> str:
+        lines = self.program.text.splitlines()
+        shown = [f"{'>' if n == self.line else ' '} {n:3} {line}" for n, line in enumerate(lines, start=1)]
+        title = f"{self.what} {self.about}, program {self.program.name}, {self.program.devices} devices"
+        return "\n".join([title, f"  line {self.line}: {self.message}", *shown])
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one program showed.
+
+    Attributes:
+        outcome: PyTorch's.
+        found: whether a device error is reported on a line that it goes through.
+        claims: how many errors devlint reports.
+    """
+
+    program: Program
+    outcome: str
+    found: bool
+    claims: int
+    disagreements: tuple[Disagreement, ...]
+
+
+class Comparer:
+    """Compares one program after the other.
+
+    Args:
+        judge: runs the programs.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    def variants(self, program: Program) -> Iterator[Comparison]:
+        """Compares a program, and what is left of it when failing statements are replaced."""
+        for _ in range(REPAIRS + 1):
+            verdict = self.run(program, program.text)
+            yield self.compare(program, verdict)
+            repaired = program.repaired(verdict.stack[0]) if verdict.outcome == "device-error" else None
+            if repaired is None:
+                return
+            program = repaired
+
+    def compare(self, program: Program, verdict: Verdict | None = None) -> Comparison:
+        """Compares one program, whose verdict may be known."""
+        verdict = verdict or self.run(program, program.text)
+        if verdict.outcome not in ("ok", "device-error"):
+            return Comparison(program, f"{verdict.outcome} {verdict.message}", False, 0, ())
+        try:
+            claims = diagnose(program.text, program.devices)
+        except Exception as error:
+            crash = Disagreement("crash", type(error).__name__, 1, traceback.format_exc(), program)
+            return Comparison(program, verdict.outcome, False, 0, (crash,))
+        disagreements = [*self._refuted(program, verdict, claims)]
+        found = any(_covers(each, verdict.stack) for each in claims)
+        if verdict.outcome == "device-error" and not found:
+            said = (verdict.message or "").splitlines()[0]
+            disagreements.append(
+                Disagreement("miss", str(verdict.kind), verdict.line or verdict.stack[0], said, program)
+            )
+        return Comparison(program, verdict.outcome, found, len(claims), tuple(disagreements))
+
+    def run(self, program: Program, text: str) -> Verdict:
+        """Runs a text on the program's machine; its output tells which lines it reached."""
+        traced = text.replace(HEADER, f"{HEADER}; exec({_TRACER!r})", 1)
+        return self._judge.run(traced, devices=program.devices)
+
+    def _refuted(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
+        """The claims that a run speaks against: PyTorch executes their line and is content."""
+        certain = [each for each in claims if each.certainty is Certainty.CERTAIN]
+        for claim in _passed([each for each in certain if each.code != DISCARDED], verdict):
+            yield _false_alarm(claim, program)
+        idle = [each for each in certain if each.code == DISCARDED]
+        if idle and verdict.outcome == "ok":
+            yield from self._idle(program, idle)
+        promised = [each for each in claims if each.certainty is Certainty.ON_ACCELERATOR]
+        yield from self._broken(program, verdict, promised)
+
+    def _broken(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
+        """The promises about accelerators that are not kept when everything is on one."""
+        inside = [each for each in claims if each.place.line < program.main_line]
+        drives = [self.run(program, program.driven(each)) for each in program.definitions] if inside else []
+        for claim in claims:
+            runs = [verdict, *drives] if claim in inside else [verdict]
+            kept = any(_covers(claim, run.stack) for run in runs)
+            if not kept and any(_passed([claim], run) for run in runs):
+                yield _false_alarm(claim, program)
+
+    def _idle(self, program: Program, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
+        """The discarded moves that would not have moved anything."""
+        for claim in claims:
+            lines = program.text.splitlines()
+            line = lines[claim.place.line - 1]
+            call = ast.parse(line.strip()).body[0]
+            if not (isinstance(call, ast.Expr) and isinstance(call.value, ast.Call)):
+                continue
+            if not isinstance(call.value.func, ast.Attribute):
+                continue
+            receiver = ast.unparse(call.value.func.value)
+            indent = line[: len(line) - len(line.lstrip())]
+            lines[claim.place.line - 1] = f"{indent}assert ({line.strip()}).device != {receiver}.device"
+            if self.run(program, "\n".join(lines) + "\n").exception == "AssertionError":
+                yield _false_alarm(claim, program)
+
+
+def diagnose(text: str, devices: int) -> list[Diagnostic]:
+    """The errors that devlint reports of a program."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(text, encoding="utf-8")
+        project = Project(Path(folder))
+        source = project.source(path)
+        facts = Analyser(project, devices=devices).facts(source)
+        return check(source.text, source.display, facts, _rules())
+
+
+@functools.cache
+def _rules() -> tuple[type[Rule], ...]:
+    return tuple(rule for rule in load_rules() if rule.severity is Severity.ERROR)
+
+
+def _passed(claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
+    """The claims whose line was executed to its end."""
+    if run.outcome not in ("ok", "device-error"):
+        return []
+    reached = {int(number) for number in re.findall(rf"^{_MARK} (\d+)$", run.stdout, re.MULTILINE)}
+    return [each for each in claims if each.place.line in reached and not _covers(each, run.stack)]
+
+
+def _covers(claim: Diagnostic, lines: Sequence[int]) -> bool:
+    return any(claim.place.line <= line <= claim.place.end_line for line in lines)
+
+
+def _false_alarm(claim: Diagnostic, program: Program) -> Disagreement:
+    said = f"{claim.certainty.value}: {claim.message}"
+    return Disagreement("false-alarm", claim.code, claim.place.line, said, program)
