@@ -103,7 +103,7 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
             value = replace(
                 value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE
             )
-        elif not movable and isinstance(value, Reference):
+        elif isinstance(value, Reference) and (held.open or not movable):
             _let_follow(frame, heap, value)
         else:
             value = _settled(value)
@@ -115,8 +115,16 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
 
 
 def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
-    """A module that an ordinary object holds may be moved by whoever uses the object, unless it is not on the CPU."""
+    """A module that an object holds may be moved by whoever uses the object, unless it is not on the CPU.
+
+    That is so for an ordinary object, and for a module that registers more than can be seen.
+    """
     env = Environment(heap=heap)
+    inner = heap.get(value.object)
+    if isinstance(inner, Sequence) and inner.module is None:
+        for item in inner.items or (inner.rest,):
+            if isinstance(item, Reference) and item != value:
+                _let_follow(frame, heap, item)
     if moves.is_module(frame, env, value) and moves.module_device(frame, env, value)[0] == CPU:
         moves.place_object(frame, env, value, UNKNOWN_DEVICE, None)
 

@@ -338,8 +338,9 @@ def fits(terms: Terms, value: Value) -> bool:
     if any(isinstance(term, ObjectTerm) for term in terms):
         return True
     match value:
-        case Tensor():
-            return any(isinstance(term, (TensorTerm, ScalarTerm)) for term in terms)
+        case Tensor(rank=rank):
+            scalar = rank in (0, None)
+            return any(isinstance(t, TensorTerm) or (scalar and isinstance(t, ScalarTerm)) for t in terms)
         case Constant(value=None):
             return any(isinstance(term, (NoneTerm, DeviceTerm)) for term in terms)
         case Constant(value=str()):
