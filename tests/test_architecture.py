@@ -170,7 +170,8 @@ def _longest(name: str, areas: Mapping[str, object] | tuple[str, ...]) -> str | 
 
 def may_import(importer: str, imported: str) -> bool:
     """Whether the table allows it."""
-    if imported.partition(".")[0] in sys.stdlib_module_names or imported == "devlint":
+    # tomllib is of the standard library since 3.11, and older versions of Python are spared the import.
+    if imported.partition(".")[0] in {*sys.stdlib_module_names, "tomllib"} or imported == "devlint":
         return True
     area = _longest(importer, ALLOWED)
     if area is None:

@@ -44,12 +44,6 @@ def test_the_last_line_of_the_first_command_is_quoted(in_repository: Path) -> No
     assert f"`{summary(run.outcome, run.unreadable)}`" in README.read_text(encoding="utf-8")
 
 
-def test_the_second_command_installs_the_torch_that_the_tests_need() -> None:
-    install = next(step for step in _set_up()[1] if "torch==" in step)
-    pinned = re.findall(r"torch==[\d.]+", (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-    assert re.findall(r"torch==[\d.]+", install) == pinned
-
-
 def test_ci_runs_the_second_command() -> None:
     lines = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     _, *steps = (step.replace(".venv-test/bin", '"$bin"') for step in _set_up()[1])

@@ -127,7 +127,7 @@ def check(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Check files and folders; `-` is standard input, no path the current folder."""
+    """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
     from devlint import engine, report
     from devlint.diagnostics import Severity
     from devlint.settings import Settings

@@ -8,6 +8,7 @@ from devlint.analysis import classes, conflicts, instances, library, moves, summ
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.containers import add_element, elements_of
 from devlint.analysis.frame import Frame
+from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
@@ -26,6 +27,7 @@ from devlint.domain.value import (
     Method,
     Opaque,
     Partial,
+    Present,
     Reference,
     Super,
     Tensor,
@@ -189,6 +191,10 @@ def _call_method(
     frame: Frame, env: Environment, method: Method, function: Given, arguments: Arguments, span: Span
 ) -> Value | None:
     name = method.name
+    first = arguments.first()
+    asks = name == "startswith" and first is not None and names_accelerator(first.value)
+    if asks and not isinstance(method.receiver, Constant):
+        return Test(holds=(Present(True),))
     receiver = Given(method.receiver, _receiver_span(function.span, name), method.place)
     match receiver.value:
         case Tensor():

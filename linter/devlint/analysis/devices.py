@@ -11,6 +11,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Span
+from devlint.torchlib.knowledge import PLUGIN_DEVICES
 
 _LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
 
@@ -32,6 +33,8 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
             return value
         case Constant(value=str() as text):
             device = parse(text)
+            if device is None and text.partition(":")[0] in PLUGIN_DEVICES:
+                return DeviceValue(UNKNOWN_DEVICE)
             if device is None:
                 where = value.origin.span if value.origin is not None else span
                 if not env.fallback:
@@ -87,7 +90,8 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
     device = found.device
     if not isinstance(device, Concrete) or device.type != "cuda" or found.checked:
         return
-    if env.checked:
+    devices = frame.program.devices
+    if env.checked or (devices is not None and (device.index or 0) < devices):
         return
     origin = found.origin
     if origin is None:

@@ -153,6 +153,8 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
             elif "E" in application.settled or "E" in application.defaults:
                 device = application.device("E")
                 origin = replace(application.origin("E"), born="module")
+                if all(side.rank == 0 for side in application.groups.get("E", ())) and application.groups.get("E"):
+                    device = UNREACHED  # what it holds is a number, which may meet any device
             elif _is_stateless(frame, name):
                 device = UNREACHED
     elif _is_stateless(frame, name):

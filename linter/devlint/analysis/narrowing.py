@@ -176,8 +176,16 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None) ->
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Test(known=left.value == right.value)
     if isinstance(left, Opaque) and isinstance(right, Constant) and place is not None:
-        return Test(holds=(Replace(place, left, right),))
+        evidence = (Present(True),) if names_accelerator(right) else ()
+        return Test(holds=(Replace(place, left, right), *evidence))
+    if names_accelerator(right) or names_accelerator(left):
+        return Test(holds=(Present(True),))
     return NOTHING
+
+
+def names_accelerator(value: Value) -> bool:
+    """Whether a value is the text of a CUDA device: who compares a setting with it asks whether it was chosen."""
+    return isinstance(value, Constant) and isinstance(value.value, str) and value.value.startswith("cuda")
 
 
 def _order(operator: str, left: Value, right: Value, devices: int | None) -> Test:
@@ -262,6 +270,8 @@ def _same(left: Device, right: Device) -> Test:
 
 def _contained(left: Value, right: Value) -> Test:
     """`x in ("cuda", "mps")`: membership in a display of constants."""
+    if names_accelerator(left) and not isinstance(right, (Constant, Tuple)):
+        return Test(holds=(Present(True),))
     if not isinstance(right, Tuple) or not all(isinstance(item, Constant) for item in right.items):
         return NOTHING
     texts = [item.value for item in right.items if isinstance(item, Constant)]

@@ -38,6 +38,9 @@ MODULE_METHODS = frozenset(
 )
 """Methods of `nn.Module` that return the module itself."""
 
+PLUGIN_DEVICES = frozenset("npu mlu musa neuron tpu gcu sdaa hccl dml ocl rbln spyre xla habana".split())
+"""Device types that torch accepts once a plug-in has registered them, and refuses before."""
+
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 
