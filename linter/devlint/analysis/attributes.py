@@ -12,7 +12,7 @@ from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, LibraryObject
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
 from devlint.domain.value import (
     NUMBER,
     SHAPE,
@@ -34,7 +34,6 @@ from devlint.domain.value import (
     UserClass,
     Value,
 )
-from devlint.facts import MissingAttribute
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import HOST_ATTRIBUTES, MODULE_ONLY, TENSOR_ONLY
 
@@ -109,16 +108,14 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         if held.cls.dynamic or held.open:
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
-            owner = held.cls.name
-            if not frame.handled and classes.find(held.cls, "__getattr__") is None:
-                frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
+            if classes.find(held.cls, "__getattr__") is None:
+                frame.miss_device(span, held.cls.name)
             return UNKNOWN
         return Method(base, name, place)
     if isinstance(held, LibraryObject):
         return library.object_attribute(frame, env, base, held, name, span, place)
-    if name == "device" and is_module(frame, env, base) and not frame.handled:
-        owner = str(getattr(held, "module", "Module")).rsplit(".", 1)[-1]
-        frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
+    if name == "device" and isinstance(held, (Sequence, Dictionary)) and held.module is not None:
+        frame.miss_device(span, held.module.rsplit(".", 1)[-1])
         return UNKNOWN
     return Method(base, name, place)
 

@@ -9,6 +9,7 @@ from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.containers import add_element, elements_of
 from devlint.analysis.frame import Frame
 from devlint.analysis.narrowing import names_accelerator
+from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
@@ -36,11 +37,12 @@ from devlint.domain.value import (
     UserClass,
     Value,
 )
-from devlint.facts import DiscardedMove
+from devlint.facts import DiscardedMove, Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import MODULE_METHODS
-from devlint.torchlib.transfers import FUNCTIONS, tensors
+from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, tensors
+from devlint.torchlib.transfers.containers import SEQUENTIAL
 
 MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
 """Methods that put a tensor or module somewhere."""
@@ -152,9 +154,6 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
 
 
 def _reveal(frame: Frame, env: Environment, arguments: Arguments, span: Span) -> Value:
-    from devlint.analysis.show import reveal
-    from devlint.facts import Reveal
-
     first = arguments.first()
     value = UNKNOWN if first is None else first.value
     frame.record(span, Reveal(reveal(frame, env, value)))
@@ -450,10 +449,10 @@ def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arg
     held = env.heap.get(value.object)
     match held:
         case LibraryObject():
-            if held.cls == "torch.nn.DataParallel" or moves.is_module_class(frame, held.cls):
+            if held.cls in MODULE_CALLS or moves.is_module_class(frame, held.cls):
                 return library.call_module(frame, env, function, held, arguments, span)
             return UNKNOWN
-        case SequenceObject(module="torch.nn.Sequential"):
+        case SequenceObject() if held.module == SEQUENTIAL:
             return _call_sequential(frame, env, function, held, arguments, span)
         case Instance():
             return _call_instance(frame, env, function, value, held, arguments, span)

@@ -65,8 +65,6 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
             return Elements(element(frame, value, "[*]"))
         case Host(kind="text"):
             return Elements(TEXT)
-        case Host(kind="counts"):
-            return Elements(NUMBER)
         case Host(kind="array"):
             return Elements(UNKNOWN)
         case Constant(value=str()):
@@ -250,8 +248,6 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
             if isinstance(key, Constant):
                 return element(frame, base, f"[{key.value!r}]")
             return UNKNOWN
-        case Host(kind="counts"):
-            return NUMBER
         case Host(kind="shape"):
             return base if key == SLICE else NUMBER
         case Constant(value=str()) | Host(kind="text"):

@@ -9,6 +9,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Opaque, Reference, Value
 from devlint.frontend import ir
+from devlint.torchlib.transfers.availability import DEVICE_SCOPE
 
 
 def enter(frame: Frame, instruction: ir.With, env: Environment) -> None:
@@ -23,7 +24,7 @@ def enter(frame: Frame, instruction: ir.With, env: Environment) -> None:
             pass
         case Reference():
             held = env.heap.get(context.object)
-            if isinstance(held, LibraryObject) and held.cls == "torch.cuda.device":
+            if isinstance(held, LibraryObject) and held.cls == DEVICE_SCOPE:
                 env.current = _ordinal(frame, env, held.part("device"), span)
             elif isinstance(held, Instance):
                 result = UNKNOWN

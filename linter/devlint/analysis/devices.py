@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
@@ -72,8 +73,6 @@ def current(env: Environment, device: Device) -> Device:
 
 def placed(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceValue:
     """As `as_device`, for putting something there: `cuda` has become the current device."""
-    from dataclasses import replace
-
     found = as_device(frame, env, value, span)
     if found.written == "computed":
         return found  # some CUDA device, not the current one

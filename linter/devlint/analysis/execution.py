@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from devlint.analysis import instances, statements
+from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Variable
 from devlint.domain.environment import Environment
@@ -23,22 +24,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Annotation, Parameter
-
-TENSOR_NAMES = frozenset(
-    [
-        "torch.Tensor",
-        "torch.FloatTensor",
-        "torch.LongTensor",
-        "torch.BoolTensor",
-        "torch.IntTensor",
-        "torch.HalfTensor",
-        "torch.nn.Parameter",
-        "torch.BFloat16Tensor",
-        "torch.DoubleTensor",
-        "torch.ByteTensor",
-    ]
-)
-"""Annotations that say that a parameter is a tensor."""
+from devlint.torchlib.knowledge import DEVICE, DTYPE, MODULE, TENSOR_NAMES
 
 
 @dataclass(slots=True)
@@ -70,8 +56,6 @@ def parameter_values(
 
 
 def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool:
-    from devlint.analysis.classes import is_module
-
     return owner is not None and closure.function.name.endswith(".forward") and is_module(owner)
 
 
@@ -83,17 +67,17 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     wanted = names - {"None", "typing.Any"}
     if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
         return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
-    if wanted == {"torch.device"}:
+    if wanted == {DEVICE}:
         if "None" in names or default == Constant(None):
             return Opaque(name, Kind.ANY, Variable(name), origin)
         return DeviceValue(Variable(name), True, origin)
     if wanted == {"numpy.ndarray"}:
         return ARRAY
-    if wanted == {"torch.dtype"}:
+    if wanted == {DTYPE}:
         return NUMBER
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)
-    if wanted == {"torch.nn.Module"}:
+    if wanted == {MODULE}:
         return Opaque(name, Kind.MODULE, Variable(name), origin)
     kind = Kind.TENSOR if is_input and not wanted else Kind.ANY
     return Opaque(name, kind, Variable(name), origin)

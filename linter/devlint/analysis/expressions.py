@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from devlint.analysis import attributes, calls, containers, library, protocols, scopes, statements
+from dataclasses import replace
+
+from devlint.analysis import attributes, calls, containers, instances, library, protocols, scopes, statements
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import note_literal
 from devlint.analysis.frame import Frame
@@ -10,6 +12,7 @@ from devlint.analysis.narrowing import apply_proofs, both, compare, either, nega
 from devlint.analysis.statements import TRANSFERS, branch, evaluate
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment, join
+from devlint.domain.heap import Sequence, summary
 from devlint.domain.value import (
     ARRAY,
     COUNT,
@@ -103,9 +106,7 @@ def transfer_store_subscript(frame: Frame, instruction: ir.StoreSubscript, env: 
 
 def transfer_delete_subscript(frame: Frame, instruction: ir.DeleteSubscript, env: Environment) -> Environment:
     """`del base[index]`: which elements are left is not followed."""
-    from devlint.analysis.instances import escape
-
-    escape(env, frame.registers[instruction.base])
+    instances.escape(env, frame.registers[instruction.base])
     return env
 
 
@@ -191,10 +192,6 @@ def _fold(operator: str, left: Constant, right: Constant) -> Value:
 
 
 def _on_lists(frame: Frame, env: Environment, operator: str, left: Reference, right: Value, span: ir.Span) -> Value:
-    from dataclasses import replace
-
-    from devlint.domain.heap import Sequence, summary
-
     held = env.heap.get(left.object)
     other = env.heap.get(right.object) if isinstance(right, Reference) else None
     if not isinstance(held, Sequence) or held.module is not None:

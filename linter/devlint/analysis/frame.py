@@ -22,7 +22,7 @@ from devlint.domain.value import (
     chosen,
 )
 from devlint.domain.value import join as join_values
-from devlint.facts import Fact
+from devlint.facts import Fact, MissingAttribute
 from devlint.frontend.ir import Function, Register, Scope, Span
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ class Loop:
     scopes: int = 0
     breaks: Environment | None = None
     continues: Environment | None = None
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many more calls one analysed body may have executed with their objects; shared with those calls."""
+
+    left: int = 40
 
 
 @dataclass(slots=True)
@@ -59,7 +66,7 @@ class Frame:
         scopes: for each `with` around the present point, the default and the current device before it.
         made: functions defined by this execution, which see its names as they are when called.
         handled: how many `try` blocks with handlers are around the present point.
-        budget: how many more calls may be executed with their objects; shared with those calls.
+        budget: see `Budget`.
         owners: for a register that holds an attribute, the object it was read from and its name.
         registers, spans, places: value, source span and place loaded from, by register.
     """
@@ -90,7 +97,7 @@ class Frame:
     made: set[Function] = field(default_factory=set)
     uses: list[DeviceValue] = field(default_factory=list)
     scopes: list[tuple[Device, int | None]] = field(default_factory=list)
-    budget: list[int] = field(default_factory=lambda: [40])
+    budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
         count = self.scope.registers
@@ -142,6 +149,11 @@ class Frame:
         """
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, unless)
+
+    def miss_device(self, span: Span, owner: str) -> None:
+        """Records that `.device` is read from a module of a class; not where an exception would be handled."""
+        if not self.handled:
+            self.record(span, MissingAttribute(self.text(span).removesuffix(".device"), owner))
 
     def origin(self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False) -> Origin:
         """An event in this file."""

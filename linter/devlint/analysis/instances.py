@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import classes, execution, moves, summaries
-from devlint.analysis.arguments import Arguments
+from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable
 from devlint.domain.environment import Environment
@@ -43,8 +43,6 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
             env.heap[identity] = _filled(env.heap[identity], cls.fields, arguments)
         return made
     init, owner = found
-    from devlint.analysis.arguments import Given
-
     assert isinstance(init, Closure)
     result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
     if result is None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import conflicts, moves
+from devlint.analysis import conflicts
 from devlint.analysis.arguments import Arguments, Bound, Given, bind
+from devlint.analysis.containers import allocate
 from devlint.analysis.devices import default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module_class, module_device
@@ -25,12 +26,10 @@ from devlint.domain.value import (
     Tensor,
     Value,
 )
-from devlint.facts import MissingAttribute
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
+from devlint.torchlib.knowledge import MODULE, TENSOR
 from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
-
-TENSOR = "torch.Tensor"
 
 
 def is_method(frame: Frame, name: str) -> bool:
@@ -40,7 +39,7 @@ def is_method(frame: Frame, name: str) -> bool:
 
 def is_module_method(frame: Frame, name: str) -> bool:
     """Whether modules have a method of that name."""
-    return frame.program.catalogue.method(moves.MODULE, name) is not None
+    return frame.program.catalogue.method(MODULE, name) is not None
 
 
 def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
@@ -159,9 +158,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
                 device = UNREACHED
     elif _is_stateless(frame, name):
         device = UNREACHED
-    identity = frame.new_object(span, name)
-    env.heap[identity] = LibraryObject(name, device, origin)
-    return Reference(identity)
+    return allocate(frame, env, span, name, LibraryObject(name, device, origin))
 
 
 def _is_stateless(frame: Frame, name: str) -> bool:
@@ -225,9 +222,7 @@ def object_attribute(
     if not is_module_class(frame, held.cls):
         return UNKNOWN
     if name == "device":
-        if not frame.handled:
-            owner = held.cls.rsplit(".", 1)[-1]
-            frame.record(span, MissingAttribute(frame.text(span).removesuffix(".device"), owner))
+        frame.miss_device(span, held.cls.rsplit(".", 1)[-1])
         return UNKNOWN
     if name in ("weight", "bias"):
         return Tensor(held.device, None, "parameter", held.origin)

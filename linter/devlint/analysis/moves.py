@@ -22,8 +22,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Span
-
-MODULE = "torch.nn.Module"
+from devlint.torchlib.knowledge import MODULE
 
 
 def is_module_class(frame: Frame, name: str) -> bool:

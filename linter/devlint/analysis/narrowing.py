@@ -35,6 +35,7 @@ from devlint.domain.value import (
     UserClass,
     Value,
 )
+from devlint.torchlib.knowledge import MODULE, TENSOR
 
 NOTHING = Test()
 
@@ -287,10 +288,10 @@ def _contained(left: Value, right: Value) -> Test:
 def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> Test:
     """`isinstance(value, classes)`."""
     names = {cls.name for cls in classes if isinstance(cls, Library)}
-    wants_tensor = bool(names & {"torch.Tensor", "torch.nn.Parameter"})
+    wants_tensor = bool(names & {TENSOR, "torch.nn.Parameter"})
     match value:
         case Tensor():
-            if wants_tensor and "torch.Tensor" in names:
+            if wants_tensor and TENSOR in names:
                 return Test(known=True)
             return NOTHING if names != _plain(names) or len(names) != len(classes) else Test(known=False)
         case Constant() | Host() | DeviceValue() if wants_tensor and len(classes) == 1:
@@ -298,7 +299,7 @@ def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> 
         case Opaque() if place is not None and len(classes) == 1:
             if wants_tensor:
                 return Test(holds=(Replace(place, value, _as_kind(value, Kind.TENSOR)),))
-            if "torch.nn.Module" in names:
+            if MODULE in names:
                 return Test(holds=(Replace(place, value, _as_kind(value, Kind.MODULE)),))
             host = _HOSTS & names
             if host:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from devlint.analysis import conflicts
 from devlint.analysis.arguments import Bound
-from devlint.analysis.containers import elements_of
+from devlint.analysis.containers import allocate, elements_of
 from devlint.analysis.devices import default_device, placed
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached, Variable
@@ -224,7 +224,9 @@ class Application:
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
             self.settled[variable] = UNKNOWN_DEVICE
             return
-        sure = [side for side in firm if not conflicts.may_be_spared(side)] or firm
+        sure = [side for side in firm if not conflicts.may_be_spared(side)]
+        if not sure and len({side.device for side in firm}) == 1:
+            sure = firm  # whichever of them is spared, the others are there too
         known = [side for side in sure if not isinstance(side.device, UnknownDevice)]
         if known:
             self.settled.setdefault(variable, known[0].device)
@@ -306,9 +308,7 @@ class Application:
                 return Tuple(tuple(self.result(item, receiver) for item in items), names)
             case ListTerm(element=element):
                 each = self.result(element, receiver)
-                identity = self.frame.new_object(self.span, "list")
-                self.env.heap[identity] = SequenceObject(None, each)
-                return Reference(identity)
+                return allocate(self.frame, self.env, self.span, "list", SequenceObject(None, each))
             case DeviceTerm(variable=variable):
                 return DeviceValue(self.device(variable))
             case NumberTerm():

@@ -8,6 +8,7 @@ Other files are executed when an import asks for them, and report nothing.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from devlint.analysis.statements import execute
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap
+from devlint.domain.heap import Heap, Instance
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -31,6 +32,7 @@ from devlint.domain.value import (
     Imported,
     Kind,
     Library,
+    ObjectId,
     Opaque,
     Reference,
     SourceFile,
@@ -42,6 +44,7 @@ from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
+from devlint.torchlib.knowledge import TENSOR
 from devlint.torchlib.transfers import CLASSES
 
 DEEPEST_SUMMARY = 10
@@ -51,6 +54,8 @@ LONGEST_TEXT = 40
 
 _CHOSEN = re.compile(r"(to_|try_|use_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `to_cuda`, `cuda`, `gpu`."""
+
+_BUILTINS = frozenset(dir(builtins))
 
 _DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
 
@@ -199,9 +204,6 @@ class Program:
 
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
         """An instance before its `__init__` has run."""
-        from devlint.domain.heap import Instance
-        from devlint.domain.value import ObjectId
-
         identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
         return Reference(identity), {identity: Instance(cls, open=classes.is_open(cls))}
 
@@ -395,11 +397,9 @@ class Program:
         first, _, rest = dotted.partition(".")
         value = self.binding(globals_, first)
         if value is None:
-            if dotted in ("Tensor", "torch.Tensor"):
-                return "torch.Tensor"  # imported for type checkers only
-            from devlint.analysis.scopes import BUILTINS
-
-            return f"builtins.{dotted}" if first in BUILTINS and first != "None" else dotted
+            if dotted in ("Tensor", TENSOR):
+                return TENSOR  # imported for type checkers only
+            return f"builtins.{dotted}" if first in _BUILTINS and first != "None" else dotted
         if isinstance(value, Library):
             return self.catalogue.canonical(f"{value.name}.{rest}" if rest else value.name)
         if isinstance(value, UserClass) and not rest:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from devlint.analysis import calls, library
+from devlint.analysis import calls, classes, library
 from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.containers import Elements, elements_of, store_subscript, subscript
+from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
@@ -21,7 +21,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Span
-from devlint.torchlib.transfers.loading import LOADER
+from devlint.torchlib.transfers.loading import LOADER, TENSOR_DATASET
 
 
 def iterate(frame: Frame, env: Environment, value: Value, span: Span) -> Elements:
@@ -38,14 +38,12 @@ def _of_library(frame: Frame, env: Environment, held: LibraryObject, span: Span)
     if held.cls == LOADER:
         batch = _batch(frame, env, held)
         return batch if batch is not None else Opaque(f"batch@{span.line}", Kind.MOVABLE, held.device, held.origin)
-    if held.cls == "torch.utils.data.TensorDataset":
+    if held.cls == TENSOR_DATASET:
         return Tuple(tuple(_row(part) for _, part in held.parts))
     return UNKNOWN
 
 
 def _row(value: Value) -> Value:
-    from devlint.analysis.containers import row
-
     return row(value) if isinstance(value, Tensor) else UNKNOWN
 
 
@@ -53,7 +51,7 @@ def _batch(frame: Frame, env: Environment, held: LibraryObject) -> Value | None:
     """The batches of a loader over a TensorDataset: as many tensors as it has, where the loader has them."""
     dataset = held.part("dataset")
     inner = env.heap.get(dataset.object) if isinstance(dataset, Reference) else None
-    if not isinstance(inner, LibraryObject) or inner.cls != "torch.utils.data.TensorDataset":
+    if not isinstance(inner, LibraryObject) or inner.cls != TENSOR_DATASET:
         return None
     items: list[Value] = []
     for _, part in inner.parts:
@@ -68,8 +66,6 @@ def _batch(frame: Frame, env: Environment, held: LibraryObject) -> Value | None:
 
 
 def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instance, span: Span) -> Elements:
-    from devlint.analysis import classes
-
     for name in ("__iter__", "__getitem__"):
         found = classes.find(held.cls, name)
         if found is not None and isinstance(found[0], Closure):

@@ -20,36 +20,12 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend import ir
+from devlint.torchlib.knowledge import KEEPING_DECORATORS
 
 BUILTINS = frozenset(dir(builtins))
 
 _CHECKING = re.compile(r"cuda|gpu|accelerator|skip", re.IGNORECASE)
 """A decorator with such a word decides by the machine whether its function runs at all."""
-
-KEEPING = frozenset(
-    [
-        "torch.no_grad",
-        "torch.inference_mode",
-        "torch.enable_grad",
-        "torch.jit.script",
-        "torch.jit.export",
-        "torch.jit.ignore",
-        "torch.jit.unused",
-        "torch.compile",
-        "functools.wraps",
-        "functools.lru_cache",
-        "functools.cache",
-        "contextlib.contextmanager",
-        "abc.abstractmethod",
-        "typing.override",
-        "typing.final",
-        "typing.no_type_check",
-        "torch.autograd.function.once_differentiable",
-        "torch.compiler.disable",
-        "torch._dynamo.disable",
-    ]
-)
-"""Decorators after which a function takes and returns what it did before."""
 
 DESCRIPTORS = {
     "builtins.property": "property",
@@ -152,9 +128,9 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
 
 def _keeps(frame: Frame, decorator: Value, span: ir.Span) -> bool:
     if isinstance(decorator, Library):
-        return decorator.name in KEEPING
+        return decorator.name in KEEPING_DECORATORS
     text = frame.text(span).partition("(")[0]
-    return frame.program.qualified(frame.globals, text) in KEEPING
+    return frame.program.qualified(frame.globals, text) in KEEPING_DECORATORS
 
 
 def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environment) -> Environment | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from devlint.analysis import devices, moves
 from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.containers import allocate
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
 from devlint.domain.environment import Environment
@@ -60,9 +61,7 @@ class Site:
 
     def allocate(self, what: str, made: Sequence | Dictionary | LibraryObject | Instance) -> Reference:
         """Puts a new object into the heap."""
-        identity = self.frame.new_object(self.span, what)
-        self.env.heap[identity] = made
-        return Reference(identity)
+        return allocate(self.frame, self.env, self.span, what, made)
 
     def record(self, fact: Fact) -> None:
         """Records a fact about the call; on a path without accelerators nothing can differ."""

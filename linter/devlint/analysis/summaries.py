@@ -167,9 +167,9 @@ def _execute_here(
     quiet: bool = False,
 ) -> Value | None:
     """Executes the body with the caller's objects; `quiet` when its conflicts have been reported already."""
-    if frame.depth >= DEEPEST_CALL or frame.budget[0] <= 0 or closure.function in frame.program.running:
+    if frame.depth >= DEEPEST_CALL or frame.budget.left <= 0 or closure.function in frame.program.running:
         return forget(frame, env, bound)
-    frame.budget[0] -= 1
+    frame.budget.left -= 1
     frame.program.running.add(closure.function)
     defaults = dict(closure.defaults)
     names = {**defaults, **{name: given.value for name, given in bound.items()}}

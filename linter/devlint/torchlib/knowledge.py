@@ -52,3 +52,27 @@ PLAIN_BASES = frozenset(
     """.split()
 )
 """Bases that neither move anything nor add attributes that matter for devices."""
+
+TENSOR = "torch.Tensor"
+MODULE = "torch.nn.Module"
+DEVICE = "torch.device"
+DTYPE = "torch.dtype"
+"""The canonical names of the classes that annotations and `isinstance` speak of."""
+
+TENSOR_NAMES = frozenset(
+    """
+    torch.Tensor torch.FloatTensor torch.LongTensor torch.BoolTensor torch.IntTensor torch.HalfTensor
+    torch.nn.Parameter torch.BFloat16Tensor torch.DoubleTensor torch.ByteTensor
+    """.split()
+)
+"""Annotations that say that a value is a tensor."""
+
+KEEPING_DECORATORS = frozenset(
+    """
+    abc.abstractmethod contextlib.contextmanager functools.cache functools.lru_cache functools.wraps
+    torch._dynamo.disable torch.autograd.function.once_differentiable torch.compile torch.compiler.disable
+    torch.enable_grad torch.inference_mode torch.jit.export torch.jit.ignore torch.jit.script
+    torch.jit.unused torch.no_grad typing.final typing.no_type_check typing.override
+    """.split()
+)
+"""Decorators after which a function takes and returns what it did before."""

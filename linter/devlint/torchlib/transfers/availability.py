@@ -13,7 +13,9 @@ from devlint.analysis.narrowing import present
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
-from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Value
+from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Value
+
+DEVICE_SCOPE = "torch.cuda.device"
 
 
 def is_available(site: Site) -> Value:
@@ -73,8 +75,6 @@ def set_default_device(site: Site) -> Value:
 
 def set_default_tensor_type(site: Site) -> Value:
     """`torch.set_default_tensor_type("torch.cuda.FloatTensor")` makes the current CUDA device the default."""
-    from devlint.domain.value import Library
-
     value = site.value(0, "t")
     name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
     if not isinstance(name, str):
@@ -98,7 +98,7 @@ def device_scope(site: Site) -> Value:
     """`torch.cuda.device(i)`: a scope that makes a device the current one."""
     given = site.arguments.get(0, "device")
     value = UNKNOWN if given is None else given.value
-    return site.allocate("scope", LibraryObject("torch.cuda.device", CPU, None, (("device", value),)))
+    return site.allocate("scope", LibraryObject(DEVICE_SCOPE, CPU, None, (("device", value),)))
 
 
 Transfer = Callable[[Site], Value | None]
@@ -125,5 +125,5 @@ FUNCTIONS: dict[str, Transfer] = {
 
 CLASSES: dict[str, Transfer] = {
     "torch.device": make_device,
-    "torch.cuda.device": device_scope,
+    DEVICE_SCOPE: device_scope,
 }

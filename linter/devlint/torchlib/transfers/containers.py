@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from devlint.analysis.containers import elements_of
 from devlint.analysis.site import Site
+from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import Dictionary
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import UNKNOWN, Tensor, Value
+
+SEQUENTIAL = "torch.nn.Sequential"
 
 
 def sequential(site: Site) -> Value:
@@ -53,15 +56,13 @@ def parameter(site: Site) -> Value:
         return replace(data, role=role)
     if data is None:
         return replace(site.created(None, None), role=role)
-    from devlint.domain.device import UNKNOWN_DEVICE
-
     return Tensor(UNKNOWN_DEVICE, None, role)
 
 
 Transfer = Callable[[Site], Value | None]
 
 CLASSES: dict[str, Transfer] = {
-    "torch.nn.Sequential": sequential,
+    SEQUENTIAL: sequential,
     "torch.nn.ModuleList": module_list,
     "torch.nn.ParameterList": module_list,
     "torch.nn.ModuleDict": module_dict,

@@ -13,6 +13,7 @@ from devlint.domain.heap import LibraryObject
 from devlint.domain.value import UNKNOWN, Constant, Value
 
 LOADER = "torch.utils.data.DataLoader"
+TENSOR_DATASET = "torch.utils.data.TensorDataset"
 
 
 def loader(site: Site) -> Value:
@@ -27,7 +28,7 @@ def loader(site: Site) -> Value:
 def tensor_dataset(site: Site) -> Value:
     """`TensorDataset(x, y)`: yields rows of its tensors."""
     parts = tuple((str(i), given.value) for i, given in enumerate(site.arguments.positional))
-    return site.allocate(site.name, LibraryObject("torch.utils.data.TensorDataset", CPU, None, parts))
+    return site.allocate(site.name, LibraryObject(TENSOR_DATASET, CPU, None, parts))
 
 
 def load(site: Site) -> Value:
@@ -44,5 +45,5 @@ FUNCTIONS: dict[str, Transfer] = {"torch.load": load}
 
 CLASSES: dict[str, Transfer] = {
     LOADER: loader,
-    "torch.utils.data.TensorDataset": tensor_dataset,
+    TENSOR_DATASET: tensor_dataset,
 }

@@ -29,6 +29,7 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    is_host,
 )
 
 
@@ -45,6 +46,12 @@ def text(site: Site) -> Value:
     if isinstance(value, DeviceValue) and isinstance(value.device, Concrete):
         return Constant(str(value.device), value.checked, value.origin)
     return TEXT
+
+
+def extreme(site: Site) -> Value:
+    """`min(a, b)`, `max(a, b)`: a number if all of them are."""
+    values = [given.value for given in site.arguments.positional]
+    return NUMBER if len(values) > 1 and all(map(is_host, values)) else UNKNOWN
 
 
 def length(site: Site) -> Value:
@@ -256,6 +263,8 @@ FUNCTIONS: dict[str, Transfer] = {
     **{f"builtins.{name}": number for name in ("int", "float", "abs", "round", "hash", "id", "ord")},
     **{f"builtins.{name}": text for name in ("str",)},
     **{f"builtins.{name}": make_list for name in ("list", "sorted", "reversed", "set")},
+    "builtins.min": extreme,
+    "builtins.max": extreme,
     "builtins.len": length,
     "builtins.tuple": make_tuple,
     "builtins.dict": make_dict,

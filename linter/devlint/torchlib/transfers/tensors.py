@@ -13,6 +13,7 @@ from dataclasses import replace
 from devlint.analysis import moves
 from devlint.analysis.arguments import Given
 from devlint.analysis.containers import SLICE
+from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import Sequence
@@ -139,8 +140,6 @@ def cuda(site: Site) -> Value:
 
 def own_device(site: Site, kind: str) -> DeviceValue:
     """The device of `.cuda()`: the current one; the call itself is where it is written."""
-    from devlint.analysis.devices import literal_origin, placed
-
     origin = literal_origin(site.frame, site.env, site.span, f"`.{kind}()` is called here")
     return placed(site.frame, site.env, DeviceValue(Concrete(kind), False, origin, "method"), site.span)
 
