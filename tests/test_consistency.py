@@ -19,6 +19,7 @@ FIXTURES = REPOSITORY / "fixtures" / "rules"
 RULES = load_rules()
 WITH_FACTS = [rule for rule in RULES if rule.wants]
 
+
 def _folder(rule: type[Rule]) -> Path:
     return FIXTURES / rule.name.replace("-", "_")
 

@@ -1,0 +1,85 @@
+"""`python -m tests.ecosystem FOLDER [PACKAGE …]`: lint pinned packages and compare with the filed verdicts.
+
+FOLDER receives the wheels, downloaded with pip and unpacked, not installed. Prints one line a package and the
+precision; exits with 1 if a diagnostic has no verdict yet or a filed one has gone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.ecosystem.verdicts import Filed, read_packages, read_verdicts
+
+
+def fetch(folder: Path, requirement: str) -> Path:
+    """Downloads and unpacks a wheel into a folder of its own, once."""
+    target = folder / requirement.replace("==", "-")
+    if not target.exists():
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        subprocess.run([*command, "--dest", str(folder / "wheels" / target.name), requirement], check=True)
+        (wheel,) = (folder / "wheels" / target.name).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(target)
+    return target
+
+
+class Reported(NamedTuple):
+    """One diagnostic of the JSON report."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+def lint(root: Path, module: str) -> tuple[list[Reported], int]:
+    """The diagnostics of a package, paths relative to `root`, and how many files were looked at."""
+    command = [sys.executable, "-m", "devlint", "check", module, "--isolated", "--output-format", "json", "--exit-zero"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 2):
+        raise RuntimeError(done.stderr)
+    report = json.loads(done.stdout)
+    found = [Reported(row["file"], row["line"], row["code"], row["message"]) for row in report["diagnostics"]]
+    return found, report["summary"]["files"]
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the comparison; the result is the exit code."""
+    folder, chosen = Path(arguments[0]).absolute(), set(arguments[1:])
+    filed = {row.key: row for row in read_verdicts()}
+    unread = gone = lines = 0
+    found: list[Filed] = []
+    for requirement, module in read_packages():
+        if chosen and module not in chosen:
+            continue
+        root = fetch(folder, requirement)
+        size = sum(path.read_bytes().count(b"\n") for path in (root / module).rglob("*.py"))
+        start = time.perf_counter()
+        diagnostics, files = lint(root, module)
+        lines += size
+        keys = {(requirement, row.path, row.line, row.code): row for row in diagnostics}
+        seconds = time.perf_counter() - start
+        print(f"{requirement}: {files} files, {size} lines, {len(keys)} diagnostics, {seconds:.0f} s", flush=True)
+        for key, reported in keys.items():
+            if key in filed:
+                found.append(filed[key])
+            else:
+                unread += 1
+                print(f"  no verdict: {reported.path}:{reported.line} {reported.code} {reported.message}")
+        for missing in [key for key in filed if key[0] == requirement and key not in keys]:
+            gone += 1
+            print(f"  gone: {missing[1]}:{missing[2]} {missing[3]}")
+    wrong = [row for row in found if not row.true]
+    per_line = 100_000 * len(wrong) / max(lines, 1)
+    print(f"{len(found)} filed, {len(wrong)} false: {per_line:.2f} false alarms in 100,000 lines ({lines} lines)")
+    return 1 if unread or gone else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
