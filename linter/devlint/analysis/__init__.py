@@ -17,8 +17,8 @@ from devlint.facts import FileFacts
 from devlint.project import Project, Source
 from devlint.torchlib import catalogue
 
-RECURSION_LIMIT = 20_000
-"""The interpreter follows the nesting of the source and the depth of calls with its own stack."""
+RECURSION_LIMIT = 6_000
+"""The interpreter follows the nesting of the source and the depth of calls with Python's own stack."""
 
 
 class Analyser:
@@ -34,7 +34,6 @@ class Analyser:
     """
 
     def __init__(self, project: Project, *, devices: int | None = None, signatures: Sequence[Path] = ()) -> None:
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION_LIMIT))
         self._program = Program(project, catalogue.load(signatures), devices)
 
     def facts(self, source: Source) -> FileFacts:
@@ -43,5 +42,10 @@ class Analyser:
         Raises:
             SyntaxError: the file is not Python.
         """
-        self._program.report(source)
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, RECURSION_LIMIT))
+        try:
+            self._program.report(source)
+        finally:
+            sys.setrecursionlimit(before)
         return self._program.recorder.facts(source.display)

@@ -31,6 +31,7 @@ from devlint.domain.value import (
     Super,
     Tensor,
     Tuple,
+    Unknown,
     UserClass,
     Value,
 )
@@ -60,6 +61,8 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
             return base.items[base.names.index(name)]
         case DeviceValue():
             return DeviceType(base.device) if name == "type" else NUMBER if name == "index" else UNKNOWN
+        case Unknown() if name in TENSOR_ONLY:
+            return Method(Tensor(UNKNOWN_DEVICE, None), name, place)
         case _:
             return Method(base, name, place)
 

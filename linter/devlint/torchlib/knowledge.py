@@ -8,17 +8,19 @@ from __future__ import annotations
 
 TENSOR_ONLY = frozenset(
     """
-    add_ addmm argwhere backward baddbmm bernoulli_ bmm clamp_ clamp_max clamp_min contiguous copy_ cross
-    data_ptr detach detach_ div_ element_size exp_ expand expand_as fill_ gather grad_fn index_add index_add_
-    index_copy index_fill index_select is_contiguous is_cuda is_floating_point is_leaf is_sparse log_softmax
-    logsumexp masked_fill masked_fill_ masked_scatter masked_select matmul mm movedim mul_ multinomial narrow
-    new_empty new_full new_ones new_tensor new_zeros normal_ numel numpy permute pin_memory pow_ random_
-    record_stream relu_ repeat_interleave requires_grad reshape_as retain_grad scatter scatter_ scatter_add
-    scatter_add_ sigmoid_ size_ softmax sqrt_ squeeze_ sub_ t_ tanh_ to_dense to_sparse topk tril_ triu_
+    add_ addmm argwhere baddbmm bernoulli_ clamp_ clamp_max clamp_min contiguous copy_ data_ptr detach_ div_
+    element_size exp_ expand expand_as fill_ grad_fn index_add index_add_ index_copy index_fill index_select
+    is_contiguous is_cuda is_floating_point is_leaf is_sparse masked_fill masked_fill_ masked_scatter
+    masked_select movedim mul_ new_empty new_full new_ones new_tensor new_zeros normal_ numel numpy permute
+    pin_memory pow_ random_ record_stream relu_ repeat_interleave requires_grad reshape_as retain_grad
+    scatter_ scatter_add scatter_add_ sigmoid_ sqrt_ squeeze_ sub_ t_ tanh_ to_dense to_sparse tril_ triu_
     type_as unbind unflatten uniform_ unsqueeze unsqueeze_ view view_as zero_
     """.split()
 )
-"""Attributes that of all common types only tensors have. `is_cuda` counts: nothing else spells it so."""
+"""Attributes that of all common types only tensors have.
+
+Names that a helper object has as well are missing on purpose: `accelerator.backward`, `comm.gather`, `xp.matmul`.
+"""
 
 MODULE_ONLY = frozenset(
     """
