@@ -11,7 +11,7 @@ from collections.abc import Callable
 from devlint.analysis import moves
 from devlint.analysis.devices import current
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Unreached, differ, parse
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Unreached, differ, parse
 from devlint.domain.heap import LibraryObject, Sequence
 from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Reference, Tensor, Tuple, Value
 from devlint.facts import ParallelMisuse
@@ -26,6 +26,12 @@ def data_parallel(site: Site) -> Value | None:
     if devices == 0:
         # Without CUDA the wrapper looks at nothing and passes calls on to the module.
         return module
+    alone = site.arguments.get(1, "device_ids")
+    if alone is not None and isinstance(alone.value, Constant) and type(alone.value.value) is int:
+        message = "'int' object is not subscriptable"
+        text = site.frame.text(alone.span)
+        site.record(ParallelMisuse("not-a-list", message, text, (), f"write device_ids=[{text}]"))
+        return UNKNOWN
     ids = _ids(site)
     if ids is None and devices == 1 and site.arguments.get(1, "device_ids") is None:
         ids = [Concrete("cuda", 0)]
@@ -134,7 +140,9 @@ def call_data_parallel(site: Site) -> Value | None:
             f"but found one of them on device: {device}"
         )
         shown = str(ids.value) if isinstance(ids, Constant) else "device_ids"
-        advice = f"move the module to {first.device} first, or begin device_ids with the device it is on"
+        advice = f"move the module to {first.device} first"
+        if device != CPU:
+            advice += f", or begin device_ids with {device}, where it is"
         site.record(ParallelMisuse("module-elsewhere", message, shown, site.steps(origin, held.origin), advice))
         return UNKNOWN
     return Tensor(output.device, None, origin=output.origin)
