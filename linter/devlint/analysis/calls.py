@@ -84,16 +84,19 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
         case UserClass():
             return instances.construct(frame, env, value, arguments, span)
         case Method():
-            return _call_method(frame, env, value, function, arguments, span)
+            result = _call_method(frame, env, value, function, arguments, span)
+            if result == UNKNOWN and not isinstance(value.receiver, (Tensor, Constant)):
+                _let_go(env, arguments)
+            return result
         case Reference():
             return _call_object(frame, env, function, arguments, span)
         case Partial():
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque():
-            _let_go(frame, env, arguments)
+            _let_go(env, arguments)
             return UNKNOWN
         case _:
-            _let_go(frame, env, arguments)
+            _let_go(env, arguments)
             return UNKNOWN
 
 
@@ -111,20 +114,15 @@ def invoke_closure(
         for name in closure.function.nonlocal_names:
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:
-        _let_go(frame, env, arguments)
+        _let_go(env, arguments)
         return UNKNOWN
     return summaries.call(frame, env, closure, owner, arguments, span)
 
 
-def _let_go(frame: Frame, env: Environment, arguments: Arguments) -> None:
-    """Objects handed to unknown code may come back changed."""
+def _let_go(env: Environment, arguments: Arguments) -> None:
+    """Objects handed to code that is not followed may come back changed: moved, filled, replaced."""
     for argument in arguments.all():
-        if isinstance(argument.value, Reference) and not moves.is_module(frame, env, argument.value):
-            held = env.heap.get(argument.value.object)
-            if isinstance(held, (SequenceObject, Dictionary)):
-                continue
-        if isinstance(argument.value, Reference):
-            instances.escape(env, argument.value)
+        instances.escape(env, argument.value)
 
 
 def _call_partial(
@@ -149,7 +147,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     result = library.call_function(frame, env, name, arguments, span)
     known = name.startswith("builtins.") or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
-        _let_go(frame, env, arguments)
+        _let_go(env, arguments)
     return result
 
 
@@ -499,7 +497,7 @@ def _call_instance(
             if name == "forward":
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
             return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
-    _let_go(frame, env, arguments)
+    _let_go(env, arguments)
     return UNKNOWN
 
 
