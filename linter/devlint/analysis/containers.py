@@ -161,6 +161,7 @@ def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) 
             items[key.value] = value
         else:
             complete = False
+            items.clear()  # the key that is not known may be any of them
     made = Dictionary(tuple(items.items()) if len(items) <= LARGEST_DISPLAY else (), rest, complete)
     frame.set(instruction.target, allocate(frame, env, instruction.span, "dict", made), instruction.span)
     return env
