@@ -136,8 +136,21 @@ def _enabled(settings: Settings, configuration: Configuration, path: str = "/p/a
     return {rule.code for rule in chosen}
 
 
-def test_every_rule_is_on_by_default() -> None:
-    assert _enabled(Settings(()), Configuration(None, Path("/p"))) == {rule.code for rule in RULES}
+def test_every_rule_is_on_by_default_but_those_that_are_opt_in() -> None:
+    opt_in = {rule.code for rule in RULES if rule.opt_in}
+    on = _enabled(Settings(()), Configuration(None, Path("/p")))
+
+    assert "DEV304" in opt_in
+    assert on == {rule.code for rule in RULES} - opt_in
+
+
+@pytest.mark.parametrize("selector", ["ALL", "DEV3", "DEV304", "load-without-map-location"])
+def test_an_opt_in_rule_is_on_where_a_selector_covers_it(selector: str) -> None:
+    plain = Configuration(None, Path("/p"))
+    assert "DEV304" in _enabled(Settings((), select=(selector,)), plain)
+    assert {"DEV101", "DEV304"} <= _enabled(Settings((), extend_select=(selector,)), plain)
+    assert "DEV304" in _enabled(Settings(()), Configuration(None, Path("/p"), extend_select=(selector,)))
+    assert "DEV304" not in _enabled(Settings((), select=(selector,), ignore=(selector,)), plain)
 
 
 @pytest.mark.parametrize(

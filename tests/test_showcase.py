@@ -43,7 +43,7 @@ def test_the_repaired_showcase_is_clean(tmp_path: Path) -> None:
         text = text.replace(broken, mended)
     file = tmp_path / "train.py"
     file.write_text(text, encoding="utf-8")
-    run = engine.run(Settings((str(file),), select=("ALL",), isolated=True))
+    run = engine.run(Settings((str(file),), isolated=True))
     assert [diagnostic.message for diagnostic in run.outcome.diagnostics] == []
 
 

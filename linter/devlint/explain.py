@@ -19,15 +19,24 @@ def explain(text: str, rules: Sequence[type[Rule]]) -> str:
         ConfigError: there is no such rule; the message offers what is spelled alike.
     """
     rule = find(text, rules)
-    return f"{rule.code} {rule.name} ({rule.severity.value})\n\n{rule.documentation().strip()}\n"
+    return f"{rule.code} {rule.name} ({rule.standing()})\n\n{rule.documentation().strip()}\n"
 
 
 def list_rules(rules: Sequence[type[Rule]], output_format: str) -> str:
     """Return all rules, one a line or as JSON."""
-    rows = [(rule.code, rule.name, rule.severity.value, rule.summary()) for rule in rules]
     if output_format == "json":
-        keys = ("code", "rule", "severity", "summary")
-        return json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2) + "\n"
+        listed = [
+            {
+                "code": rule.code,
+                "rule": rule.name,
+                "severity": rule.severity.value,
+                "opt_in": rule.opt_in,
+                "summary": rule.summary(),
+            }
+            for rule in rules
+        ]
+        return json.dumps(listed, indent=2) + "\n"
+    rows = [(rule.code, rule.name, rule.standing(), rule.summary()) for rule in rules]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) + "\n"

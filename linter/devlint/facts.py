@@ -107,6 +107,13 @@ class InvalidDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class UnmappedLoad:
+    """A checkpoint is read to the devices that it was written from; `function` reads it."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class MissingAttribute:
     """`name.device` is read from a module, which has no such attribute; `owner` is its class."""
 
@@ -142,7 +149,14 @@ class Reveal:
 
 
 Fact: TypeAlias = (
-    Conflict | DiscardedMove | UncheckedDevice | InvalidDevice | MissingAttribute | ParallelMisuse | Reveal
+    Conflict
+    | DiscardedMove
+    | UncheckedDevice
+    | InvalidDevice
+    | UnmappedLoad
+    | MissingAttribute
+    | ParallelMisuse
+    | Reveal
 )
 
 

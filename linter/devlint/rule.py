@@ -82,6 +82,7 @@ class Rule(cst.BatchableCSTVisitor):
         code: `DEV101`.
         name: `mixed-device-operands`.
         severity: how bad it is unless configured.
+        opt_in: it is off unless `select` or `extend-select` covers it.
         since: the version of devlint, or of the rule's package, that brought it.
         wants: the classes of facts that the rule is about; it must ask for every such fact of a file.
     """
@@ -91,6 +92,7 @@ class Rule(cst.BatchableCSTVisitor):
     code: ClassVar[str] = ""
     name: ClassVar[str] = ""
     severity: ClassVar[Severity] = Severity.WARNING
+    opt_in: ClassVar[bool] = False
     since: ClassVar[str] = ""
     wants: ClassVar[tuple[type[Fact], ...]] = ()
 
@@ -120,6 +122,11 @@ class Rule(cst.BatchableCSTVisitor):
         """The documentation by heading."""
         parts = re.split(r"^## (.+?)\s*$", cls.documentation(), flags=re.MULTILINE)
         return {heading: text.strip("\n") for heading, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+    @classmethod
+    def standing(cls) -> str:
+        """How severe it is, and whether it has to be asked for: `error`, `warning`, `warning, opt-in`."""
+        return f"{cls.severity.value}, opt-in" if cls.opt_in else cls.severity.value
 
     @classmethod
     def summary(cls) -> str:

@@ -99,7 +99,7 @@ def select_rules(settings: Settings, configuration: Configuration, rules: Rules)
     )
     enabled: list[type[Rule]] = []
     for rule in rules:
-        on = True
+        on = not rule.opt_in
         for layer in layers:
             on = layer.applied(rule, on)
         if on:

@@ -57,7 +57,7 @@ class Configuration:
     Attributes:
         file: the file it was read from, as shown to the user; None for the defaults.
         root: the folder that patterns and paths in it are relative to.
-        select: None means the rules that are on by default.
+        select: None means the rules that are on by default, which are those that are not opt-in.
         per_file_ignores: pairs of (pattern, selectors).
         src: source roots for import resolution, absolute.
         severity: pairs of (selector, severity).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -79,21 +80,28 @@ def test_explain_offers_what_is_spelled_alike() -> None:
     assert err == "error: unknown rule 'mixed-device-operand'; did you mean mixed-device-operands?\n"
 
 
+def _cells(line: str) -> list[str]:
+    """A row of the list of rules, whose columns are two blanks apart."""
+    return re.split(r"\s{2,}", line, maxsplit=3)
+
+
 def test_rules_are_listed_in_order_with_one_sentence_each() -> None:
     code, text, _ = _run("rules")
-    rows = [line.split(maxsplit=3) for line in text.splitlines()]
+    rows = [_cells(line) for line in text.splitlines()]
     assert code == 0
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
-    assert all(row[2] in ("error", "warning") and row[3].endswith(".") for row in rows)
+    assert all(row[2] in ("error", "warning", "warning, opt-in") and row[3].endswith(".") for row in rows)
     assert ["DEV901", "syntax-error", "error"] in [row[:3] for row in rows]
+    assert ["DEV304", "load-without-map-location", "warning, opt-in"] in [row[:3] for row in rows]
 
 
 def test_rules_as_json_are_the_same_rules() -> None:
     _, text, _ = _run("rules")
     _, document, _ = _run("rules", "--output-format", "json")
     rows = json.loads(document)
-    assert [(row["code"], row["rule"], row["severity"], row["summary"]) for row in rows] == [
-        tuple(line.split(maxsplit=3)) for line in text.splitlines()
+    standing = [row["severity"] + ", opt-in" * row["opt_in"] for row in rows]
+    assert [[row["code"], row["rule"], level, row["summary"]] for row, level in zip(rows, standing, strict=True)] == [
+        _cells(line) for line in text.splitlines()
     ]
 
 

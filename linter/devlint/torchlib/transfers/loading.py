@@ -11,6 +11,7 @@ from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import UNKNOWN, Constant, Value
+from devlint.facts import UnmappedLoad
 
 LOADER = "torch.utils.data.DataLoader"
 TENSOR_DATASET = "torch.utils.data.TensorDataset"
@@ -32,16 +33,31 @@ def tensor_dataset(site: Site) -> Value:
 
 
 def load(site: Site) -> Value:
-    """`torch.load(f, map_location=d)`: a checkpoint may hold anything; using `map_location` is using a device."""
-    given = site.arguments.get(1, "map_location")
-    if given is not None and isinstance(given.value, Constant) and isinstance(given.value.value, str):
+    """`torch.load(f, map_location=d)`: a checkpoint may hold anything; using `map_location` is using a device.
+
+    Without one it is read to where it was written from, which a check for CUDA makes sure of as far as it can.
+    """
+    return _load(site, 1)
+
+
+def load_url(site: Site) -> Value:
+    """`torch.hub.load_state_dict_from_url(url, model_dir, map_location)`: as `torch.load`."""
+    return _load(site, 2)
+
+
+def _load(site: Site, position: int) -> Value:
+    given = site.arguments.get(position, "map_location")
+    if given is None:
+        if site.arguments.exact and not site.env.checked:
+            site.frame.record(site.span, UnmappedLoad(site.name))
+    elif isinstance(given.value, Constant) and isinstance(given.value.value, str):
         site.device(given)
     return UNKNOWN
 
 
 Transfer = Callable[[Site], Value | None]
 
-FUNCTIONS: dict[str, Transfer] = {"torch.load": load}
+FUNCTIONS: dict[str, Transfer] = {"torch.load": load, "torch.hub.load_state_dict_from_url": load_url}
 
 CLASSES: dict[str, Transfer] = {
     LOADER: loader,
