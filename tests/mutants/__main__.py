@@ -1,0 +1,83 @@
+"""`python -m tests.mutants FOLDER… --count 500 --seed 1`: how many of 500 places are missed when they are taken away.
+
+Each FOLDER holds packages, unpacked, each in a folder of its own. Draws places at random, tries them one at a time,
+and prints which of them devlint does not notice, what it says of the files as they are, and a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from devlint.errors import SourceError
+from devlint.project import read_text
+
+from tests.mutants.places import Place, places
+from tests.mutants.trials import Trial, run
+
+
+def main() -> int:
+    """Returns 1 if devlint failed on a mutant."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    everything = sorted(place for folder in options.folders for place in all_places(folder.absolute()))
+    chosen = sorted(draw(everything, options.count, options.seed))
+    print(f"{len(chosen)} of {len(everything)} places", flush=True)
+    trials: list[Trial] = []
+    for tried in run(chosen, options.jobs):
+        for one in tried.original:
+            print(f"unchanged: {one.place.file}:{one.place.line} {one.code} {one.message}", flush=True)
+        for trial in tried.trials:
+            print(line(trial), flush=True)
+            trials.append(trial)
+    print(table(trials))
+    return int(any(trial.failure for trial in trials))
+
+
+def all_places(folder: Path) -> Iterator[Place]:
+    """The places of all packages in a folder. A package's own `__init__` is left out: imports of it are not."""
+    for package in sorted(path for path in folder.iterdir() if path.is_dir()):
+        for path in sorted(package.rglob("*.py")):
+            if path.name != "__init__.py":
+                try:
+                    yield from places(path, package.name, read_text(path, str(path)))
+                except SourceError:
+                    continue
+
+
+def draw(everything: Sequence[Place], count: int, seed: int) -> list[Place]:
+    """So many of them, each as likely as any other."""
+    return random.Random(seed).sample(everything, min(count, len(everything)))
+
+
+def line(trial: Trial) -> str:
+    """One trial on one line."""
+    place = trial.place
+    outcome = "failed" if trial.failure else "missed" if trial.noticed is None else "noticed"
+    said = " ".join(place.said.split())
+    reason = trial.failure if trial.noticed is None else f"{trial.noticed.place.line} {trial.noticed.message}"
+    return f"{outcome}: {place.path}:{place.line} {place.kind} `{said}` {reason}".rstrip()
+
+
+def table(trials: Sequence[Trial]) -> str:
+    """How many are noticed, by package and by kind of place."""
+    groups: dict[tuple[str, str], list[bool]] = {}
+    for trial in trials:
+        place = trial.place
+        for group in (("package", place.package), ("place", place.kind), ("total", "")):
+            groups.setdefault(group, []).append(trial.noticed is not None)
+    return "\n".join(
+        f"{heading:8} {name:36} {sum(noticed):4} of {len(noticed):4} {sum(noticed) / len(noticed):5.0%}"
+        for (heading, name), noticed in sorted(groups.items())
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
