@@ -93,13 +93,24 @@ def unreached_reveals(fixture: Fixture, execute: Execute) -> list[str]:
 
 def uncovered_claims(fixture: Fixture, execute: Execute) -> list[str]:
     """The claims in code outside the programs where no program raises."""
-    here = [c for c in fixture.shared_errors if c.moment is Moment.HERE and c.devices is None]
-    if not here:
+    due = [c for c in fixture.shared_errors if c.moment is not Moment.NEVER and c.devices is None]
+    if not due:
         return []
     hit: set[int] = set()
     for program in fixture.programs:
         hit.update(execute(program, program.devices).stack)
-    return [f"{fixture.path}:{claim.line}: no program raises here" for claim in here if claim.line not in hit]
+    return [
+        f"{fixture.path}:{claim.line}: no program raises {'here' if claim.moment is Moment.HERE else 'because of it'}"
+        for claim in due
+        if not _comes_true(fixture, claim, hit)
+    ]
+
+
+def _comes_true(fixture: Fixture, claim: Claim, stack: Iterable[int]) -> bool:
+    """Whether a run that raised bears out a claim in code outside the programs."""
+    if claim.moment is Moment.HERE:
+        return claim.line in stack
+    return any(line != claim.line and fixture.together(line, claim.line) for line in stack)
 
 
 def _announces(claim: Claim, diagnostic: Diagnostic) -> bool:
@@ -121,8 +132,9 @@ def _judge(fixture: Fixture, program: Program, claims: Sequence[Claim], run: Run
     """Holds the run on the stated machine against the claims that speak of it."""
     if any(claim.moment is not Moment.NEVER for claim in claims):
         return _raises(program, claims, run)
-    shared = {c.line for c in fixture.shared_errors if c.moment is Moment.HERE}
-    if program.kind is Kind.BAD and run.outcome == "device-error" and shared.intersection(run.stack):
+    due = [claim for claim in fixture.shared_errors if claim.moment is not Moment.NEVER]
+    expected = program.kind is Kind.BAD and any(_comes_true(fixture, claim, run.stack) for claim in due)
+    if expected and run.outcome == "device-error":
         return []
     if run.outcome != "ok":
         return [f"{_where(program, run)}PyTorch was expected to be content: {_said(run)}"]

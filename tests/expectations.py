@@ -3,7 +3,8 @@
 A fixture is a program that runs. Its claims are comments at the end of the line they speak of:
 
     x + y  # error: [mixed-device-operands] "cuda:0"  devlint reports it here, PyTorch raises on this line
-    x.cuda()  # error: [discarded-move] later         PyTorch raises on a later line because of it
+    x.cuda()  # error: [discarded-move] later         PyTorch raises on a later line because of it; outside of a
+                                                      program, on another line of the same class or function
     x = y.cuda()  # error: [unguarded-cuda] never     PyTorch does not raise on the stated machine
     x = y.cuda()  # error: [unguarded-cuda] on 0 devices    PyTorch raises here, on that machine only
     d = "cuda:1"  # error: [unguarded-cuda-index] later on 1 device    the two put together
@@ -113,12 +114,24 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """All that one file claims; `shared_errors` and `shared_revealed` stand in code outside its programs."""
+    """All that one file claims.
+
+    Attributes:
+        shared_errors, shared_revealed: claims in code outside the programs.
+        definitions: first and last line of every class and function at the top of the file.
+    """
 
     path: Path
     programs: tuple[Program, ...]
     shared_errors: tuple[Claim, ...] = ()
     shared_revealed: tuple[Revealed, ...] = ()
+    definitions: tuple[tuple[int, int], ...] = ()
+
+    def together(self, line: int, other: int) -> bool:
+        """Whether two lines are the same, or stand in the same class or function at the top of the file."""
+        return line == other or any(
+            first <= min(line, other) and max(line, other) <= last for first, last in self.definitions
+        )
 
     @property
     def errors(self) -> tuple[Claim, ...]:
@@ -174,7 +187,9 @@ def parse(source: str, path: Path) -> Fixture:
         remarks = list(_remarks(source))
     except (SyntaxError, tokenize.TokenError) as error:
         raise FixtureError(path, getattr(error, "lineno", None) or 1, f"does not parse: {error}") from error
-    reader = _Reader(path, _drafts(tree, source), _first_statement(tree))
+    definitions = [node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    stretches = tuple((node.lineno, node.end_lineno or node.lineno) for node in definitions)
+    reader = _Reader(path, _drafts(tree, source), _first_statement(tree), stretches)
     for remark in remarks:
         reader.take(remark)
     return reader.finish()
@@ -217,8 +232,11 @@ def _first_statement(tree: ast.Module) -> int:
 class _Reader:
     """Gives each remark to the program it stands in, and checks the programs when all are given."""
 
-    def __init__(self, path: Path, drafts: list[_Draft], first_statement: int) -> None:
+    def __init__(
+        self, path: Path, drafts: list[_Draft], first_statement: int, definitions: tuple[tuple[int, int], ...]
+    ) -> None:
         self._path = path
+        self._definitions = definitions
         self._drafts = drafts
         self._first_statement = first_statement
         self._devices = DEFAULT_DEVICES
@@ -255,7 +273,8 @@ class _Reader:
 
     def finish(self) -> Fixture:
         programs = tuple(self._checked(draft) for draft in self._drafts)
-        return Fixture(self._path, programs, tuple(self._shared_errors), tuple(self._shared_revealed))
+        errors, revealed = tuple(self._shared_errors), tuple(self._shared_revealed)
+        return Fixture(self._path, programs, errors, revealed, self._definitions)
 
     def _wrong(self, line: int, message: str) -> FixtureError:
         return FixtureError(self._path, line, message)

@@ -122,6 +122,19 @@ def test_claims_outside_the_programs() -> None:
     assert agreement.uncovered_claims(fixture, on(d4=CONTENT)) == ["some.py:2: no program raises here"]
 
 
+SHARED_LATER = "class A:\n    f()  # error: [a] later\n    g()\ndef bad_x():\n    A()\ndef ok_x():\n    pass\n"
+
+
+def test_claims_outside_the_programs_that_come_true_later() -> None:
+    fixture = parse(SHARED_LATER, PATH)
+    bad, _ = fixture.programs
+    assert agreement.disagreements(fixture, bad, on(d4=raised(5, 3))) == []
+    assert "expected to be content" in agreement.disagreements(fixture, bad, on(d4=raised(5)))[0]
+    assert "expected to be content" in agreement.disagreements(fixture, bad, on(d4=raised(5, 2)))[0]
+    assert agreement.uncovered_claims(fixture, on(d4=raised(5, 3))) == []
+    assert agreement.uncovered_claims(fixture, on(d4=raised(5, 2))) == ["some.py:2: no program raises because of it"]
+
+
 REVEALS = body(
     "r(x)  # revealed: cuda:0",
     "r(y)  # revealed: unknown",

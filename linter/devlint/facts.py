@@ -50,7 +50,7 @@ class Conflict:
     Attributes:
         kind: what meets what: "operands" (two values with known devices), "module-input" (a module with
             parameters, and its input), "pinned" (a value pinned to the CPU and one that follows an input, a
-            module or a device variable).
+            module or a device variable), "criterion-state" (the state of a loss or metric on the CPU, and its input).
         operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`.
         first, second: the two values; for "module-input" the module comes first, for "pinned" the value
             that follows something comes first.
@@ -67,6 +67,25 @@ class Conflict:
     certainty: Certainty
     message: str
     via: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A module is built on the CPU inside a function that calls it with what it was given.
+
+    Attributes:
+        module: the construction as written, shortened.
+        name: what it is called with, or what follows an argument inside it.
+        device: where that is.
+        meets: where the two meet.
+        in_forward: the function is the `forward` of a module.
+    """
+
+    module: str
+    name: str
+    device: Device
+    meets: Place
+    in_forward: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +168,8 @@ class Reveal:
 
 
 Fact: TypeAlias = (
-    Conflict
+    Built
+    | Conflict
     | DiscardedMove
     | UncheckedDevice
     | InvalidDevice

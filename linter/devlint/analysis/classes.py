@@ -55,6 +55,18 @@ def is_module_name(name: str) -> bool:
     return last.endswith(("Module", "PreTrainedModel", "ModelMixin"))
 
 
+def is_criterion(cls: UserClass) -> bool:
+    """Whether instances are losses or metrics: by a base, or by what the class is called."""
+    names = [item.name for item in lineage(cls) if isinstance(item, (UserClass, Library))]
+    return is_module(cls) and any(map(is_criterion_name, names))
+
+
+def is_criterion_name(name: str) -> bool:
+    """Whether a class is named as losses and metrics are."""
+    last = name.rsplit(".", 1)[-1]
+    return last.endswith(("Loss", "Loss2d", "Criterion", "Metric"))
+
+
 def is_open(cls: UserClass) -> bool:
     """Whether some base lies outside what is known, so that instances may have and do more than one sees."""
     return any(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from devlint.analysis import placement
 from devlint.analysis.frame import Frame
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, differ
@@ -68,7 +69,7 @@ def judge(first: Side, second: Side) -> str | None:
         if isinstance(side.device, Variable) and other.device == CPU:
             return "pinned"
     if differ(first.device, second.device):
-        return "module-input" if first.module != second.module else "operands"
+        return "module-input" if (first.module is None) != (second.module is None) else "operands"
     return None
 
 
@@ -105,18 +106,27 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     frame.clashes.append(clash)
     checked = any(side.origin is not None and side.origin.checked for side in (first, second))
     certain = kind != "pinned" and not checked
+    unless = _parameter_of(frame, first) if kind == "pinned" else None
+    placement.note(frame, first, second, unless)
     frame.record(
         span,
         Conflict(
-            kind,
+            described(clash),
             operation,
             meeting(frame, first),
             meeting(frame, second),
             Certainty.CERTAIN if certain else Certainty.ON_ACCELERATOR,
             clash.message,
         ),
-        _parameter_of(frame, first) if kind == "pinned" else None,
+        unless,
     )
+
+
+def described(clash: Requirement) -> str:
+    """The kind of a conflict as a fact: the state of a loss or metric on the CPU has a kind of its own."""
+    sides = (clash.first, clash.second)
+    stray = [side for side in sides if side.module is not None and side.module.criterion and side.device == CPU]
+    return "criterion-state" if len(stray) == 1 else clash.kind
 
 
 def _parameter_of(frame: Frame, side: Side) -> tuple[Function, str] | None:
@@ -131,7 +141,7 @@ def _parameter_of(frame: Frame, side: Side) -> tuple[Function, str] | None:
 def ordered(clash: Requirement) -> Requirement:
     """The same with the side first that a rule wants first: the module, or what follows something."""
     swap = (clash.kind == "pinned" and clash.first.device == CPU) or (
-        clash.kind == "module-input" and clash.second.module
+        clash.kind == "module-input" and clash.second.module is not None
     )
     return replace(clash, first=clash.second, second=clash.first) if swap else clash
 

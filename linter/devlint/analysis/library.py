@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import conflicts
+from devlint.analysis import conflicts, placement
 from devlint.analysis.arguments import Arguments, Bound, Given, bind
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import default_device
@@ -191,7 +191,8 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
         return
     name = frame.text(receiver.span)
-    module = Side(name, device, SOME_DIMENSIONS, receiver.span, origin, module=True, file=frame.file)
+    holder = placement.holder(env, receiver.value)
+    module = Side(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or frame.kind(held) is not Kind.ANY

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from devlint.analysis import conflicts
+from devlint.analysis import conflicts, placement
 from devlint.analysis.arguments import Bound
 from devlint.analysis.containers import allocate, elements_of
 from devlint.analysis.devices import default_device, placed
@@ -210,7 +210,8 @@ class Application:
             device, origin = value.device, value.origin
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
-        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, True, file)
+        holder = placement.holder(self.env, value)
+        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, holder, file)
         if not isinstance(device, Unreached):
             self.groups.setdefault(variable, []).insert(0, side)
 

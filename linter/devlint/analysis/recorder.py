@@ -17,7 +17,7 @@ class Recorder:
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
-        self._doubts: dict[tuple[str, Span], tuple[Function, str]] = {}
+        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Function, str] | None]] = {}
         self._arguments: dict[tuple[Function, str], Device] = {}
 
     def note_argument(self, function: Function, parameter: str, device: Device) -> None:
@@ -31,8 +31,7 @@ class Recorder:
         `unless`: the fact rests on a parameter that may be on an accelerator; where every call passes one that
         is on the CPU, it does not hold.
         """
-        if unless is not None:
-            self._doubts[file, span] = unless
+        self._doubts.setdefault((file, span, type(fact)), []).append(unless)
         key: tuple[Span, object] = (span, type(fact))
         if isinstance(fact, Reveal):
             known = self._facts.get(file, {}).get(key)
@@ -43,11 +42,9 @@ class Recorder:
         self._facts.setdefault(file, {}).setdefault(key, Anchored(self._place(file, span), fact))
 
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
-        """Whether every call that was seen passes a CPU tensor for the parameter that a conflict rests on."""
-        if not isinstance(fact, Conflict) or not isinstance(span, Span):
-            return False
-        unless = self._doubts.get((file, span))
-        return unless is not None and self._arguments.get(unless) == CPU
+        """Whether every call that was seen passes a CPU tensor for the parameter that a fact rests on."""
+        doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
+        return bool(doubts) and all(unless is not None and self._arguments.get(unless) == CPU for unless in doubts)
 
     def _is_told_elsewhere(self, fact: Fact) -> bool:
         """Whether a conflict inside a called function is reported there, where it can be mended."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from devlint.analysis import attributes, conflicts, containers
+from devlint.analysis import attributes, conflicts, containers, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
@@ -198,6 +198,7 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
-    module = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    module = placement.holder(substitution.env, given.value) if called and given is not None else None
     file = substitution.frame.file
     return replace(side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file)

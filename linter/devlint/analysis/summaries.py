@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from devlint.analysis import conflicts, instances
+from devlint.analysis import conflicts, instances, placement
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import check_use
 from devlint.analysis.execution import run
@@ -253,6 +253,7 @@ def _require(
 def report_through(frame: Frame, requirement: Requirement, span: Span, closure: Closure) -> None:
     """A conflict inside a called body that its own analysis cannot see is reported at the call."""
     if frame.recording:
+        placement.note(frame, requirement.first, requirement.second)
         via = Step(
             frame.program.place(requirement.file, requirement.span),
             f"`{requirement.operation}` is called here",
@@ -260,7 +261,7 @@ def report_through(frame: Frame, requirement: Requirement, span: Span, closure: 
         frame.record(
             span,
             Conflict(
-                requirement.kind,
+                conflicts.described(requirement),
                 requirement.operation,
                 conflicts.meeting(frame, requirement.first),
                 conflicts.meeting(frame, requirement.second),

@@ -18,6 +18,19 @@ from devlint.frontend.ir import Span
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """The module through whose parameters and buffers a value is met.
+
+    Attributes:
+        made: the event of its construction, None where that is not seen.
+        criterion: it is a loss or a metric.
+    """
+
+    made: Origin | None = None
+    criterion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """One of the values of a requirement; see `devlint.facts.Meeting`.
 
@@ -26,7 +39,7 @@ class Side:
         certain: it is known to be a tensor or a module, not a number.
         parameter: the name of the operation's parameter.
         file: the display path of the file that `span` is in.
-        module: it is a module, met through its parameters and buffers.
+        module: the module it is met through, if it is one.
     """
 
     name: str
@@ -37,7 +50,7 @@ class Side:
     exempt: str = ""
     certain: bool = True
     parameter: str = "argument"
-    module: bool = False
+    module: Holder | None = None
     file: str = ""
 
 

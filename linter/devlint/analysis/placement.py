@@ -1,0 +1,59 @@
+"""What a move does not reach: modules made on the spot, and attributes that a module does not register.
+
+Two values meet on two devices (`conflicts`). Where one of them is there because a module was built inside the
+function that calls it, or because it is a plain attribute of a module, that place is noted too: it is where the
+program can be mended.
+"""
+
+from __future__ import annotations
+
+from devlint.analysis import classes
+from devlint.analysis.frame import Frame
+from devlint.domain.device import CPU, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Instance, LibraryObject
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Holder, Side
+from devlint.domain.value import Reference, Value
+from devlint.facts import Built
+from devlint.frontend.ir import Function
+
+
+def holder(env: Environment, value: Value) -> Holder:
+    """What is known of a module as the holder of parameters and buffers."""
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    match held:
+        case LibraryObject(origin=origin, cls=cls):
+            made = origin if origin is not None and origin.born == "module" else None
+            return Holder(made, classes.is_criterion_name(cls))
+        case Instance(origin=origin, cls=user_class):
+            return Holder(origin, classes.is_criterion(user_class))
+        case _:
+            return Holder()
+
+
+def note(frame: Frame, first: Side, second: Side, unless: tuple[Function, str] | None = None) -> None:
+    """Notes why two sides that meet, one of them always on the CPU, are apart, where that is a matter of placement.
+
+    `unless`: see `Frame.record`.
+    """
+    for side, other in ((first, second), (second, first)):
+        if side.device == CPU and isinstance(other.device, Variable):
+            _note_built(frame, side, other, unless)
+
+
+def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Function, str] | None) -> None:
+    """A module that the executed function builds is called with what the function was given."""
+    made = None if side.module is None else side.module.made
+    if side.module is None or side.module.criterion:
+        return  # what a loss or metric holds is told by the conflict itself
+    if made is None or not isinstance(frame.scope, Function) or not _within(frame, made):
+        return
+    in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
+    meets = frame.program.place(other.file, other.span)
+    frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), unless)
+
+
+def _within(frame: Frame, event: Origin) -> bool:
+    whole = frame.scope.span
+    return event.file == frame.file and whole.line <= event.span.line <= whole.end_line

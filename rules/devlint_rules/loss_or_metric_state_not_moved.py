@@ -1,0 +1,55 @@
+"""loss-or-metric-state-not-moved: the weights of a loss, or the state of a metric, stayed on the CPU."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Severity
+
+from devlint_rules._conflict import ConflictRule
+
+
+class LossOrMetricStateNotMoved(ConflictRule):
+    """
+    ## What it does
+    Reports a call of a loss or metric whose weights or counters are on the CPU with tensors that are elsewhere, or
+    that follow an argument.
+
+    ## Why is this bad
+    `nn.CrossEntropyLoss(weight=…)`, `nn.BCEWithLogitsLoss(pos_weight=…)` and every metric that counts hold tensors of
+    their own. Moving the network does not move them: a loss is a module of its own, and has to be moved like one.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        logits = torch.randn(8, 3, device="cuda:0")
+        labels = torch.zeros(8, dtype=torch.long, device="cuda:0")
+        criterion = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 4.0]))
+        loss = criterion(logits, labels)  # error: [loss-or-metric-state-not-moved] "criterion"
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        logits = torch.randn(8, 3, device="cuda:0")
+        labels = torch.zeros(8, dtype=torch.long, device="cuda:0")
+        criterion = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 4.0])).to(logits.device)
+        loss = criterion(logits, labels)
+
+    ## Fix safety
+    No fix is offered: the loss can be moved, or its weights be created on the device.
+
+    ## Known limits
+    Classes of the program count as losses and metrics if they are called so (`FocalLoss`, `AccuracyMetric`) or derive
+    from one. Weights that are passed to a function such as `F.cross_entropy` are reported as
+    `mixed-device-operands`.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got weight is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_nll_loss_forward)
+    """  # noqa: E501
+
+    code = "DEV108"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    kind = "criterion-state"

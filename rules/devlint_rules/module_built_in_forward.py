@@ -1,0 +1,78 @@
+"""module-built-in-forward: a layer is built on the CPU in the function that calls it with its input."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Certainty, Related, Severity
+from devlint.facts import Built
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted
+
+
+class ModuleBuiltInForward(OperationRule):
+    """
+    ## What it does
+    Reports a module with parameters that `forward`, or another function that is given tensors, builds on the CPU and
+    calls with its input.
+
+    ## Why is this bad
+    What `forward` builds is not a part of the module: moving the module does not move it, so the first input on an
+    accelerator raises. Nor does the optimizer know it: each call begins with new random weights.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def forward(self, x):
+                head = nn.Linear(3, 2)  # error: [module-built-in-forward] "nn.Linear(3, 2)" later
+                return head(x)
+
+        Net().to("cuda:0")(torch.ones(4, 3, device="cuda:0"))
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head = nn.Linear(3, 2)
+
+            def forward(self, x):
+                return self.head(x)
+
+        Net().to("cuda:0")(torch.ones(4, 3, device="cuda:0"))
+
+    ## Fix safety
+    No fix is offered: the layer belongs into `__init__`, where its sizes have to be known.
+
+    ## Known limits
+    A layer that is built once, when its attribute is still None, is not followed.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu
+    """  # noqa: E501
+
+    code = "DEV205"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (Built,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the modules that are built at the node."""
+        for built in self.facts_of(node, Built):
+            met = f"{quoted(built.name)}, which is on {in_words(built.device)}"
+            if in_words(built.device).endswith(quoted(built.name)):
+                met = f"{quoted(built.name)}, which may be elsewhere"
+            home = "build it in `__init__`" if built.in_forward else "build it once, outside of the function"
+            self.report(
+                node,
+                f"{quoted(built.module)} is built on the CPU in each call, and called with {met}",
+                certainty=Certainty.ON_ACCELERATOR,
+                related=(Related(built.meets, f"meets {quoted(built.name)} here"),),
+                advice=f"{home}, so that it is trained and moved with the rest, or move it to {in_words(built.device)}",
+            )
