@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
 
 from tests.differential.comparison import Comparer, Comparison, Disagreement
 from tests.differential.definitions import generate
@@ -15,25 +16,38 @@ from tests.judge import Judge, supported
 def main() -> int:
     """Returns 1 if devlint raised a false alarm or failed, 2 where the judge does not work."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
-    parser.add_argument("programs", type=int, metavar="N")
+    parser.add_argument("programs", type=int, metavar="N", help="how many, with those that repairs make of them")
     parser.add_argument("seed", type=int, nargs="?", default=0, metavar="SEED")
-    parser.add_argument("--no-misses", action="store_true", help="count misses, but do not show them")
+    parser.add_argument("--misses", type=int, default=3, metavar="M", help="show so many misses of each cause")
     options = parser.parse_args()
     reason = supported()
     if reason is not None:
         print(reason, file=sys.stderr)
         return 2
     compared: list[Comparison] = []
+    shown: Counter[str] = Counter()
     with Judge() as judge:
-        comparer = Comparer(judge)
-        for number in range(options.programs):
-            compared += comparer.variants(generate(options.seed, number))
-        found = [each for comparison in compared for each in comparison.disagreements]
-        shown = [each for each in found if not (options.no_misses and each.what == "miss")]
-        for disagreement in distinct([shrunken(each, comparer) for each in shown]):
-            print(disagreement, end="\n\n")
+        comparer = Comparer(judge, quick=True)
+        for comparison in comparisons(comparer, options.seed):
+            compared.append(comparison)
+            for each in comparison.disagreements:
+                shown[each.about] += each.what == "miss"
+                if each.what != "miss" or shown[each.about] <= options.misses:
+                    print(shrunken(each, comparer), end="\n\n", flush=True)
+            if len(compared) % 1000 == 0:
+                print(figures(compared), end="\n\n", flush=True)
+            if len(compared) >= options.programs:
+                break
     print(figures(compared))
-    return int(any(each.what != "miss" for each in found))
+    return int(any(each.what != "miss" for comparison in compared for each in comparison.disagreements))
+
+
+def comparisons(comparer: Comparer, seed: int) -> Iterator[Comparison]:
+    """All programs of a seed and what repairs make of them, without end."""
+    number = 0
+    while True:
+        yield from comparer.variants(generate(seed, number))
+        number += 1
 
 
 def distinct(disagreements: list[Disagreement]) -> list[Disagreement]:
@@ -42,18 +56,29 @@ def distinct(disagreements: list[Disagreement]) -> list[Disagreement]:
 
 
 def figures(compared: list[Comparison]) -> str:
-    """How many programs agreed, in words."""
+    """How many programs agreed, as a table."""
     outcomes = Counter(each.outcome.partition(" ")[0] for each in compared)
     kinds = Counter(each.what for comparison in compared for each in comparison.disagreements)
-    errors = outcomes["device-error"]
-    found = sum(each.found for each in compared if each.outcome == "device-error")
+    certain = sum(each.message.startswith("certain") for comparison in compared for each in comparison.disagreements)
+    refused = [each for each in compared if each.outcome == "device-error"]
     lines = [
-        f"{len(compared)} programs: PyTorch is content with {outcomes['ok']} and refuses {errors}",
-        f"false alarms: {kinds['false-alarm']}; crashes: {kinds['crash']}",
-        f"refusals reported on their line: {found} of {errors}",
+        f"programs                                {len(compared):6}",
+        f"PyTorch is content                      {outcomes['ok']:6}",
+        f"  with a certain error reported         {certain:6}",
+        f"  with another error reported           {kinds['false-alarm'] - certain:6}",
+        f"devlint failed                          {kinds['crash']:6}",
+        f"PyTorch refuses a device                {len(refused):6}",
+        f"  reported on its line                  {sum(each.found for each in refused):6}{_share(refused)}",
     ]
+    for cause, count in Counter(each.cause for each in refused).most_common():
+        chosen = [each for each in refused if each.cause == cause]
+        lines.append(f"    {cause:35} {count:6}{_share(chosen)}")
     strange = Counter(each.outcome[:100] for each in compared if each.outcome not in ("ok", "device-error"))
     return "\n".join([*lines, *(f"neither ({count}): {text}" for text, count in strange.most_common(5))])
+
+
+def _share(refused: list[Comparison]) -> str:
+    return f"  {100 * sum(each.found for each in refused) / max(len(refused), 1):5.1f} %"
 
 
 if __name__ == "__main__":

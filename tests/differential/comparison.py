@@ -7,12 +7,12 @@ import functools
 import re
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.analysis import Analyser
-from devlint.diagnostics import Certainty, Diagnostic, Severity
+from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
 from devlint.frontend.concrete import check
 from devlint.project import Project
 from devlint.registry import load_rules
@@ -46,7 +46,7 @@ class Disagreement:
 
     Attributes:
         what: "false-alarm", "miss" or "crash".
-        about: the rule's code, the kind of device error, or the type of the exception.
+        about: the rule's code, the cause of the device error, or the type of the exception.
     """
 
     what: str
@@ -69,14 +69,14 @@ class Comparison:
     Attributes:
         outcome: PyTorch's.
         found: whether a device error is reported on a line that it goes through.
-        claims: how many errors devlint reports.
+        cause: what PyTorch says of a device error, in short; "" where there is none.
     """
 
     program: Program
     outcome: str
     found: bool
-    claims: int
-    disagreements: tuple[Disagreement, ...]
+    cause: str
+    disagreements: tuple[Disagreement, ...] = ()
 
 
 class Comparer:
@@ -84,17 +84,20 @@ class Comparer:
 
     Args:
         judge: runs the programs.
+        quick: let the rules word what the analysis found only where it lies on a line that PyTorch does not refuse.
+            Wording takes most of the time, and where analysis and PyTorch agree there is nothing to word.
     """
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, *, quick: bool = False) -> None:
         self._judge = judge
+        self._quick = quick
 
     def variants(self, program: Program) -> Iterator[Comparison]:
         """Compares a program, and what is left of it when failing statements are replaced."""
         for _ in range(REPAIRS + 1):
             verdict = self.run(program, program.text)
             yield self.compare(program, verdict)
-            repaired = program.repaired(verdict.stack[0]) if verdict.outcome == "device-error" else None
+            repaired = program.repaired(verdict.stack) if verdict.outcome == "device-error" else None
             if repaired is None:
                 return
             program = repaired
@@ -103,20 +106,23 @@ class Comparer:
         """Compares one program, whose verdict may be known."""
         verdict = verdict or self.run(program, program.text)
         if verdict.outcome not in ("ok", "device-error"):
-            return Comparison(program, f"{verdict.outcome} {verdict.message}", False, 0, ())
+            return Comparison(program, f"{verdict.outcome} {verdict.message}", False, "")
+        cause = cause_of(verdict) if verdict.outcome == "device-error" else ""
         try:
-            claims = diagnose(program.text, program.devices)
+            findings = find(program.text, program.devices)
+            if self._quick and all(_covers(place, verdict.stack) for place in findings.places):
+                claims, found = [], bool(findings.places)
+            else:
+                claims = findings.diagnostics()
+                found = any(_covers(each.place, verdict.stack) for each in claims)
         except Exception as error:
             crash = Disagreement("crash", type(error).__name__, 1, traceback.format_exc(), program)
-            return Comparison(program, verdict.outcome, False, 0, (crash,))
+            return Comparison(program, verdict.outcome, False, cause, (crash,))
         disagreements = [*self._refuted(program, verdict, claims)]
-        found = any(_covers(each, verdict.stack) for each in claims)
         if verdict.outcome == "device-error" and not found:
             said = (verdict.message or "").splitlines()[0]
-            disagreements.append(
-                Disagreement("miss", str(verdict.kind), verdict.line or verdict.stack[0], said, program)
-            )
-        return Comparison(program, verdict.outcome, found, len(claims), tuple(disagreements))
+            disagreements.append(Disagreement("miss", cause, verdict.line or verdict.stack[0], said, program))
+        return Comparison(program, verdict.outcome, found, cause, tuple(disagreements))
 
     def run(self, program: Program, text: str) -> Verdict:
         """Runs a text on the program's machine; its output tells which lines it reached."""
@@ -135,12 +141,16 @@ class Comparer:
         yield from self._broken(program, verdict, promised)
 
     def _broken(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
-        """The promises about accelerators that are not kept when everything is on one."""
+        """The promises about accelerators that are not kept when everything is on one.
+
+        Nothing can be said of a lambda: that its line was executed does not mean that it was called.
+        """
+        claims = [each for each in claims if not _in_lambda(program, each.place)]
         inside = [each for each in claims if each.place.line < program.main_line]
         drives = [self.run(program, program.driven(each)) for each in program.definitions] if inside else []
         for claim in claims:
             runs = [verdict, *drives] if claim in inside else [verdict]
-            kept = any(_covers(claim, run.stack) for run in runs)
+            kept = any(_covers(claim.place, run.stack) for run in runs)
             if not kept and any(_passed([claim], run) for run in runs):
                 yield _false_alarm(claim, program)
 
@@ -161,15 +171,30 @@ class Comparer:
                 yield _false_alarm(claim, program)
 
 
-def diagnose(text: str, devices: int) -> list[Diagnostic]:
-    """The errors that devlint reports of a program."""
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the analysis finds in a program.
+
+    Attributes:
+        places: where the facts are that a rule for errors wants.
+        diagnostics: gives what the rules say of them.
+    """
+
+    places: tuple[Place, ...]
+    diagnostics: Callable[[], list[Diagnostic]]
+
+
+def find(text: str, devices: int) -> Findings:
+    """Analyses a program."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program.py"
         path.write_text(text, encoding="utf-8")
         project = Project(Path(folder))
         source = project.source(path)
         facts = Analyser(project, devices=devices).facts(source)
-        return check(source.text, source.display, facts, _rules())
+    wanted = tuple({kind for rule in _rules() for kind in rule.wants})
+    places = tuple(each.place for each in facts.facts if isinstance(each.fact, wanted))
+    return Findings(places, lambda: check(source.text, source.display, facts, _rules()))
 
 
 @functools.cache
@@ -182,11 +207,33 @@ def _passed(claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
     if run.outcome not in ("ok", "device-error"):
         return []
     reached = {int(number) for number in re.findall(rf"^{_MARK} (\d+)$", run.stdout, re.MULTILINE)}
-    return [each for each in claims if each.place.line in reached and not _covers(each, run.stack)]
+    return [each for each in claims if each.place.line in reached and not _covers(each.place, run.stack)]
 
 
-def _covers(claim: Diagnostic, lines: Sequence[int]) -> bool:
-    return any(claim.place.line <= line <= claim.place.end_line for line in lines)
+def _in_lambda(program: Program, place: Place) -> bool:
+    lambdas = (node for node in ast.walk(ast.parse(program.text)) if isinstance(node, ast.Lambda))
+    return any(
+        (node.lineno, node.col_offset) < (place.line, place.column)
+        and (place.end_line, place.end_column - 1) <= (node.end_lineno, node.end_col_offset)
+        for node in lambdas
+    )
+
+
+def _covers(place: Place, lines: Sequence[int]) -> bool:
+    return any(place.line <= line <= place.end_line for line in lines)
+
+
+def cause_of(verdict: Verdict) -> str:
+    """What kind of operation PyTorch refuses, by its message."""
+    message = verdict.message or ""
+    strict = re.search(r"method wrapper_CUDA_\w+", message)
+    if verdict.kind != "mixed":
+        return verdict.kind or ""
+    if strict is not None:
+        return "mixed, strict operator"
+    if "indices should be" in message:
+        return "mixed, index"
+    return "mixed, elementwise" if "at least two devices" in message else "mixed, own check"
 
 
 def _false_alarm(claim: Diagnostic, program: Program) -> Disagreement:

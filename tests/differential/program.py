@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-HEADER = "import sys; import torch; from torch import nn; import torch.nn.functional as F"
+HEADER = (
+    "import collections, dataclasses, functools, sys, typing; import numpy as np; import torch; from torch import nn; "
+    "import torch.nn.functional as F; from torch.utils.data import DataLoader, TensorDataset"
+)
 """The first line of every program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement on one line, with the statements inside it.
+    """One statement, with the statements inside it.
 
     Attributes:
-        text: the line, without indentation.
+        text: the line, without indentation; after decorators, several.
         body: what is indented below it.
         instead: what may stand here if this raises, so that names used later exist.
     """
@@ -43,22 +47,26 @@ class Program:
 
     Attributes:
         devices: how many CUDA devices the machine has that it is made for.
+        inside: whether the statements stand in a function `main`.
     """
 
     name: str
     devices: int
     definitions: tuple[Definition, ...]
     main: tuple[Statement, ...]
+    inside: bool = False
 
     @property
     def text(self) -> str:
         """The program's source."""
-        return self._rendered(self.main)
+        if not self.inside:
+            return self._rendered(self.main)
+        return self._rendered((Statement("def main():", self.main or (Statement("pass"),)), Statement("main()")))
 
     @property
     def main_line(self) -> int:
         """The line on which `main` begins."""
-        return 2 + sum(size(definition.statement) for definition in self.definitions)
+        return 2 + self.inside + sum(size(definition.statement) for definition in self.definitions)
 
     def driven(self, definition: Definition) -> str:
         """The definitions, on the same lines as in `text`, and the driver of one of them."""
@@ -68,11 +76,11 @@ class Program:
         statements = (*(definition.statement for definition in self.definitions), *main)
         return "\n".join([HEADER, *rendered(statements)]) + "\n"
 
-    def repaired(self, line: int) -> Program | None:
-        """The program with the statement of `main` at a line replaced by what may stand there instead."""
+    def repaired(self, stack: Sequence[int]) -> Program | None:
+        """The program with the statement of `main` that a refusal went through replaced by what may stand there."""
         number = self.main_line
         for position, statement in enumerate(self.main):
-            if number <= line < number + size(statement):
+            if any(number <= line < number + size(statement) for line in stack):
                 changed = Statement(statement.instead)
                 if changed == statement:
                     return None
@@ -87,28 +95,31 @@ class Program:
                 shorter = (*self.main[:start], *self.main[start + length :])
                 if not any(statement.text.startswith("else") for statement in shorter[start : start + 1]):
                     yield replace(self, main=shorter)
+        if self.inside:
+            yield replace(self, inside=False)
         for position in range(len(self.definitions)):
             yield replace(self, definitions=self.definitions[:position] + self.definitions[position + 1 :])
-        for shorter in _without_one(self.main):
-            yield replace(self, main=shorter)
-        for position, definition in enumerate(self.definitions):
-            for shorter in _without_one((definition.statement,)):
-                if shorter and shorter[0].text == definition.statement.text:
-                    changed = replace(definition, statement=shorter[0])
-                    around = (self.definitions[:position], self.definitions[position + 1 :])
-                    yield replace(self, definitions=(*around[0], changed, *around[1]))
+        for change in (_without_one, _simpler):
+            for shorter in change(self.main):
+                yield replace(self, main=shorter)
+            for position, definition in enumerate(self.definitions):
+                for shorter in change((definition.statement,)):
+                    if shorter and (change is _simpler or shorter[0].text == definition.statement.text):
+                        changed = replace(definition, statement=shorter[0])
+                        around = (self.definitions[:position], self.definitions[position + 1 :])
+                        yield replace(self, definitions=(*around[0], changed, *around[1]))
 
 
 def rendered(statements: tuple[Statement, ...], depth: int = 0) -> Iterator[str]:
     """The lines of statements."""
     for statement in statements:
-        yield "    " * depth + statement.text
+        yield from ("    " * depth + line for line in statement.text.splitlines())
         yield from rendered(statement.body, depth + 1)
 
 
 def size(statement: Statement) -> int:
     """How many lines a statement has."""
-    return 1 + sum(size(inner) for inner in statement.body)
+    return len(statement.text.splitlines()) + sum(size(inner) for inner in statement.body)
 
 
 def _without_one(statements: tuple[Statement, ...]) -> Iterator[tuple[Statement, ...]]:
@@ -117,8 +128,40 @@ def _without_one(statements: tuple[Statement, ...]) -> Iterator[tuple[Statement,
         before, after = statements[:position], statements[position + 1 :]
         if not (after and after[0].text.startswith(("else", "elif"))):
             yield before + after
-            if statement.body and not statement.text.startswith(("def", "class", "else", "elif")):
+            if statement.body and not statement.text.startswith(("def", "class", "else", "elif", "@")):
                 yield before + statement.body + after
         for body in _without_one(statement.body):
             if body:
                 yield (*before, replace(statement, body=body), *after)
+
+
+def _simpler(statements: tuple[Statement, ...]) -> Iterator[tuple[Statement, ...]]:
+    """The statements with one expression, on any level, replaced by a part of it."""
+    for position, statement in enumerate(statements):
+        before, after = statements[:position], statements[position + 1 :]
+        for text in _shorter_texts(statement.text):
+            yield (*before, replace(statement, text=text), *after)
+        for body in _simpler(statement.body):
+            yield (*before, replace(statement, body=body), *after)
+
+
+def _shorter_texts(text: str) -> Iterator[str]:
+    tree = _parsed(text)
+    for node in () if tree is None else ast.walk(tree):
+        if not isinstance(node, ast.expr) or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            continue
+        for part in ast.iter_child_nodes(node):
+            is_value = isinstance(part, ast.expr) and not isinstance(part, ast.Starred)
+            inner = ast.get_source_segment(text, part) if is_value else None
+            if inner and "\n" not in text:
+                shorter = text[: node.col_offset] + inner + text[node.end_col_offset :]
+                if len(shorter) < len(text) and _parsed(shorter) is not None:
+                    yield shorter
+
+
+def _parsed(text: str) -> ast.Module | None:
+    """The first lines of a statement as syntax, None for those that are none by themselves, such as `else:`."""
+    try:
+        return ast.parse(text + (" pass" if text.endswith(":") else ""))
+    except SyntaxError:
+        return None

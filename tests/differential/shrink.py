@@ -1,4 +1,5 @@
-"""Makes a disagreement small: statement by statement, as long as it stays the same disagreement."""
+"""Makes a disagreement small: by statements, then by parts of expressions, as long as the same
+disagreement stays."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ ATTEMPTS = 400
 
 
 def shrunken(disagreement: Disagreement, comparer: Comparer) -> Disagreement:
-    """The same kind of disagreement about a program from which no statement can be dropped."""
+    """The same kind of disagreement about a program of which nothing can be dropped."""
     attempts = 0
     progress = True
     while progress:
