@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("programs", type=int, metavar="N", help="how many, with those that repairs make of them")
     parser.add_argument("seed", type=int, nargs="?", default=0, metavar="SEED")
     parser.add_argument("--misses", type=int, default=3, metavar="M", help="show so many misses of each cause")
+    parser.add_argument("--about", default="", metavar="TEXT", help="show misses only whose cause contains this")
     options = parser.parse_args()
     reason = supported()
     if reason is not None:
@@ -31,8 +32,8 @@ def main() -> int:
         for comparison in comparisons(comparer, options.seed):
             compared.append(comparison)
             for each in comparison.disagreements:
-                shown[each.about] += each.what == "miss"
-                if each.what != "miss" or shown[each.about] <= options.misses:
+                shown[each.about] += each.what == "miss" and options.about in each.about
+                if each.what != "miss" or (options.about in each.about and shown[each.about] <= options.misses):
                     print(shrunken(each, comparer), end="\n\n", flush=True)
             if len(compared) % 1000 == 0:
                 print(figures(compared), end="\n\n", flush=True)

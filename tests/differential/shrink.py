@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.differential.comparison import Comparer, Disagreement
 
-ATTEMPTS = 400
+ATTEMPTS = 200
 """After so many programs what is left is small enough."""
 
 

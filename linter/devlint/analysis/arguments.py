@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from devlint.analysis.containers import elements_of
+from devlint.analysis.containers import items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary
@@ -70,11 +70,9 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
             else:
                 keywords.append((argument.keyword, given))
         elif argument.keyword is None:
-            inner = elements_of(frame, env, value)
-            if inner.few is None:
-                exact = False
-            else:
-                positional.extend(Given(item, argument.span) for item in inner.few)
+            items = items_of(env, value)
+            exact = exact and items is not None
+            positional.extend(Given(item, argument.span) for item in items or ())
         else:
             held = env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Dictionary) and held.complete:

@@ -6,18 +6,16 @@ from dataclasses import replace
 
 from devlint.analysis import classes, conflicts, instances, library, moves, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
-from devlint.analysis.containers import add_element, elements_of
+from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.frame import Frame
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, summary
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
-    NUMBER,
-    TEXT,
     UNKNOWN,
     Bound,
     Closure,
@@ -33,7 +31,6 @@ from devlint.domain.value import (
     Super,
     Tensor,
     Test,
-    Tuple,
     UserClass,
     Value,
 )
@@ -203,7 +200,7 @@ def _call_method(
         case Super():
             return _call_super(frame, env, receiver.value, name, arguments, span)
         case Constant(value=str()):
-            return _call_text_method(receiver.value, name, arguments)
+            return text_method(receiver.value, name, arguments)
         case _:
             if receiver.value == UNKNOWN and name in MOVES:
                 return _move_unknown(frame, env, name, arguments, span)
@@ -296,9 +293,9 @@ def _call_object_method(
         return _call_module_method(site, value, held)
     match held:
         case SequenceObject():
-            return _call_list_method(site, value, held)
+            return list_method(site, value, held)
         case Dictionary():
-            return _call_dict_method(site, value, held)
+            return dict_method(site, value, held)
         case Instance():
             # A base class outside the program may define it.
             return _move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
@@ -323,7 +320,7 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         _register(site, value, held)
         return Constant(None)
     if name in ("append", "extend", "insert", "__setitem__") and isinstance(held, SequenceObject):
-        return _call_list_method(site, value, held)
+        return list_method(site, value, held)
     if name in ("forward", "__call__"):
         assert site.receiver is not None
         return _call_object(frame, env, site.receiver, site.arguments, site.span)
@@ -342,83 +339,6 @@ def _register(site: Site, value: Reference, held: Object | None) -> None:
     if isinstance(stored, Tensor):
         stored = replace(stored, role="buffer" if site.name == "register_buffer" else "parameter")
     site.env.heap[value.object] = held.put(name, stored, registered=True)
-
-
-def _call_list_method(site: Site, value: Reference, held: SequenceObject) -> Value:
-    env, name = site.env, site.name
-    first = site.arguments.first()
-    match name:
-        case "append" | "add" if first is not None:
-            add_element(env, value, first.value, repeated=False)
-        case "extend" | "update" if first is not None:
-            inner = elements_of(site.frame, env, first.value)
-            for item in inner.few or ():
-                add_element(env, value, item, repeated=False)
-            if inner.few is None:
-                add_element(env, value, inner.each, repeated=True)
-        case "pop":
-            result = summary(held)
-            if held.items:
-                index = site.constant(0, "index")
-                result = held.items[-1] if first is None else result
-                kept = held.items[:-1] if first is None or index == -1 else None
-                env.heap[value.object] = replace(held, items=kept, rest=summary(held))
-            return result
-        case "copy":
-            return site.allocate("list", held)
-        case "index" | "count":
-            return NUMBER
-        case "insert" if len(site.arguments.positional) == 2:
-            add_element(env, value, site.arguments.positional[1].value, repeated=True)
-        case "clear":
-            env.heap[value.object] = replace(held, items=())
-        case "sort" | "reverse" | "remove" | "discard":
-            env.heap[value.object] = held.loosened(summary(held))
-        case _:
-            return UNKNOWN
-    return Constant(None)
-
-
-def _call_dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
-    key = site.constant(0, "key")
-    match site.name:
-        case "get" if isinstance(key, (str, int)):
-            return held.get(key)
-        case "pop" | "setdefault" | "popitem" | "clear":
-            # Which keys are left is not followed.
-            site.env.heap[value.object] = Dictionary((), UNKNOWN, False, held.module)
-            return held.get(key) if isinstance(key, (str, int)) else UNKNOWN
-        case "values":
-            items = tuple(item for _, item in held.items) if held.complete else None
-            return site.allocate("values", SequenceObject(items))
-        case "items" if held.complete and held.items:
-            pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
-            return site.allocate("items", SequenceObject(pairs))
-        case "update":
-            site.env.heap[value.object] = Dictionary((), UNKNOWN, False, held.module)
-            return Constant(None)
-        case _:
-            return UNKNOWN
-
-
-def _call_text_method(value: Constant, name: str, arguments: Arguments) -> Value:
-    text = value.value
-    assert isinstance(text, str)
-    if name in ("startswith", "endswith") and len(arguments.positional) == 1:
-        part = arguments.positional[0].value
-        if isinstance(part, Constant) and isinstance(part.value, str):
-            return Test(known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value))
-        return UNKNOWN
-    if name == "format" and not arguments.keywords:
-        parts = [item.value for item in arguments.positional]
-        if all(isinstance(part, Constant) for part in parts):
-            try:
-                made = text.format(*(part.value for part in parts if isinstance(part, Constant)))
-            except (IndexError, KeyError, ValueError, AttributeError, TypeError):
-                return TEXT
-            return Constant(made, value.checked, value.origin)
-        return TEXT
-    return UNKNOWN if name in ("split", "join", "encode") else TEXT
 
 
 def _call_super(

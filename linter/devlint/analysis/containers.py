@@ -73,6 +73,16 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
             return Elements(UNKNOWN)
 
 
+def items_of(env: Environment, value: Value) -> tuple[Value, ...] | None:
+    """What iterating over a container yields, where all of it is known."""
+    if isinstance(value, Tuple):
+        return value.items
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, Dictionary) and held.complete:
+        return tuple(Constant(key) for key, _ in held.items)
+    return held.items if isinstance(held, Sequence) else None
+
+
 def _listed(items: tuple[Value, ...]) -> Elements:
     if 0 < len(items) <= UNROLLED:
         return Elements(UNKNOWN, items)
@@ -113,11 +123,11 @@ def build(frame: Frame, instruction: ir.Build, env: Environment) -> Environment:
             if items is not None:
                 items.append(value)
             continue
-        inner = elements_of(frame, env, value)
-        if inner.few is None:
+        inner = items_of(env, value)
+        if inner is None:
             items = None
         elif items is not None:
-            items.extend(inner.few)
+            items.extend(inner)
     if items is not None and len(items) > LARGEST_DISPLAY:
         known = Sequence(None, summary(Sequence(tuple(items))))
     else:
@@ -168,14 +178,14 @@ def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) 
 
 
 def append(frame: Frame, instruction: ir.Append, env: Environment) -> Environment:
-    """One more element of what a comprehension builds; the number of elements is not known."""
+    """One more element of what a comprehension builds."""
     container = frame.registers[instruction.container]
     if isinstance(container, Reference):
-        add_element(env, container, frame.registers[instruction.source], repeated=True)
+        add_element(env, container, frame.registers[instruction.source])
     return env
 
 
-def add_element(env: Environment, container: Reference, value: Value, *, repeated: bool) -> None:
+def add_element(env: Environment, container: Reference, value: Value, *, repeated: bool = False) -> None:
     """`list.append`; `repeated` when it happens an unknown number of times."""
     held = env.heap.get(container.object)
     if not isinstance(held, Sequence):
@@ -187,6 +197,15 @@ def add_element(env: Environment, container: Reference, value: Value, *, repeate
     rest = value if empty else join_values(summary(held), value)
     first = held.first if not repeated else None
     env.heap[container.object] = replace(held, items=None, rest=rest, first=first)
+
+
+def extend(frame: Frame, env: Environment, container: Reference, more: Value) -> None:
+    """`list.extend`: adds everything that `more` yields."""
+    items = items_of(env, more)
+    if items is None:
+        add_element(env, container, elements_of(frame, env, more).each, repeated=True)
+    for item in items or ():
+        add_element(env, container, item)
 
 
 def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environment:
@@ -277,12 +296,8 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
         return
     match held:
         case Dictionary():
-            if isinstance(key, Constant) and (len(held.items) < LARGEST_DISPLAY or held.get(key.value) is not UNKNOWN):
-                items = dict(held.items)
-                items[key.value] = value
-                env.heap[base.object] = replace(held, items=tuple(items.items()))
-            else:
-                env.heap[base.object] = Dictionary((), UNKNOWN, False, held.module)
+            unknown = Dictionary((), UNKNOWN, False, held.module)
+            env.heap[base.object] = held.put(key.value, value) if isinstance(key, Constant) else unknown
         case Sequence(items=items) if items is not None and isinstance(key, Constant):
             position = key.value
             if isinstance(position, int) and -len(items) <= position < len(items):

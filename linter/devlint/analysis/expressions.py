@@ -138,7 +138,7 @@ def binary(
             method = f"__i{name}__" if in_place and not prefix else f"__{prefix}{name}__"
             result = library.call_tensor_method(frame, env, one, method, Arguments((other,), ()), span, shown)
             return UNKNOWN if result is None else result
-    return _on_the_host(frame, env, operator, left.value, right.value, span)
+    return _on_the_host(frame, env, operator, left.value, right.value, in_place, span)
 
 
 def _is_tensor(frame: Frame, value: Value) -> bool:
@@ -147,7 +147,9 @@ def _is_tensor(frame: Frame, value: Value) -> bool:
     return isinstance(value, Tensor)
 
 
-def _on_the_host(frame: Frame, env: Environment, operator: str, left: Value, right: Value, span: ir.Span) -> Value:
+def _on_the_host(
+    frame: Frame, env: Environment, operator: str, left: Value, right: Value, in_place: bool, span: ir.Span
+) -> Value:
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold(operator, left, right)
     if COUNT in (left, right) and is_host(left) and is_host(right):
@@ -159,7 +161,7 @@ def _on_the_host(frame: Frame, env: Environment, operator: str, left: Value, rig
     if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "+":
         return Tuple(left.items + right.items)
     if isinstance(left, Reference):
-        return _on_lists(frame, env, operator, left, right, span)
+        return _on_lists(frame, env, operator, left, right, in_place, span)
     if is_host(left) and is_host(right):
         return left if left == right else NUMBER
     return UNKNOWN
@@ -191,11 +193,16 @@ def _fold(operator: str, left: Constant, right: Constant) -> Value:
     return UNKNOWN
 
 
-def _on_lists(frame: Frame, env: Environment, operator: str, left: Reference, right: Value, span: ir.Span) -> Value:
+def _on_lists(
+    frame: Frame, env: Environment, operator: str, left: Reference, right: Value, in_place: bool, span: ir.Span
+) -> Value:
     held = env.heap.get(left.object)
     other = env.heap.get(right.object) if isinstance(right, Reference) else None
     if not isinstance(held, Sequence) or held.module is not None:
         return UNKNOWN
+    if operator == "+" and in_place:
+        containers.extend(frame, env, left, right)
+        return left
     if operator == "+" and isinstance(other, Sequence):
         if held.items is not None and other.items is not None:
             return containers.allocate(frame, env, span, "list", replace(held, items=held.items + other.items))

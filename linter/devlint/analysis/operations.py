@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from devlint.analysis import conflicts, placement
 from devlint.analysis.arguments import Bound
-from devlint.analysis.containers import allocate, elements_of
+from devlint.analysis.containers import allocate, elements_of, items_of
 from devlint.analysis.devices import default_device, placed
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice, Unreached, Variable
@@ -168,8 +168,9 @@ class Application:
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
         if isinstance(value, (Tensor, Opaque)):
             return
-        inner = elements_of(self.frame, self.env, value)
-        items = (inner.each,) if inner.few is None else inner.few
+        items = items_of(self.env, value)
+        if items is None:
+            items = (elements_of(self.frame, self.env, value).each,)
         spans = self.frame.displays.get(span, ())
         for position, item in enumerate(items):
             self.take(parameter, terms, item, spans[position] if len(spans) == len(items) else span)

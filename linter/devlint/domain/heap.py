@@ -107,6 +107,20 @@ class Dictionary:
                 return value
         return self.rest
 
+    def lacks(self, key: object) -> bool:
+        """Whether there is certainly nothing under a constant key."""
+        return self.complete and not any(type(known) is type(key) and known == key for known, _ in self.items)
+
+    def put(self, key: object, value: Value) -> Dictionary:
+        """The dict after storing a value under a constant key."""
+        if len(self.items) >= LARGEST_DISPLAY and self.get(key) is UNKNOWN:
+            return Dictionary((), UNKNOWN, False, self.module)
+        return replace(self, items=tuple((dict(self.items) | {key: value}).items()))
+
+    def without(self, key: object) -> Dictionary:
+        """The dict after a constant key was taken out."""
+        return replace(self, items=tuple(item for item in self.items if item[0] != key))
+
 
 Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary
 Heap: TypeAlias = dict[ObjectId, Object]

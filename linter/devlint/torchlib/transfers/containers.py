@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis.containers import elements_of
+from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import Dictionary
@@ -33,8 +33,9 @@ def module_list(site: Site) -> Value:
     given = site.arguments.get(0, "modules") or site.arguments.get(0, "parameters")
     if given is None:
         return site.allocate(site.name, SequenceObject((), UNKNOWN, site.name))
-    inner = elements_of(site.frame, site.env, given.value)
-    return site.allocate(site.name, SequenceObject(inner.few, inner.each, site.name))
+    items = items_of(site.env, given.value)
+    each = elements_of(site.frame, site.env, given.value).each if items is None else UNKNOWN
+    return site.allocate(site.name, SequenceObject(items, each, site.name))
 
 
 def module_dict(site: Site) -> Value:

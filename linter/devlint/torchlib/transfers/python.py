@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis import attributes, calls, instances, protocols
-from devlint.analysis.arguments import Arguments
-from devlint.analysis.containers import Elements, elements_of
+from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.builtin_methods import updated
+from devlint.analysis.containers import items_of
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
@@ -70,21 +71,13 @@ def make_list(site: Site) -> Value:
     given = site.arguments.first()
     if given is None:
         return site.allocate("list", SequenceObject(()))
-    items = _items(site, given.value)
-    if items is not None and site.name == "builtins.list":
-        return site.allocate("list", SequenceObject(items))
-    inner = elements_of(site.frame, site.env, given.value)
-    each = inner.each if inner.few is None else summary(SequenceObject(inner.few))
+    items = items_of(site.env, given.value)
+    if items is not None and site.name in ("builtins.list", "builtins.reversed"):
+        return site.allocate("list", SequenceObject(items if site.name == "builtins.list" else items[::-1]))
+    each = _each(site, given.value)
     held = site.held(given.value)
     first = held.first if isinstance(held, SequenceObject) and site.name == "builtins.list" else None
     return site.allocate("list", SequenceObject(None, each, first=first))
-
-
-def _items(site: Site, value: Value) -> tuple[Value, ...] | None:
-    if isinstance(value, Tuple):
-        return value.items
-    held = site.held(value)
-    return held.items if isinstance(held, SequenceObject) else None
 
 
 def make_tuple(site: Site) -> Value:
@@ -92,22 +85,15 @@ def make_tuple(site: Site) -> Value:
     given = site.arguments.first()
     if given is None:
         return Tuple(())
-    items = _items(site, given.value)
+    items = items_of(site.env, given.value)
     if items is not None:
         return Tuple(items)
     return site.allocate("tuple", SequenceObject(None, _each(site, given.value)))
 
 
 def make_dict(site: Site) -> Value:
-    """`dict(a=x)`."""
-    if not site.arguments.positional and site.arguments.exact:
-        items = tuple((key, given.value) for key, given in site.arguments.keywords)
-        return site.allocate("dict", Dictionary(items))
-    given = site.arguments.first()
-    held = site.held(given.value) if given is not None else None
-    if isinstance(held, Dictionary) and not site.arguments.keywords:
-        return site.allocate("dict", held)
-    return site.allocate("dict", Dictionary((), UNKNOWN, False))
+    """`dict(a=x)`, `dict(other, a=x)`, `dict(pairs)`."""
+    return site.allocate("dict", updated(site, Dictionary(())))
 
 
 def make_range(site: Site) -> Value:
@@ -129,18 +115,27 @@ def make_range(site: Site) -> Value:
 def enumerate_(site: Site) -> Value:
     """`enumerate(xs)`: pairs of a number and an element."""
     given = site.arguments.first()
+    items = None if given is None else items_of(site.env, given.value)
+    start = site.constant(1, "start") if len(site.arguments.all()) > 1 else 0
+    if items is not None and type(start) is int:
+        pairs = tuple(Tuple((Constant(place, True), item)) for place, item in enumerate(items, start))
+        return site.allocate("enumerate", SequenceObject(pairs))
     each = _each(site, UNKNOWN if given is None else given.value)
     return site.allocate("enumerate", SequenceObject(None, Tuple((NUMBER, each))))
 
 
 def zip_(site: Site) -> Value:
     """`zip(xs, ys)`: tuples of elements."""
+    known = [items_of(site.env, given.value) for given in site.arguments.positional]
+    listed = [items for items in known if items is not None]
+    if listed and len(listed) == len(known):
+        return site.allocate("zip", SequenceObject(tuple(map(Tuple, zip(*listed, strict=False)))))
     each = tuple(_each(site, given.value) for given in site.arguments.positional)
     return site.allocate("zip", SequenceObject(None, Tuple(each)))
 
 
 def _each(site: Site, value: Value) -> Value:
-    inner: Elements = protocols.iterate(site.frame, site.env, value, site.span)
+    inner = protocols.iterate(site.frame, site.env, value, site.span)
     return inner.each if inner.few is None else summary(SequenceObject(inner.few))
 
 
@@ -149,9 +144,16 @@ def map_(site: Site) -> Value:
     given = site.arguments.positional
     if len(given) < 2:
         return UNKNOWN
+    if len(given) == 2 and (few := protocols.iterate(site.frame, site.env, given[1].value, site.span).few) is not None:
+        results = [_applied(site, given[0], (replace(given[1], value=item),)) for item in few]
+        return site.allocate("map", SequenceObject(tuple(results)))
     each = tuple(replace(item, value=_each(site, item.value)) for item in given[1:])
-    result = calls.invoke(site.frame, site.env, given[0], Arguments(each, ()), site.span)
-    return site.allocate("map", SequenceObject(None, UNKNOWN if result is None else result))
+    return site.allocate("map", SequenceObject(None, _applied(site, given[0], each)))
+
+
+def _applied(site: Site, function: Given, arguments: tuple[Given, ...]) -> Value:
+    result = calls.invoke(site.frame, site.env, function, Arguments(arguments, ()), site.span)
+    return UNKNOWN if result is None else result
 
 
 def has_attribute(site: Site) -> Value:
