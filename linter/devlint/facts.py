@@ -50,10 +50,14 @@ class Conflict:
     Attributes:
         kind: what meets what: "operands" (two values with known devices), "module-input" (a module with
             parameters, and its input), "pinned" (a value pinned to the CPU and one that follows an input, a
-            module or a device variable), "criterion-state" (the state of a loss or metric on the CPU, and its input).
+            module or a device variable), "criterion-state" (the state of a loss or metric on the CPU, and its input),
+            "index" (a tensor, and what selects from it or is assigned through an index), "generator" (random
+            numbers, and the generator they are drawn from), "host" (a tensor whose memory Python reads),
+            "cpu-argument" (a tensor that the operation wants on the CPU).
         operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`.
         first, second: the two values; for "module-input" the module comes first, for "pinned" the value
-            that follows something comes first.
+            that follows something, for "index" what is selected from, for "generator" what is filled. For
+            "host" and "cpu-argument" the second is the CPU itself, as the operation has it.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
         via: the calls between the reported place and the operation, outermost first, when the operation is

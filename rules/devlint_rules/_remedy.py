@@ -10,7 +10,7 @@ from devlint.domain.device import CPU, Variable
 from devlint.facts import Conflict, Meeting
 
 from devlint_rules._surroundings import Surroundings, inside
-from devlint_rules._wording import in_words, quoted
+from devlint_rules._wording import ASSIGNED, in_words, quoted
 
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
@@ -23,6 +23,10 @@ def bring_together(conflict: Conflict, place: Place, surroundings: Surroundings)
         place: the operation as it is reported.
         surroundings: the file of the operation; code in the advice names nothing that is unknown there.
     """
+    if conflict.kind in ("host", "cpu-argument"):
+        return _copy_to_cpu(conflict, place, surroundings)
+    if conflict.kind == "generator":
+        return _matching_generator(conflict, place, surroundings)
     stray, settled = _stray_and_settled(conflict)
     target = _device_of(conflict, settled)
     if target is not None and not _seen_from(settled, place, surroundings):
@@ -36,6 +40,30 @@ def bring_together(conflict: Conflict, place: Place, surroundings: Surroundings)
             return _register(stray.name, target, settled)
     created = _create_there(stray, target, place, surroundings) if stray.born == "created" else None
     return created or _move(stray, target, settled, surroundings.binds(stray.name, place))
+
+
+def _copy_to_cpu(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
+    """Advice for a value that an operation takes from the CPU only."""
+    name = conflict.first.name
+    if conflict.operation == "Tensor.pin_memory":
+        return f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}"
+    if not _seen_from(conflict.first, place, surroundings) or _parsed(name) is None:
+        return f"copy {quoted(name)} to the CPU first, with `.cpu()`"
+    return f"copy it to the CPU first: `{name}.cpu()`"
+
+
+def _matching_generator(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
+    """Advice for numbers that are drawn on one device with the generator of another."""
+    drawn, generator = conflict.first, conflict.second
+    if drawn.device == CPU:
+        argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
+        return f"draw them where the generator is: {argument}"
+    target = _device_of(conflict, drawn)
+    if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
+        target = drawn.name  # the argument that says where the numbers are drawn
+    if target is None or not _seen_from(drawn, place, surroundings):
+        return f"make the generator for {_device_in_words(drawn)}"
+    return f"make the generator for that device: `torch.Generator(device={target})`"
 
 
 def _move_module(name: str, target: str | None, settled: Meeting) -> str:
@@ -103,7 +131,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, local: bool) -> 
 def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
     """The value to change, and the one to follow."""
     first, second = conflict.first, conflict.second
-    if first.device == CPU and second.device != CPU:
+    if first.device == CPU and second.device != CPU and conflict.operation != ASSIGNED:
         return first, second
     return second, first
 

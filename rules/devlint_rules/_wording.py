@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from devlint.diagnostics import Label, Related
 from devlint.domain.device import Concrete, Device, Variable
-from devlint.facts import Conflict, Step, UncheckedDevice
+from devlint.facts import Conflict, Meeting, Step, UncheckedDevice
+
+SELECTED = "[…]"
+ASSIGNED = "[…] ="
+"""How the facts call reading and assigning a subscript of a tensor."""
 
 _LONGEST = 60
 
@@ -28,17 +32,59 @@ def in_words(device: Device) -> str:
 
 def on_two_devices(conflict: Conflict) -> str:
     """The sentence that says which two values an operation finds on which two devices."""
+    match conflict.kind:
+        case "index":
+            return _of_index(conflict)
+        case "generator":
+            return _of_generator(conflict)
+        case "host" | "cpu-argument":
+            return _wanted_on_cpu(conflict)
+        case _:
+            return _of_operands(conflict)
+
+
+def _of_operands(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
     if isinstance(second.device, Variable) and not isinstance(first.device, Variable):
         first, second = second, first
     operation = _operation(conflict)
-    if isinstance(first.device, Variable) and first.device.place == first.name:
+    if _names_its_device(first):
         where = in_words(first.device)
         return f"{quoted(second.name)} is on {in_words(second.device)}, {operation} needs it on {where}"
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
     if conflict.kind == "module-input":
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
     return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} needs one device"
+
+
+def _of_index(conflict: Conflict) -> str:
+    first, second = conflict.first, conflict.second
+    told = f"{quoted(first.name)} is on {in_words(first.device)}"
+    where = in_words(second.device)
+    if conflict.operation == ASSIGNED:
+        return f"{told}, and {quoted(second.name)} on {where}: nothing is copied when a tensor is assigned by index"
+    if conflict.operation == SELECTED:
+        index = "an index" if _names_its_device(second) else f"{quoted(second.name)}"
+        return f"{told}, from where {index} on {where} cannot select"
+    return f"{told} and its index {quoted(second.name)} on {where}: {_operation(conflict)} needs one device"
+
+
+def _of_generator(conflict: Conflict) -> str:
+    first, second = conflict.first, conflict.second
+    drawn = f"{_operation(conflict)} draws numbers on {in_words(first.device)}"
+    return f"{drawn} from {quoted(second.name)}, which is a generator of {in_words(second.device)}"
+
+
+def _wanted_on_cpu(conflict: Conflict) -> str:
+    value, operation, cpu = conflict.first, _operation(conflict), in_words(conflict.second.device)
+    if _names_its_device(value):
+        return f"{operation} needs {quoted(value.name)} on {cpu}, whatever {in_words(value.device)} is"
+    return f"{quoted(value.name)} is on {in_words(value.device)}, {operation} needs it on {cpu}"
+
+
+def _names_its_device(side: Meeting) -> bool:
+    """Whether a value is what its device is named after, so that one name is enough."""
+    return isinstance(side.device, Variable) and side.device.place == side.name
 
 
 def labels(conflict: Conflict) -> tuple[Label, ...]:
@@ -61,6 +107,8 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     """How the first value got its device, how the second did, and where they meet; nothing is said twice."""
     called = quoted(conflict.operation) + " is called here"
     meets = f"{_operation(conflict)} needs one device here"
+    if conflict.kind in ("host", "cpu-argument"):
+        meets = f"{_operation(conflict)} needs it on {in_words(conflict.second.device)} here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
     return tuple(dict.fromkeys([*story(conflict.first.trace), *story(conflict.second.trace), *story(via)]))
 

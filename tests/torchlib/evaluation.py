@@ -16,6 +16,7 @@ from devlint.torchlib.signature import (
     ALTERNATIVE_NAMES,
     ArrayTerm,
     DeviceTerm,
+    GeneratorTerm,
     ListTerm,
     ModuleTerm,
     NoneTerm,
@@ -34,7 +35,7 @@ from devlint.torchlib.signature import (
 )
 from torch.nn.parameter import is_lazy
 
-FIXED_DEVICES = frozenset({"cpu", "any"})
+ON_CPU = frozenset({"cpu", "host"})
 
 
 @dataclass(slots=True)
@@ -45,11 +46,13 @@ class Constraints:
     exempt: dict[str, list[torch.device]] = field(default_factory=dict)
     ranks: dict[str, set[int]] = field(default_factory=dict)
     highest: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, list[torch.device]] = field(default_factory=dict)
+    generators: list[tuple[str, str]] = field(default_factory=list)
     broken: bool = False
 
     def device(self, name: str) -> torch.device | None:
         """The device a variable stands for, or None if nothing decides it."""
-        if name == "cpu":
+        if name in ON_CPU:
             return torch.device("cpu")
         found = self.devices.get(name) or self.exempt.get(name) or []
         return next((device for device in found if device.type != "cpu"), next(iter(found), None))
@@ -88,6 +91,9 @@ def predict(
             _constrain(terms, value, constraints)
         _defaults(signature, [terms for terms, _ in bound], constraints)
         agrees = not constraints.broken and all(len(set(d)) == 1 for d in constraints.devices.values())
+        for variable, kind in constraints.generators:
+            device = constraints.device(variable)
+            agrees &= device is None or device.type == kind
         return Prediction(signature, agrees, constraints, arguments[0] if arguments else None)
     return None
 
@@ -148,6 +154,8 @@ def _fits_term(term: Term, value: object) -> bool:
             return _lengths(value) is not None
         case ModuleTerm():
             return isinstance(value, torch.nn.Module)
+        case GeneratorTerm():
+            return isinstance(value, torch.Generator)
         case NumberTerm():
             return _is_host(value)
         case ArrayTerm():
@@ -190,6 +198,8 @@ def _constrain(terms: Terms, value: object, into: Constraints) -> None:
         length = _lengths(value)
         if length is not None:
             into.ranks.setdefault(term.rank, set()).add(length)
+    elif isinstance(term, GeneratorTerm) and isinstance(value, torch.Generator):
+        into.generators.append((term.device, value.device.type))
     elif isinstance(term, ModuleTerm) and isinstance(value, torch.nn.Module):
         state = [*value.parameters(), *value.buffers()]
         devices = [tensor.device for tensor in state if is_lazy(tensor) or tensor.dim() > 0]
@@ -205,9 +215,11 @@ def _device(value: object) -> torch.device:
 def _constrain_tensor(terms: Terms, value: torch.Tensor, into: Constraints) -> None:
     tensors = [term for term in terms if isinstance(term, TensorTerm)]
     scalars = [term for term in terms if isinstance(term, ScalarTerm)]
-    exempt = value.dim() == 0 and any(s.device == "any" or value.device.type == "cpu" for s in scalars)
     for term in tensors:
-        if term.device == "cpu":
+        seen = into.seen.setdefault(term.device, [])
+        exempt = value.dim() == 0 and any(_is_exempt(s.device, value.device, seen) for s in scalars)
+        seen.append(value.device)
+        if term.device in ON_CPU:
             into.broken |= value.device.type != "cpu" and not exempt
         elif term.device != "any":
             store = into.exempt if exempt else into.devices
@@ -215,6 +227,13 @@ def _constrain_tensor(terms: Terms, value: torch.Tensor, into: Constraints) -> N
             into.highest[term.device] = max(into.highest.get(term.device, 0), value.dim())
         if isinstance(term.rank, str):
             into.ranks.setdefault(term.rank, set()).add(value.dim())
+
+
+def _is_exempt(exemption: str, device: torch.device, before: Sequence[torch.device]) -> bool:
+    """Whether a 0-dim tensor is exempt, given where those before it are that name the same variable."""
+    if exemption == "follows":
+        return device.type == "cpu" or any(other.type != "cpu" for other in before)
+    return exemption == "any" or device.type == "cpu"
 
 
 def _defaults(signature: Signature, given: list[Terms], into: Constraints) -> None:

@@ -31,6 +31,8 @@ ROUND_TRIPS = [
     "def lstm(self: Module[D]) -> tuple[Tensor[D, R], tuple[Tensor[D], Tensor[D] | None]]: ...",
     "def stack(tensors: list[Tensor[D, R] | None]) -> Tensor[D, R + 1]: ...",
     "def fill(value: Scalar[any]) -> Tensor[cpu, positive] | Number: ...",
+    "def gather(input: Tensor[D], index: Index[D, R], *, generator: Generator[D] = ...) -> Tensor[D, R]: ...",
+    "def where(a: Tensor[D] | Scalar[follows], b: Index[host]) -> object: ...",
     "def mm(a: Tensor[D, 2]) -> Tensor[D, 2]: ...",
     "@in_place\ndef add_(self: Tensor[D], other: Number) -> Self: ...",
     "@moves\n@transfer\ndef to(self: Module[D], *args: object) -> Module[E]: ...",
@@ -83,7 +85,7 @@ def test_union_keeps_its_order_and_ranks_their_kind() -> None:
     [
         ("def f(a: Tensor) -> None: ...", 7, "not a type of the notation: Tensor"),
         ("def f(\n    a: Number,\n    b: Tensro[D],\n) -> None: ...", 9, "Tensro[D]"),
-        ("def f(a: Scalar[cuda]) -> None: ...", 7, "a scalar is on cpu or any, not cuda"),
+        ("def f(a: Scalar[cuda]) -> None: ...", 7, "a scalar is one of cpu, any, follows, not cuda"),
         ("def f() -> Tensor[D, R * 2]: ...", 7, "expected the name of a device or rank"),
         ("def f() -> Tensor[D, R + S]: ...", 7, "only a number is added to a rank"),
         ("def f() -> Tensor[0]: ...", 7, "not 0"),

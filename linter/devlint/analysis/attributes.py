@@ -80,7 +80,7 @@ def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: s
 
 def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: str | None) -> Value:
     if frame.kind(base) is Kind.TENSOR:
-        return _of_tensor(frame, env, Tensor(base.device, None, origin=base.origin), name, place)
+        return _of_tensor(frame, env, frame.tensor(base), name, place)
     if name == "device":
         device = base.device if isinstance(base.device, Variable) else Variable(f"{base.path}.device")
         return DeviceValue(device, True, base.origin)

@@ -256,7 +256,7 @@ def _call_opaque_method(
 ) -> Value | None:
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
-        as_tensor = replace(receiver, value=Tensor(value.device, None, origin=value.origin))
+        as_tensor = replace(receiver, value=frame.tensor(value))
         result = library.call_tensor_method(frame, env, as_tensor, name, arguments, span)
         return value if result is as_tensor.value else result
     site = Site(frame, env, name, arguments, span, receiver)
@@ -299,6 +299,8 @@ def _call_object_method(
         case Instance():
             # A base class outside the program may define it.
             return _move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
+        case LibraryObject():
+            return library.call_object_method(frame, env, receiver, held, name, arguments, span)
         case _:
             return UNKNOWN
 

@@ -1,4 +1,8 @@
-"""Deciding whether values that must share a device do, and recording it when they do not."""
+"""Deciding whether values that must go together do, and recording it when they do not.
+
+What the two sides are decides what is asked of them: most must share a device, an index on the CPU selects from
+any tensor, a generator shares the type of the device only, and numpy reads from the CPU alone.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,19 @@ from itertools import combinations
 
 from devlint.analysis import placement
 from devlint.analysis.frame import Frame
+from devlint.analysis.practice import is_on_accelerator_in_practice
+from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side
+from devlint.domain.value import SOME_DIMENSIONS
 from devlint.facts import Conflict, Meeting, Step
 from devlint.frontend.ir import Function, Span
+
+LOCAL = ("host", "cpu")
+"""Roles of the side that stands for the CPU itself."""
 
 
 def resolve(env: Environment, device: Device) -> Device:
@@ -24,53 +34,94 @@ def resolve(env: Environment, device: Device) -> Device:
 
 
 def is_spared(side: Side) -> bool:
-    """Whether the operation takes this value from wherever it is: a 0-dim tensor that its parameter exempts."""
-    if side.rank != 0:
-        return False
-    return side.exempt == "any" or (side.exempt == "cpu" and side.device == CPU)
+    """Whether the operation takes this value from wherever it is."""
+    match side.exempt:
+        case "cpu":
+            return side.rank == 0 and side.device == CPU
+        case "any":
+            return side.rank == 0
+        case "subscript":
+            return side.rank == 0 or side.device == CPU
+        case _:
+            return False
 
 
 def may_be_spared(side: Side) -> bool:
     """Whether the value would be spared if it had no dimensions, of which nothing is known."""
-    return bool(side.exempt) and side.rank is None and (side.exempt == "any" or not _is_accelerator(side.device))
+    return bool(side.exempt) and side.rank is None and (side.exempt != "cpu" or not is_accelerator(side.device))
 
 
-def _is_accelerator(device: Device) -> bool:
+def is_accelerator(device: Device) -> bool:
+    """Whether it is certainly an accelerator."""
     return isinstance(device, Concrete) and device.type not in ("cpu", "meta")
+
+
+def kind_of(first: Side, second: Side) -> str:
+    """What meets what, when the two do not go together; "pinned" is a matter of their devices."""
+    roles = (first.role, second.role)
+    for role, kind in (("host", "host"), ("cpu", "cpu-argument"), ("generator", "generator")):
+        if role in roles:
+            return kind
+    if (first.role == "index") != (second.role == "index"):
+        return "index"
+    return "operands" if (first.module is None) == (second.module is None) else "module-input"
 
 
 def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> bool:
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
-    pairs = list(combinations(sides, 2))
+    pairs = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
     for first, second in pairs:
-        kind = judge(first, second)
+        kind = judge(frame, first, second)
         if kind is not None:
             _report(frame, kind, operation, span, first, second)
             return True
     for first, second in pairs:
         if is_open(first, second):
-            kind = "module-input" if first.module or second.module else "operands"
-            message = wording(first, second)
+            message = wording(operation, first, second)
+            kind = kind_of(first, second)
             frame.requirements.append(
                 Requirement(kind, operation, first, second, message, frame.file, span, env.always)
             )
     return False
 
 
-def judge(first: Side, second: Side) -> str | None:
+def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Side, role: str) -> bool:
+    """Records that a value is not on the CPU, where the operation wants it; whether it is not.
+
+    One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
+    """
+    wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
+    here = Side("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
+    if env.fallback or not find(frame, env, operation, span, (side, here)):
+        if isinstance(side.device, Variable) and not is_spared(side):
+            env.assumptions[side.device] = CPU
+        return False
+    return True
+
+
+def judge(frame: Frame, first: Side, second: Side) -> str | None:
     """The kind of conflict between two sides, None if there is none."""
     if not (first.certain and second.certain):
         return None
     for side in (first, second):
         # A 0-dim tensor on the CPU may meet an accelerator; one of unknown rank may be that.
-        if (may_be_spared(side) and side.device == CPU) or (side.exempt == "any" and side.rank is None):
+        if side.rank is None and (side.exempt in ("any", "subscript") or (side.exempt == "cpu" and side.device == CPU)):
             return None
+    kind = kind_of(first, second)
     for side, other in ((first, second), (second, first)):
         if isinstance(side.device, Variable) and other.device == CPU:
-            return "pinned"
-    if differ(first.device, second.device):
-        return "module-input" if (first.module is None) != (second.module is None) else "operands"
-    return None
+            if side.role == "generator":
+                return None  # generators are on the CPU as often as not
+            if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side):
+                return None
+            return "pinned" if kind in ("operands", "module-input") else kind
+    if kind == "generator":
+        return kind if differ(_type_of(first.device), _type_of(second.device)) else None
+    return kind if differ(first.device, second.device) else None
+
+
+def _type_of(device: Device) -> Device:
+    return Concrete(device.type) if isinstance(device, Concrete) else device
 
 
 def is_open(first: Side, second: Side) -> bool:
@@ -81,45 +132,30 @@ def is_open(first: Side, second: Side) -> bool:
     return any(isinstance(device, Variable) for device in devices) and UNKNOWN_DEVICE not in devices
 
 
-def wording(first: Side, second: Side) -> str:
-    """What PyTorch says (2.13; TensorIterator names the accelerator first, other operators the argument)."""
-    if first.exempt or second.exempt:
-        one, two = (first, second) if second.device == CPU else (second, first)
-        return (
-            "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{shown(one.device)} and {shown(two.device)}!"
-        )
-    return (
-        f"Expected all tensors to be on the same device, but got {second.parameter} is on {shown(second.device)}, "
-        f"different from other tensors on {shown(first.device)}"
-    )
-
-
-def shown(device: Device) -> str:
-    """A device as PyTorch would print it; one that follows something is an accelerator, say `cuda:0`."""
-    return "cuda:0" if isinstance(device, Variable) else str(device)
+def certainty(first: Side, second: Side) -> Certainty:
+    """Certain, unless one side only follows something, or was put where it is after a check."""
+    sides = (first, second)
+    checked = any(side.origin is not None and side.origin.checked for side in sides)
+    follows = any(isinstance(side.device, Variable) for side in sides)
+    return Certainty.ON_ACCELERATOR if checked or follows else Certainty.CERTAIN
 
 
 def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side) -> None:
-    clash = ordered(Requirement(kind, operation, first, second, wording(first, second), frame.file, span, True))
+    message = wording(operation, first, second)
+    clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, True))
     first, second = clash.first, clash.second
     frame.clashes.append(clash)
-    checked = any(side.origin is not None and side.origin.checked for side in (first, second))
-    certain = kind != "pinned" and not checked
-    unless = _parameter_of(frame, first) if kind == "pinned" else None
+    unless = _parameter_of(frame, first) or _parameter_of(frame, second)
     placement.note(frame, first, second, unless)
-    frame.record(
-        span,
-        Conflict(
-            described(clash),
-            operation,
-            meeting(frame, first),
-            meeting(frame, second),
-            Certainty.CERTAIN if certain else Certainty.ON_ACCELERATOR,
-            clash.message,
-        ),
-        unless,
+    fact = Conflict(
+        described(clash),
+        operation,
+        meeting(frame, first),
+        meeting(frame, second),
+        certainty(first, second),
+        clash.message,
     )
+    frame.record(span, fact, unless)
 
 
 def described(clash: Requirement) -> str:
@@ -138,12 +174,20 @@ def _parameter_of(frame: Frame, side: Side) -> tuple[Function, str] | None:
     return (frame.scope, root[0]) if root is not None and root[0] in names - {"self"} else None
 
 
+_SECOND = {"index": ("index",), "generator": ("generator",), "host": LOCAL, "cpu-argument": LOCAL}
+
+
 def ordered(clash: Requirement) -> Requirement:
-    """The same with the side first that a rule wants first: the module, or what follows something."""
-    swap = (clash.kind == "pinned" and clash.first.device == CPU) or (
-        clash.kind == "module-input" and clash.second.module is not None
-    )
-    return replace(clash, first=clash.second, second=clash.first) if swap else clash
+    """The same with the sides in the order that `Conflict` says."""
+    first, second = clash.first, clash.second
+    match clash.kind:
+        case "pinned":
+            swap = first.device == CPU
+        case "module-input":
+            swap = second.module is not None
+        case kind:
+            swap = first.role in _SECOND.get(kind, ())
+    return replace(clash, first=second, second=first) if swap else clash
 
 
 def meeting(frame: Frame, side: Side) -> Meeting:

@@ -99,7 +99,7 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
     """An element or attribute of an opaque value: opaque itself; of a tensor, a tensor on the same device."""
     kind = frame.kind(value)
     if kind is Kind.TENSOR and step.startswith("["):
-        return Tensor(value.device, None, origin=value.origin)
+        return frame.tensor(value)
     path = value.path + step
     if len(path) > LONGEST_PATH:
         return UNKNOWN

@@ -17,6 +17,7 @@ from devlint.domain.value import (
     Kind,
     ObjectId,
     Opaque,
+    Tensor,
     UserClass,
     Value,
     chosen,
@@ -167,6 +168,10 @@ class Frame:
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""
         return self.proofs.get(value.path, value.kind) if value.kind is not Kind.TENSOR else value.kind
+
+    def tensor(self, value: Opaque) -> Tensor:
+        """An opaque value that is known to be a tensor, as one."""
+        return Tensor(value.device, None, origin=value.origin)
 
     def prove(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""

@@ -9,8 +9,9 @@ from devlint.analysis.arguments import Arguments, Bound, Given, bind
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import default_device
 from devlint.analysis.frame import Frame
+from devlint.analysis.gathering import fits
 from devlint.analysis.moves import is_module_class, module_device
-from devlint.analysis.operations import Application, fits
+from devlint.analysis.operations import Application
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Unreached
 from devlint.domain.environment import Environment
@@ -19,6 +20,7 @@ from devlint.domain.summary import Side
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
+    DeviceValue,
     Kind,
     Method,
     Opaque,
@@ -29,7 +31,7 @@ from devlint.domain.value import (
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
 from devlint.torchlib.knowledge import MODULE, TENSOR
-from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
+from devlint.torchlib.signature import DeviceTerm, ListTerm, ObjectTerm, Signature, TensorTerm
 
 
 def is_method(frame: Frame, name: str) -> bool:
@@ -149,10 +151,12 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
             application.run(signature, bound, exact=arguments.exact)
             if any(isinstance(term, ObjectTerm) for term in signature.returns):
                 device = UNKNOWN_DEVICE
-            elif "E" in application.settled or "E" in application.defaults:
+            elif "E" in application.settled or "E" in application.given.defaults:
                 device = application.device("E")
                 origin = replace(application.origin("E"), born="module")
-                if all(side.rank == 0 for side in application.groups.get("E", ())) and application.groups.get("E"):
+                if all(
+                    side.rank == 0 for side in application.given.groups.get("E", ())
+                ) and application.given.groups.get("E"):
                     device = UNREACHED  # what it holds is a number, which may meet any device
             elif _is_stateless(frame, name):
                 device = UNREACHED
@@ -183,6 +187,27 @@ def call_module(
     signature, bound = found
     short = held.cls.rsplit(".", 1)[-1]
     return Application(frame, env, f"{short}.__call__", span).run(signature, bound, exact=arguments.exact)
+
+
+def call_object_method(
+    frame: Frame,
+    env: Environment,
+    receiver: Given,
+    held: LibraryObject,
+    name: str,
+    arguments: Arguments,
+    span: Span,
+) -> Value | None:
+    """A call of a method of a library object that is no module, such as a generator."""
+    signatures = frame.program.catalogue.method(held.cls, name)
+    found = None if signatures is None else choose(signatures, arguments.behind(receiver))
+    if found is None:
+        return UNKNOWN
+    signature, bound = found
+    if "transfer" in signature.markers:
+        return UNKNOWN
+    operation = f"{held.cls.rpartition('.')[2]}.{name}"
+    return Application(frame, env, operation, span).run(signature, bound, receiver.value, exact=arguments.exact)
 
 
 def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operation: str, span: Span) -> None:
@@ -218,6 +243,8 @@ def object_attribute(
     if terms is not None and len(terms) == 1 and isinstance(terms[0], TensorTerm):
         rank = terms[0].rank if isinstance(terms[0].rank, int) else None
         return Tensor(held.device, rank, "parameter", held.origin)
+    if terms is not None and len(terms) == 1 and isinstance(terms[0], DeviceTerm):
+        return DeviceValue(held.device, True, held.origin)
     if frame.program.catalogue.method(held.cls, name) is not None:
         return Method(base, name, place)
     if not is_module_class(frame, held.cls):

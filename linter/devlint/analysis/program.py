@@ -478,5 +478,5 @@ def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
             requirement.second.rank,
             requirement.second.exempt,
         )
-        found.setdefault((devices, ranks, requirement.always), requirement)
+        found.setdefault((requirement.kind, devices, ranks, requirement.always), requirement)
     return tuple(found.values())

@@ -95,6 +95,8 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
 
 def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Given, span: Span) -> None:
     """`base[key] = value`."""
-    if isinstance(base.value, (Tensor, Opaque)):
+    held = base.value
+    if isinstance(held, Tensor) or (isinstance(held, Opaque) and frame.kind(held) is Kind.TENSOR):
+        library.call_tensor_method(frame, env, base, "__setitem__", Arguments((key, value), ()), span)
         return
     store_subscript(frame, env, base.value, key.value, value.value)

@@ -18,7 +18,7 @@ from devlint.analysis.execution import run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.analysis.substitution import Substitution, abstract, side_of
-from devlint.diagnostics import Certainty
+from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
@@ -241,8 +241,8 @@ def _require(
     second = side_of(substitution, requirement.second, span)
     if conflicts.is_spared(first) or conflicts.is_spared(second):
         return
-    kind = conflicts.judge(first, second)
-    here = replace(requirement, first=first, second=second, message=conflicts.wording(first, second))
+    kind = conflicts.judge(frame, first, second)
+    here = replace(requirement, first=first, second=second, message=wording(requirement.operation, first, second))
     if kind is not None:
         if requirement.always:
             report_through(frame, conflicts.ordered(replace(here, kind=kind)), span, closure)
@@ -265,14 +265,9 @@ def report_through(frame: Frame, requirement: Requirement, span: Span, closure: 
                 requirement.operation,
                 conflicts.meeting(frame, requirement.first),
                 conflicts.meeting(frame, requirement.second),
-                Certainty.CERTAIN if not _is_checked(requirement) else Certainty.ON_ACCELERATOR,
+                conflicts.certainty(requirement.first, requirement.second),
                 requirement.message,
                 (via,),
             ),
         )
     frame.clashes.append(requirement)
-
-
-def _is_checked(requirement: Requirement) -> bool:
-    sides = (requirement.first, requirement.second)
-    return requirement.kind == "pinned" or any(s.origin is not None and s.origin.checked for s in sides)

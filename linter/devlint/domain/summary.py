@@ -35,10 +35,14 @@ class Side:
     """One of the values of a requirement; see `devlint.facts.Meeting`.
 
     Attributes:
-        exempt: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side.
+        exempt: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side;
+            "subscript" when it takes any tensor on the CPU, and a 0-dim one anywhere.
         certain: it is known to be a tensor or a module, not a number.
         parameter: the name of the operation's parameter.
         file: the display path of the file that `span` is in.
+        role: "operand"; "index", which selects from the other side or is assigned through an index; "generator"
+            of random numbers; or, where this side is the operation that wants the other on the CPU, "host"
+            (Python reads its memory) or "cpu" (all other reasons).
         module: the module it is met through, if it is one.
     """
 
@@ -50,13 +54,14 @@ class Side:
     exempt: str = ""
     certain: bool = True
     parameter: str = "argument"
+    role: str = "operand"
     module: Holder | None = None
     file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """These two must share a device, at `span` of `file`, on every call that gets there; kind as for a conflict."""
+    """These two must go together, at `span` of `file`, on every call that gets there; kind as for a conflict."""
 
     kind: str
     operation: str

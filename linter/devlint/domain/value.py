@@ -24,7 +24,7 @@ Rank: TypeAlias = int | None
 """How many dimensions a tensor has: a number, or None when that is not known."""
 
 SOME_DIMENSIONS = -1
-"""A rank that is known to be at least one."""
+"""A rank that is known to be at least one. It is also that of a tensor known to have a single element."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ Rank: TypeAlias = "int | str | None"
 MARKERS = frozenset({"in_place", "moves", "transfer", "stateless"})
 """The decorators a stub may use, besides `overload`."""
 
+EXEMPTIONS = ("cpu", "any", "follows")
+"""Which 0-dim tensors a `Scalar` exempts; see README.md."""
+
 ALTERNATIVE_NAMES: Mapping[str, tuple[str, ...]] = {
     "dim": ("axis",),
     "keepdim": ("keepdims",),
@@ -34,18 +37,22 @@ ALTERNATIVE_NAMES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class TensorTerm:
-    """`Tensor[D, R]`. The device is a variable, or a fixed device such as `cpu`, or `any`."""
+    """`Tensor[D, R]`, or `Index[D, R]` for one that says what to take of the others on D.
+
+    The device is a variable, or a fixed device such as `cpu`, or `any`.
+    """
 
     device: str
     rank: Rank = None
+    word: str = "Tensor"
 
     def __str__(self) -> str:
-        return f"Tensor[{self.device}]" if self.rank is None else f"Tensor[{self.device}, {self.rank}]"
+        return f"{self.word}[{self.device}]" if self.rank is None else f"{self.word}[{self.device}, {self.rank}]"
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarTerm:
-    """`Scalar[cpu]` or `Scalar[any]`: a 0-dim tensor that is exempt from the agreement of devices."""
+    """`Scalar[cpu]`, `Scalar[any]` and their like: a 0-dim tensor that need not agree on the device."""
 
     device: str
 
@@ -108,6 +115,16 @@ class ModuleTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratorTerm:
+    """`Generator[D]`: a random number generator for devices of the type that D has."""
+
+    device: str
+
+    def __str__(self) -> str:
+        return f"Generator[{self.device}]"
+
+
+@dataclass(frozen=True, slots=True)
 class NumberTerm:
     """`Number`: a Python number, string, dtype or other host value; never a tensor."""
 
@@ -149,7 +166,7 @@ class SelfTerm:
 
 Term: TypeAlias = (
     "TensorTerm | ScalarTerm | ListTerm | TupleTerm | DeviceTerm | SizeTerm | ModuleTerm"
-    " | NumberTerm | ArrayTerm | ObjectTerm | NoneTerm | SelfTerm"
+    " | GeneratorTerm | NumberTerm | ArrayTerm | ObjectTerm | NoneTerm | SelfTerm"
 )
 Terms: TypeAlias = "tuple[Term, ...]"
 """The alternatives of a union type, in the order written."""
@@ -346,19 +363,21 @@ def _term(node: ast.expr, source: StubText) -> Term:
 def _subscripted(word: str, inside: list[ast.expr], source: StubText) -> Term | None:
     if word == "tuple":
         return _tuple(inside, source)
-    if word == "Tensor" and len(inside) == 2:
-        return TensorTerm(_variable(inside[0], source), _rank(inside[1], source))
+    if word in ("Tensor", "Index") and len(inside) == 2:
+        return TensorTerm(_variable(inside[0], source), _rank(inside[1], source), word)
     if len(inside) != 1:
         return None
     if word == "list":
         return ListTerm(_terms(inside[0], source))
     variable = _variable(inside[0], source)
     if word == "Scalar":
-        if variable not in ("cpu", "any"):
-            raise source.error(f"a scalar is on cpu or any, not {variable}", inside[0])
+        if variable not in EXEMPTIONS:
+            raise source.error(f"a scalar is one of {', '.join(EXEMPTIONS)}, not {variable}", inside[0])
         return ScalarTerm(variable)
-    if word == "Tensor":
-        return TensorTerm(variable)
+    if word in ("Tensor", "Index"):
+        return TensorTerm(variable, word=word)
+    if word == "Generator":
+        return GeneratorTerm(variable)
     if word == "Device":
         return DeviceTerm(variable)
     if word == "Size":

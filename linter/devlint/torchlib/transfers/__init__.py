@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from devlint.torchlib.transfers import availability, containers, loading, parallel, python, tensors
+from devlint.torchlib.transfers import availability, containers, indices, loading, parallel, python, tensors
 
 FUNCTIONS = availability.FUNCTIONS | tensors.FUNCTIONS | loading.FUNCTIONS | python.FUNCTIONS
 """By qualified name."""
 
-TENSOR_METHODS = tensors.METHODS
+TENSOR_METHODS = tensors.METHODS | indices.METHODS
 """By method name."""
 
 CLASSES = containers.CLASSES | loading.CLASSES | parallel.CLASSES | availability.CLASSES

@@ -1,7 +1,7 @@
-"""Making tensors from data, moving them, and indexing them.
+"""Making tensors from data, and moving them.
 
 A signature would need to say what the first argument is: data that decides device and rank (`torch.tensor`), a
-device or a dtype or another tensor (`Tensor.to`), a name of a type (`Tensor.type`), a kind of index.
+device or a dtype or another tensor (`Tensor.to`), a name of a type (`Tensor.type`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from devlint.analysis import moves
 from devlint.analysis.arguments import Given
-from devlint.analysis.containers import SLICE
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
@@ -55,7 +54,7 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
     if isinstance(data, Tensor):
         return replace(data, role="plain")
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
-        return Tensor(data.device, None, origin=data.origin)
+        return site.frame.tensor(data)
     if keeps_unknown and (data == UNKNOWN or isinstance(data, Opaque)):
         return Tensor(UNKNOWN_DEVICE, None)
     if site.arguments.keyword("device") is not None:
@@ -79,14 +78,18 @@ def data_rank(site: Site, data: Value) -> Rank:
             return data.rank
         case Tuple(items=items):
             inner = data_rank(site, items[0]) if items else 0
+            single = len(items) == 1
         case Reference():
             held = site.held(data)
             if not isinstance(held, Sequence):
                 return None
             first = held.rest if held.items is None else held.items[0] if held.items else NUMBER
             inner = data_rank(site, first)
+            single = held.items is not None and len(held.items) == 1
         case _:
             return None
+    if single and inner == 0:
+        return SOME_DIMENSIONS
     return SOME_DIMENSIONS if inner is None or inner == SOME_DIMENSIONS else inner + 1
 
 
@@ -204,48 +207,6 @@ def new_tensor(site: Site) -> Value:
     return UNKNOWN
 
 
-# --- indices ------------------------------------------------------------------------------------------------
-
-
-def get_item(site: Site) -> Value:
-    """`x[key]`: an index on the CPU may select from any tensor; any other must be where the tensor is.
-
-    torch 2.13: "indices should be either on cpu or on the same device as the indexed tensor".
-    """
-    receiver = _receiver(site).value
-    if isinstance(receiver, Opaque):
-        receiver = Tensor(receiver.device, None, origin=receiver.origin)
-    if not isinstance(receiver, Tensor):
-        return UNKNOWN
-    key = site.value(0, "key") or UNKNOWN
-    return replace(receiver, rank=_rank_behind(site, receiver.rank, key), role="plain")
-
-
-def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
-    if rank is None or rank == SOME_DIMENSIONS:
-        return None
-    parts = key.items if isinstance(key, Tuple) else (key,)
-    for part in parts:
-        match part:
-            case Constant(value=bool()):
-                return None
-            case Constant(value=int()) | Host(kind="number" | "count"):
-                rank -= 1
-            case Constant(value=None):
-                rank += 1
-            case Constant() if part.value is Ellipsis:
-                pass
-            case _ if part == SLICE:
-                pass
-            case Tensor() if part.rank == 0:
-                rank -= 1
-            case Tensor() if part.rank is not None and part.rank > 0 and len(parts) == 1 and rank > 0:
-                return None if rank == 0 else SOME_DIMENSIONS
-            case _:
-                return None
-    return rank if rank >= 0 else None
-
-
 Transfer = Callable[[Site], Value | None]
 
 
@@ -285,7 +246,6 @@ METHODS: dict[str, Transfer] = {
     "new_tensor": new_tensor,
     "get_device": get_device,
     "size": size,
-    "__getitem__": get_item,
 }
 
 

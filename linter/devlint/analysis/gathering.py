@@ -1,0 +1,229 @@
+"""Gathering the arguments of a signature: which values name which of its variables, and which fit at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from devlint.analysis import conflicts, placement
+from devlint.analysis.containers import elements_of, items_of
+from devlint.analysis.devices import placed
+from devlint.analysis.frame import Frame
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Unreached
+from devlint.domain.environment import Environment
+from devlint.domain.heap import LibraryObject
+from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Side
+from devlint.domain.value import (
+    ARRAY,
+    NUMBER,
+    SHAPE,
+    SOME_DIMENSIONS,
+    UNKNOWN,
+    Constant,
+    DeviceValue,
+    Kind,
+    Opaque,
+    Rank,
+    Reference,
+    Tensor,
+    Tuple,
+    Value,
+    is_host,
+)
+from devlint.frontend.ir import Span
+from devlint.torchlib.signature import (
+    ArrayTerm,
+    DeviceTerm,
+    GeneratorTerm,
+    ListTerm,
+    ModuleTerm,
+    NoneTerm,
+    NumberTerm,
+    ObjectTerm,
+    ScalarTerm,
+    SizeTerm,
+    TensorTerm,
+    Terms,
+    TupleTerm,
+)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the arguments of one call say of the variables of a signature.
+
+    Attributes:
+        groups: the tensors and modules that name a device, in order.
+        generators: the generators for it.
+        settled: devices that an argument names itself, with their stories in `origins`; agreement adds others.
+        defaults: where the default of a device parameter lies.
+        ranks, operand_ranks: the rank variables, and the ranks of all tensors that must agree.
+        sizes: the numbers in the shapes that rank variables are the lengths of.
+    """
+
+    frame: Frame
+    env: Environment
+    groups: dict[str, list[Side]] = field(default_factory=dict)
+    generators: dict[str, list[Side]] = field(default_factory=dict)
+    settled: dict[str, Device] = field(default_factory=dict)
+    origins: dict[str, Origin | None] = field(default_factory=dict)
+    device_values: dict[str, DeviceValue] = field(default_factory=dict)
+    device_spans: dict[str, Span] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
+    ranks: dict[str, Rank] = field(default_factory=dict)
+    operand_ranks: list[Rank] = field(default_factory=list)
+    sizes: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+
+    def take(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
+        """Sorts one argument into the groups of the variables that its parameter names."""
+        if isinstance(value, Constant) and value.value is None:
+            for term in terms:
+                if isinstance(term, DeviceTerm):
+                    self.defaults.setdefault(term.variable, "None")
+            return
+        exempt = next((term.device for term in terms if isinstance(term, ScalarTerm)), "")
+        only_tensor = all(isinstance(term, (TensorTerm, ScalarTerm, NoneTerm)) for term in terms)
+        for term in terms:
+            match term:
+                case TensorTerm():
+                    self._take_tensor(parameter, term, exempt, value, span, only_tensor)
+                case ListTerm():
+                    self._take_elements(parameter, term.element, value, span)
+                case TupleTerm() if isinstance(value, Tuple) and len(value.items) == len(term.items):
+                    for inner, item in zip(term.items, value.items, strict=True):
+                        self.take(parameter, inner, item, span)
+                case DeviceTerm():
+                    self._take_device(term.variable, value, span)
+                case SizeTerm():
+                    self._take_size(term.rank, value)
+                case ModuleTerm():
+                    self._take_module(parameter, term.device, value, span)
+                case GeneratorTerm():
+                    self._take_generator(parameter, term.device, value, span)
+                case _:
+                    pass
+
+    def _take_tensor(
+        self, parameter: str, term: TensorTerm, exempt: str, value: Value, span: Span, only_tensor: bool
+    ) -> None:
+        device: Device
+        rank: Rank = None
+        certain = True
+        match value:
+            case Tensor():
+                device, rank, origin = value.device, value.rank, value.origin
+            case Opaque():
+                if only_tensor:
+                    self.frame.prove(value, Kind.TENSOR)
+                kind = self.frame.kind(value)
+                if kind is Kind.MODULE:
+                    return
+                certain = only_tensor or kind is not Kind.ANY
+                device, origin = value.device, value.origin
+            case _ if is_host(value):
+                return
+            case _:
+                device, origin, certain = UNKNOWN_DEVICE, None, only_tensor
+        if isinstance(term.rank, str) and term.rank.isidentifier():
+            self.ranks.setdefault(term.rank, rank)
+        if term.device != "any":
+            self.operand_ranks.append(rank)
+        device = conflicts.resolve(self.env, device)
+        name, file = self.frame.text(span), self.frame.file
+        role = "index" if term.word == "Index" else "operand"
+        side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file)
+        self.groups.setdefault(term.device, []).append(side)
+
+    def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
+        if isinstance(value, (Tensor, Opaque)):
+            return
+        items = items_of(self.env, value)
+        if items is None:
+            items = (elements_of(self.frame, self.env, value).each,)
+        spans = self.frame.displays.get(span, ())
+        for position, item in enumerate(items):
+            self.take(parameter, terms, item, spans[position] if len(spans) == len(items) else span)
+
+    def _take_device(self, variable: str, value: Value, span: Span) -> None:
+        if isinstance(value, (Tensor, Reference, Tuple)):
+            return
+        found = placed(self.frame, self.env, value, span)
+        self.device_values[variable] = found
+        self.device_spans[variable] = span
+        self.settled[variable] = found.device
+        self.origins[variable] = found.origin
+
+    def _take_size(self, variable: str, value: Value) -> None:
+        sizes: tuple[Value, ...] | None = None
+        if isinstance(value, Tuple):
+            sizes = value.items
+        elif isinstance(value, Reference):
+            held = self.env.heap.get(value.object)
+            if isinstance(held, SequenceObject):
+                sizes = held.items
+        elif isinstance(value, Constant) or value == NUMBER:
+            sizes = (value,)
+        elif value == SHAPE:
+            # The shape of another tensor: one that has dimensions, or nobody would ask.
+            self.ranks[variable] = SOME_DIMENSIONS
+            return
+        before = self.ranks.get(variable, 0)
+        self.ranks[variable] = None if before is None or sizes is None else before + len(sizes)
+        self.sizes[variable] = (*self.sizes.get(variable, ()), *(sizes or (UNKNOWN,)))
+
+    def _take_module(self, parameter: str, variable: str, value: Value, span: Span) -> None:
+        device: Device = UNKNOWN_DEVICE
+        origin: Origin | None = None
+        if isinstance(value, Reference):
+            held = self.env.heap.get(value.object)
+            if isinstance(held, LibraryObject):
+                device, origin = held.device, held.origin
+        elif isinstance(value, Opaque):
+            device, origin = value.device, value.origin
+        device = conflicts.resolve(self.env, device)
+        name, file = self.frame.text(span), self.frame.file
+        holder = placement.holder(self.env, value)
+        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, module=holder, file=file)
+        if not isinstance(device, Unreached):
+            self.groups.setdefault(variable, []).insert(0, side)
+
+    def _take_generator(self, parameter: str, variable: str, value: Value, span: Span) -> None:
+        device: Device = UNKNOWN_DEVICE
+        origin: Origin | None = None
+        if isinstance(value, Reference):
+            held = self.env.heap.get(value.object)
+            if isinstance(held, LibraryObject):
+                device, origin = held.device, held.origin
+        elif isinstance(value, Opaque):
+            device, origin = value.device, value.origin
+        name, file = self.frame.text(span), self.frame.file
+        device = conflicts.resolve(self.env, device)
+        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, "generator", file=file)
+        self.generators.setdefault(variable, []).append(side)
+
+
+def fits(terms: Terms, value: Value) -> bool:
+    """Whether a value can be what a parameter takes; what is not known fits everything."""
+    if any(isinstance(term, ObjectTerm) for term in terms):
+        return True
+    match value:
+        case Tensor(rank=rank):
+            scalar = rank in (0, None)
+            return any(isinstance(t, TensorTerm) or (scalar and isinstance(t, ScalarTerm)) for t in terms)
+        case Constant(value=None):
+            return any(isinstance(term, (NoneTerm, DeviceTerm)) for term in terms)
+        case Constant(value=str()):
+            return any(isinstance(term, (NumberTerm, DeviceTerm)) for term in terms)
+        case DeviceValue():
+            return any(isinstance(term, DeviceTerm) for term in terms)
+        case Constant(value=int() | float() | complex()):
+            return any(isinstance(term, (NumberTerm, DeviceTerm, SizeTerm)) for term in terms)
+        case Tuple():
+            return any(isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms)
+        case _ if value == NUMBER:
+            return any(isinstance(term, (NumberTerm, SizeTerm, DeviceTerm)) for term in terms)
+        case _ if value == ARRAY:
+            return any(isinstance(term, ArrayTerm) for term in terms)
+        case _:
+            return True

@@ -1,0 +1,62 @@
+"""What PyTorch says of two values that do not go together (2.13)."""
+
+from __future__ import annotations
+
+from devlint.domain.device import CPU, Concrete, Device, Variable
+from devlint.domain.summary import Side
+
+_CPU_ARGUMENTS = {
+    "pack_padded_sequence": "'lengths' argument should be a 1D CPU int64 tensor, but got 1D {device} Long tensor",
+    "pin_memory": "cannot pin 'torch.{type}.FloatTensor' only dense CPU tensors can be pinned",
+    "histogram": "Could not run 'aten::histogram.bin_ct' with arguments from the 'CUDA' backend.",
+    "set_state": "RNG state must be a torch.ByteTensor",
+    "set_rng_state": "RNG state must be a torch.ByteTensor",
+}
+"""By the last part of the operation's name; other operations say which argument they expect on the CPU."""
+
+
+def wording(operation: str, first: Side, second: Side) -> str:
+    """The message, without the exception's class; for conflicts that PyTorch words in several ways, one of them."""
+    roles = {first.role: first, second.role: second}
+    if "host" in roles:
+        value = second if first.role == "host" else first
+        return (
+            f"can't convert {shown(value.device)} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    if "cpu" in roles:
+        value = second if first.role == "cpu" else first
+        said = _CPU_ARGUMENTS.get(operation.rpartition(".")[2])
+        if said is not None:
+            return said.format(device=shown(value.device), type=_type(value.device))
+        name = operation.rpartition(".")[2]
+        return f"{name} expected {value.parameter} to be on cpu, but it's on {shown(value.device)}"
+    if "generator" in roles:
+        drawn = second if first.role == "generator" else first
+        wanted, found = _type(drawn.device), _type(roles["generator"].device)
+        return f"Expected a '{wanted}' device type for generator but found '{found}'"
+    for side, other in ((first, second), (second, first)):
+        if side.exempt == "subscript":
+            return (
+                f"indices should be either on cpu or on the same device as the indexed tensor ({shown(other.device)})"
+            )
+    # TensorIterator names the accelerator first, other operators the argument.
+    if first.exempt or second.exempt:
+        one, two = (first, second) if second.device == CPU else (second, first)
+        return (
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{shown(one.device)} and {shown(two.device)}!"
+        )
+    return (
+        f"Expected all tensors to be on the same device, but got {second.parameter} is on {shown(second.device)}, "
+        f"different from other tensors on {shown(first.device)}"
+    )
+
+
+def shown(device: Device) -> str:
+    """A device as PyTorch would print it; one that follows something is an accelerator, say `cuda:0`."""
+    return "cuda:0" if isinstance(device, Variable) else str(device)
+
+
+def _type(device: Device) -> str:
+    return device.type if isinstance(device, Concrete) else "cuda"

@@ -1,0 +1,171 @@
+"""Subscripts of tensors: `x[key]`, `x[key] = value` and their function forms.
+
+What a subscript does depends on the kinds of its parts, which no signature can say. Numbers, slices, `...`, None and
+tensors without dimensions select a part of the tensor itself, and assigning to that copies from any device. Anything
+else is an index with dimensions, and PyTorch looks at devices (torch 2.13; the cases are in
+fixtures/rules/index_on_other_device):
+
+* reading: an index on the CPU selects from any tensor, any other must be where the tensor is;
+* assigning: the index may be anywhere, the value must be where the tensor is, unless it has only one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from devlint.analysis import conflicts
+from devlint.analysis.arguments import Given
+from devlint.analysis.containers import SLICE
+from devlint.analysis.site import Site
+from devlint.domain.heap import Sequence, summary
+from devlint.domain.summary import Side
+from devlint.domain.value import (
+    ARRAY,
+    NUMBER,
+    SOME_DIMENSIONS,
+    UNKNOWN,
+    Constant,
+    Host,
+    Kind,
+    Opaque,
+    Rank,
+    Reference,
+    Tensor,
+    Tuple,
+    Value,
+)
+
+
+def get_item(site: Site) -> Value:
+    """`x[key]`."""
+    assert site.receiver is not None
+    receiver = _as_tensor(site, site.receiver.value)
+    given = site.arguments.get(0, "key")
+    if receiver is None or given is None:
+        return UNKNOWN
+    _select(site, "[…]", site.receiver, receiver, given)
+    return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role="plain")
+
+
+def set_item(site: Site) -> Value:
+    """`x[key] = value`."""
+    assert site.receiver is not None
+    given, value = site.arguments.get(0, "key"), site.arguments.get(1, "value")
+    if given is not None and value is not None and _has_dimensions(site, given.value):
+        _assign(site, "[…] =", site.receiver, value)
+    return Constant(None)
+
+
+def put(site: Site) -> Value:
+    """`x.index_put_(indices, values)`: as `x[indices] = values`; accumulating, even one element must be there."""
+    assert site.receiver is not None
+    values = site.arguments.get(1, "values")
+    if values is not None:
+        adds = site.arguments.get(2, "accumulate")
+        alone = adds is not None and adds.value == Constant(True)
+        _assign(site, f"Tensor.{site.name}", site.receiver, values, alone=alone)
+    return site.receiver.value
+
+
+def _select(site: Site, operation: str, receiver: Given, tensor: Tensor, key: Given) -> None:
+    """Checks each index with dimensions against the tensor it selects from."""
+    base = _side(site, receiver, tensor, "input", "", "operand")
+    if base is None or site.env.fallback:
+        return
+    for part in _parts(site, key):
+        index = _as_tensor(site, part.value)
+        if index is not None:
+            side = _side(site, part, index, "index", "subscript", "index")
+            if side is not None and conflicts.find(site.frame, site.env, operation, site.span, (base, side)):
+                return
+
+
+def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone: bool = False) -> None:
+    """Checks a value that is assigned through an index; `alone`: even if it has only one element."""
+    target, source = _as_tensor(site, receiver.value), _as_tensor(site, value.value)
+    if target is None or source is None or site.env.fallback:
+        return
+    if not alone and (source.rank is None or source.rank < 1):
+        return  # it may have one element only
+    base = _side(site, receiver, target, "self", "", "operand")
+    side = _side(site, value, source, "value", "", "index")
+    if base is not None and side is not None:
+        conflicts.find(site.frame, site.env, operation, site.span, (base, side))
+
+
+def _as_tensor(site: Site, value: Value) -> Tensor | None:
+    """A value that is known to be a tensor."""
+    if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
+        return site.frame.tensor(value)
+    return value if isinstance(value, Tensor) else None
+
+
+def _side(site: Site, given: Given, tensor: Tensor, parameter: str, exempt: str, role: str) -> Side | None:
+    device = conflicts.resolve(site.env, tensor.device)
+    name, file = site.frame.text(given.span), site.frame.file
+    return Side(name, device, tensor.rank, given.span, tensor.origin, exempt, True, parameter, role, file=file)
+
+
+def _parts(site: Site, key: Given) -> Iterator[Given]:
+    """The parts of a subscript, with the spans of those that are written out in it."""
+    values = key.value.items if isinstance(key.value, Tuple) else (key.value,)
+    spans = site.frame.displays.get(key.span, ())
+    for position, value in enumerate(values):
+        yield Given(value, spans[position] if len(spans) == len(values) > 1 else key.span)
+
+
+def _has_dimensions(site: Site, key: Value) -> bool:
+    """Whether a subscript certainly has a part that is an index with dimensions: a tensor, a list, an array."""
+    for part in key.items if isinstance(key, Tuple) else (key,):
+        match part:
+            case Tensor() | Opaque():
+                tensor = _as_tensor(site, part)
+                if tensor is not None and tensor.rank not in (0, None):
+                    return True
+            case Reference() if not part.object.site.endswith(":tuple"):
+                held = site.held(part)
+                each = summary(held) if isinstance(held, Sequence) else UNKNOWN
+                if isinstance(each, Constant) or each == NUMBER:
+                    return True
+            case _ if part == ARRAY:
+                return True
+    return False
+
+
+def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
+    if rank is None or rank == SOME_DIMENSIONS:
+        return None
+    parts = key.items if isinstance(key, Tuple) else (key,)
+    whole = SLICE not in parts
+    for part in parts:
+        match part:
+            case Constant(value=bool()):
+                return None
+            case Constant(value=int()) | Host(kind="number" | "count"):
+                rank -= 1
+            case Constant(value=None):
+                rank += 1
+            case Constant() if part.value is Ellipsis:
+                pass
+            case _ if part == SLICE:
+                pass
+            case Tensor() if part.rank == 0:
+                rank -= 1
+            case Tensor() if part.rank is not None and part.rank > 0 and len(parts) == 1 and rank > 0:
+                return None if rank == 0 else SOME_DIMENSIONS
+            case _:
+                return None
+    if rank < 0:
+        return None
+    return rank if whole or rank != 1 else SOME_DIMENSIONS
+
+
+Transfer = Callable[[Site], Value | None]
+
+METHODS: dict[str, Transfer] = {
+    "__getitem__": get_item,
+    "__setitem__": set_item,
+    "index_put": put,
+    "index_put_": put,
+}

@@ -1,0 +1,46 @@
+"""generator-on-other-device: random numbers are drawn on one device with the generator of another."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Severity
+
+from devlint_rules._conflict import ConflictRule
+
+
+class GeneratorOnOtherDevice(ConflictRule):
+    """
+    ## What it does
+    Reports a `torch.Generator` that is used to draw random numbers on a device of another type than its own.
+
+    ## Why is this bad
+    `torch.Generator()` belongs to the CPU. Handing it to `torch.randn(…, device="cuda")` raises, and so does a
+    generator of an accelerator where the numbers are drawn on the CPU, as samplers and `random_split` do.
+
+    ## Example
+
+        import torch
+
+        generator = torch.Generator().manual_seed(0)
+        noise = torch.randn(4, device="cuda:0", generator=generator)  # error: [generator-on-other-device] "cpu"
+
+    ## Use instead
+
+        import torch
+
+        generator = torch.Generator(device="cuda:0").manual_seed(0)
+        noise = torch.randn(4, device="cuda:0", generator=generator)
+
+    ## Fix safety
+    No fix is offered: the same seed gives other numbers on another device.
+
+    ## Known limits
+    A generator that a caller hands in may be one for any device; it is checked where the caller is seen.
+
+    ## PyTorch says
+    RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'
+    """
+
+    code = "DEV106"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    kind = "generator"

@@ -1,0 +1,49 @@
+"""host-access-of-device-tensor: numpy is to read a tensor that is not in the memory of the host."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Severity
+
+from devlint_rules._conflict import ConflictRule
+
+
+class HostAccessOfDeviceTensor(ConflictRule):
+    """
+    ## What it does
+    Reports `.numpy()` of a tensor on an accelerator, and other ways to have numpy read one: `np.asarray(x)`,
+    `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting.
+
+    ## Why is this bad
+    Arrays of numpy are in the memory of the host. The conversion shares memory with a tensor on the CPU and
+    raises for any other, so it works until the code first runs on an accelerator.
+
+    ## Example
+
+        import torch
+
+        scores = torch.ones(3, device="cuda:0")
+        best = scores.numpy().argmax()  # error: [host-access-of-device-tensor] "`scores` is on cuda:0"
+
+    ## Use instead
+
+        import torch
+
+        scores = torch.ones(3, device="cuda:0")
+        best = scores.cpu().numpy().argmax()
+
+    ## Fix safety
+    No fix is offered yet.
+
+    ## Known limits
+    Much code converts tensors that never leave the host. Of a tensor that a caller hands in, a conversion is
+    reported only if something in the function tells that it is on an accelerator in practice, such as
+    `x.cpu().numpy()` elsewhere in it.
+
+    ## PyTorch says
+    TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.
+    """  # noqa: E501
+
+    code = "DEV105"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    kind = "host"
