@@ -37,7 +37,7 @@ from devlint.domain.value import (
 from devlint.facts import DiscardedMove, Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import MODULE_METHODS
+from devlint.torchlib.knowledge import MODULE_METHODS, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
 
@@ -254,6 +254,8 @@ def _call_opaque_method(
     arguments: Arguments,
     span: Span,
 ) -> Value | None:
+    if _is_call_of_tensor(frame, value, name, arguments):
+        frame.prove(value, Kind.TENSOR)
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
         as_tensor = replace(receiver, value=frame.tensor(value))
@@ -276,6 +278,13 @@ def _call_opaque_method(
     if name in MODULE_METHODS and kind is Kind.MODULE:
         return value
     return UNKNOWN
+
+
+def _is_call_of_tensor(frame: Frame, receiver: Opaque, name: str, arguments: Arguments) -> bool:
+    """Whether only a tensor can be asked this: `x.size(0)`, `x.mean(dim=-1)`; of arrays and tensors, `x[:, 0].to(…)`."""
+    if name in TENSOR_CALLS or (name in MOVES and frame.kind(receiver) is Kind.ARRAY):
+        return True
+    return library.is_method(frame, name) and any(key in TENSOR_KEYWORDS for key, _ in arguments.keywords)
 
 
 def _call_object_method(

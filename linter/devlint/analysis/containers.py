@@ -265,6 +265,10 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
                 case _:
                     return UNKNOWN
         case Opaque():
+            if is_array_key(key):
+                frame.prove(base, Kind.ARRAY)
+            if frame.kind(base) is Kind.ARRAY:
+                return base  # part of an array, where the array is
             if isinstance(key, Constant):
                 return element(frame, base, f"[{key.value!r}]")
             return UNKNOWN
@@ -277,6 +281,12 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
 
 
 SLICE = Host("slice")
+
+
+def is_array_key(key: Value) -> bool:
+    """Whether only tensors and arrays take such a key: `x[:, 0]`, `x[None, :]`, `x[..., 1]`."""
+    parts = key.items if isinstance(key, Tuple) else ()
+    return any(part == SLICE or (isinstance(part, Constant) and part.value in (None, Ellipsis)) for part in parts)
 
 
 def _pick(items: tuple[Value, ...], key: Value) -> Value:

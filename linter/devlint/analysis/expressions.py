@@ -158,6 +158,9 @@ def _on_the_host(
         return TEXT
     if left == ARRAY or right == ARRAY:
         return ARRAY
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Opaque) and frame.kind(one) is Kind.ARRAY and (is_host(other) or other == one):
+            return one
     if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "+":
         return Tuple(left.items + right.items)
     if isinstance(left, Reference):

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from devlint.analysis.program import Program
 
 
+_UNDECIDED = (Kind.ANY, Kind.MOVABLE, Kind.ARRAY)
+"""Kinds that a use may narrow down further."""
+
+
 @dataclass(slots=True)
 class Loop:
     """How many `with` are around a loop, and the environments with which `break` and `continue` leave its body."""
@@ -175,7 +179,7 @@ class Frame:
 
     def prove(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""
-        if isinstance(value, Opaque) and value.kind in (Kind.ANY, Kind.MOVABLE):
+        if isinstance(value, Opaque) and value.kind in _UNDECIDED:
             known = self.proofs.get(value.path)
-            if known in (None, Kind.MOVABLE):
+            if known is None or known in _UNDECIDED:
                 self.proofs[value.path] = kind

@@ -99,10 +99,11 @@ class Tensor:
 
 
 class Kind(enum.Enum):
-    """What an opaque value has been seen to be."""
+    """What an opaque value has been seen to be; ARRAY is a tensor or a numpy array."""
 
     ANY = "any"
     MOVABLE = "movable"
+    ARRAY = "array"
     TENSOR = "tensor"
     MODULE = "module"
 

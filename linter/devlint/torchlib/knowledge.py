@@ -22,6 +22,12 @@ TENSOR_ONLY = frozenset(
 Names that a helper object has as well are missing on purpose: `accelerator.backward`, `comm.gather`, `xp.matmul`.
 """
 
+TENSOR_CALLS = frozenset("size dim detach ndimension long int bool byte short".split())
+"""Names that prove a tensor when they are called: other objects have them as plain attributes, if at all."""
+
+TENSOR_KEYWORDS = frozenset({"dim", "keepdim"})
+"""A method that takes one of these belongs to a tensor: numpy says `axis` and `keepdims`."""
+
 MODULE_ONLY = frozenset(
     """
     parameters named_parameters modules named_modules children named_children buffers named_buffers

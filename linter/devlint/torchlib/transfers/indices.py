@@ -134,9 +134,10 @@ def _has_dimensions(site: Site, key: Value) -> bool:
 
 
 def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
-    if rank is None or rank == SOME_DIMENSIONS:
-        return None
     parts = key.items if isinstance(key, Tuple) else (key,)
+    if rank is None or rank == SOME_DIMENSIONS:
+        keeps = any(part == SLICE or part == Constant(None) for part in parts)
+        return SOME_DIMENSIONS if keeps else None
     whole = SLICE not in parts
     for part in parts:
         match part:
