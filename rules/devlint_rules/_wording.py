@@ -26,7 +26,7 @@ def quoted(text: str) -> str:
 def in_words(device: Device) -> str:
     """A device as it reads in a sentence: `cuda:0`, or "the device of `x`"."""
     if isinstance(device, Variable):
-        return f"the device of {quoted(device.place)}"
+        return f"the device of {quoted(device.shown)}"
     return str(device)
 
 

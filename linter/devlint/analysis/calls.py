@@ -63,6 +63,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         return None
     if instruction.discarded:
         _note_discarded_move(frame, env, function, result, instruction.span)
+    if result == UNKNOWN:
+        result = frame.nameless(f"{frame.text(function.span).rpartition('.')[2]}()", instruction.span)
     frame.set(instruction.target, result, instruction.span)
     return env
 
@@ -281,7 +283,7 @@ def _call_opaque_method(
 
 
 def _is_call_of_tensor(frame: Frame, receiver: Opaque, name: str, arguments: Arguments) -> bool:
-    """Whether only a tensor can be asked this: `x.size(0)`, `x.mean(dim=-1)`; of arrays and tensors, `x[:, 0].to(…)`."""
+    """Whether only a tensor can be asked this: `x.size(0)`, `x.mean(dim=-1)`; of what is sliced, `x.to(…)`."""
     if name in TENSOR_CALLS or (name in MOVES and frame.kind(receiver) is Kind.ARRAY):
         return True
     return library.is_method(frame, name) and any(key in TENSOR_KEYWORDS for key, _ in arguments.keywords)

@@ -9,7 +9,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Opaque, Value
+from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import PLUGIN_DEVICES
@@ -51,6 +51,8 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
             return DeviceValue(Concrete("cuda", ordinal), value.checked, value.origin, "index")
         case Opaque():
             return DeviceValue(_device_of_opaque(value), True, value.origin)
+        case Library(name=name) if name.endswith("device"):
+            return DeviceValue(Variable(name), True)
         case DeviceType(device=Concrete() as device):
             return DeviceValue(Concrete(device.type), True)
         case Host(kind="count" | "number"):
@@ -61,7 +63,7 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
 
 def _device_of_opaque(value: Opaque) -> Device:
     """The device that a parameter or setting names: it is a device variable of its own."""
-    return value.device if isinstance(value.device, Variable) else UNKNOWN_DEVICE
+    return value.device if isinstance(value.device, Variable) else Variable(value.path)
 
 
 def current(env: Environment, device: Device) -> Device:

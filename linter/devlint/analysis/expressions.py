@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, containers, instances, library, protocols, scopes, statements
+from devlint.analysis import attributes, calls, containers, instances, library, meeting, protocols, scopes, statements
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import note_literal
 from devlint.analysis.frame import Frame
@@ -283,7 +283,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         elif both_tests:
             value = test
         else:
-            value = test if test != Test() else (right if value == right else join_values(value, right))
+            value = test if test != Test() else meeting.either(frame, value, right, instruction.span)
         # Names that the operand bound or narrowed are known only where it was evaluated.
         always = current.always
         joined = join(current, _without_narrowing(current, after))
@@ -324,7 +324,7 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
     if len(results) == 2:
         (first, first_fallback), (second, second_fallback) = results
         if first_fallback == second_fallback:
-            value = join_values(first, second)
+            value = meeting.either(frame, first, second, instruction.span)
         else:
             value = chosen(second, first) if first_fallback else chosen(first, second)
     frame.set(instruction.target, value, instruction.span)

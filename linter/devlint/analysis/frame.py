@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from devlint.domain.device import Device
+from devlint.domain.device import NAMELESS, Device
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
@@ -168,6 +168,10 @@ class Frame:
     def new_object(self, span: Span, what: str) -> ObjectId:
         """The abstract object allocated at this place by this execution."""
         return ObjectId(f"{self.site}{self.globals.file}:{span.line}:{span.column}:{what}")
+
+    def nameless(self, what: str, span: Span) -> Opaque:
+        """Something unknown that the execution of this place has produced: the same thing wherever it is used."""
+        return Opaque(f"{NAMELESS}{what}@{span.line}:{span.column}")
 
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, protocols
 from devlint.analysis.frame import Frame, Loop
+from devlint.analysis.meeting import merge
 from devlint.analysis.narrowing import apply_proofs, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
@@ -70,7 +71,7 @@ def branch(
     if after_then is not None and after_else is not None:
         widen_back(after_then, outcome.holds)
         widen_back(after_else, outcome.fails)
-    result = join(after_then, after_else)
+    result = merge(frame, after_then, after_else, frame.spans[test])
     if result is not None:
         result.always = always and frame.exits == exits
     return result
@@ -95,7 +96,7 @@ def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environme
 
 
 def _repeat(
-    frame: Frame, env: Environment, once: Callable[[Environment, Loop], Environment | None]
+    frame: Frame, env: Environment, span: ir.Span, once: Callable[[Environment, Loop], Environment | None]
 ) -> tuple[Environment, Loop]:
     """Iterates a loop body to its fixpoint; returns the stable entry environment and the last pass's exits."""
     entry, recording = env, frame.recording
@@ -105,7 +106,7 @@ def _repeat(
         frame.loops.append(loop)
         after = once(entry.copy(), loop)
         frame.loops.pop()
-        widened = join(entry, join(after, loop.continues))
+        widened = merge(frame, entry, join(after, loop.continues), span)
         assert widened is not None
         widened.always = entry.always
         if widened == entry:
@@ -147,7 +148,7 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
         return after
 
     always = env.always
-    entry, _ = _repeat(frame, env, once)
+    entry, _ = _repeat(frame, env, instruction.span, once)
     loop = Loop(len(frame.scopes))
     frame.loops.append(loop)
     exits.clear()
@@ -189,7 +190,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
             current = join(after, loop.continues)
             breaks = join(breaks, loop.breaks)
     else:
-        entry, _ = _repeat(frame, env, once)
+        entry, _ = _repeat(frame, env, instruction.span, once)
         loop = Loop(len(frame.scopes))
         frame.loops.append(loop)
         after = once(entry, loop)

@@ -27,6 +27,7 @@ from devlint.domain.value import (
     UNKNOWN,
     Closure,
     DeviceValue,
+    Opaque,
     Reference,
     Tensor,
     Tuple,
@@ -128,7 +129,7 @@ def call_forward(
 
 def is_lost(value: Value) -> bool:
     """Whether a result says nothing of its device."""
-    return value == UNKNOWN or (isinstance(value, Tensor) and value.device == UNKNOWN_DEVICE)
+    return value == UNKNOWN or (isinstance(value, (Tensor, Opaque)) and value.device == UNKNOWN_DEVICE)
 
 
 def _is_exact(value: Value) -> bool:

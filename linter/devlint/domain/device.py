@@ -48,14 +48,23 @@ class Concrete:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
 
+NAMELESS = "?"
+"""Begins the place of a value that no name of the surroundings holds: `?load()@3:5`, made in line 3."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variable:
     """The device that a place of the surroundings has: `Variable("x")`, `Variable("self.fc")`."""
 
     place: str
 
+    @property
+    def shown(self) -> str:
+        """The place for people: `load()` for `?load()@3:5`."""
+        return re.sub(r"@[0-9:]+", "", self.place.removeprefix(NAMELESS))
+
     def __str__(self) -> str:
-        return f"device of {self.place}"
+        return f"device of {self.shown}"
 
 
 Device: TypeAlias = Unreached | Concrete | Variable | UnknownDevice

@@ -1,0 +1,63 @@
+"""Where paths meet: a name that held different things on them holds, from there on, one thing of its own.
+
+The domain's join says only what is true of both sides, which of two device variables is nothing. A body can say
+more: whatever `h` is behind the `if`, it is the same thing in all that follows, so its device is a device variable,
+named after the name and the place. Two uses of it agree, and it follows its surroundings if both sides did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from devlint.analysis.frame import Frame
+from devlint.domain import environment
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.environment import Environment
+from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Tensor, Value, join
+from devlint.frontend.ir import Span
+
+
+def merge(frame: Frame, left: Environment | None, right: Environment | None, span: Span) -> Environment | None:
+    """The join of two environments at a place of the body."""
+    merged = environment.join(left, right)
+    if merged is None or left is None or right is None or left.fallback != right.fallback:
+        return merged
+    for name, value in merged.names.items():
+        ours, theirs = left.names.get(name), right.names.get(name)
+        if ours is not None and theirs is not None and ours is not theirs and value != ours:
+            merged.names[name] = _identified(frame, value, ours, theirs, name, span)
+    return merged
+
+
+def either(frame: Frame, left: Value, right: Value, span: Span) -> Value:
+    """The value of an expression that is one or the other."""
+    return _identified(frame, join(left, right), left, right, "value", span)
+
+
+def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span) -> Value:
+    """What two sides left, as a thing of its own where the join has lost what it is."""
+    one, other = _as_tensor(frame, left), _as_tensor(frame, right)
+    if one is not None and other is not None:
+        both = join(one, other)
+        assert isinstance(both, Tensor)
+        follows = isinstance(one.device, Variable) and isinstance(other.device, Variable)
+        lost = both.device == UNKNOWN_DEVICE
+        return replace(both, device=_variable(frame, name, span)) if lost and follows else both
+    if joined == UNKNOWN and UNKNOWN not in (left, right):
+        return frame.nameless(name, span)
+    if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
+        assert isinstance(left, DeviceValue)
+        assert isinstance(right, DeviceValue)
+        if CPU not in (left.device, right.device):
+            return replace(joined, device=_variable(frame, name, span))
+    return joined
+
+
+def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
+    if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
+        return Tensor(value.device, None, origin=value.origin)
+    return value if isinstance(value, Tensor) else None
+
+
+def _variable(frame: Frame, name: str, span: Span) -> Device:
+    return Variable(frame.nameless(name, span).path)
