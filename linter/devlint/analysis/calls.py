@@ -11,7 +11,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE
+from devlint.domain.device import UNKNOWN_DEVICE, UnknownDevice
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
 from devlint.domain.heap import Sequence as SequenceObject
@@ -62,7 +62,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     if result is None:
         return None
     if instruction.discarded:
-        _note_discarded_move(frame, env, function, result, instruction.span)
+        _note_discarded_move(frame, env, function, arguments, result, instruction.span)
     if result == UNKNOWN:
         result = frame.nameless(f"{frame.text(function.span).rpartition('.')[2]}()", instruction.span)
     frame.set(instruction.target, result, instruction.span)
@@ -434,7 +434,9 @@ def _call_instance(
     return UNKNOWN
 
 
-def _note_discarded_move(frame: Frame, env: Environment, function: Given, result: Value, span: Span) -> None:
+def _note_discarded_move(
+    frame: Frame, env: Environment, function: Given, arguments: Arguments, result: Value, span: Span
+) -> None:
     """A statement `x.to(device)` whose result is thrown away moves nothing if `x` is a tensor."""
     method = function.value
     if not isinstance(method, Method) or method.name not in MOVES or env.fallback:
@@ -448,7 +450,11 @@ def _note_discarded_move(frame: Frame, env: Environment, function: Given, result
         before, origin = receiver.device, receiver.origin
     else:
         return
-    if not isinstance(result, Tensor) or result.device == before:
+    if not isinstance(result, Tensor):
+        return
+    names_device = any(isinstance(given.value, DeviceValue) for given in arguments.all())
+    unclear = isinstance(result.device, UnknownDevice) and names_device
+    if result.device == before and not unclear:
         return
     trace = tuple(conflicts.step(frame, event) for event in (origin.steps() if origin else ()))
     name = frame.text(_receiver_span(function.span, method.name))

@@ -93,6 +93,8 @@ def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment
     """`base[index]`."""
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
     value = protocols.get_item(frame, env, base, key, instruction.span)
+    if value == UNKNOWN:
+        value = frame.nameless("element", instruction.span)
     frame.set(instruction.target, value, instruction.span)
     return env
 

@@ -35,7 +35,7 @@ from devlint.domain.value import (
     UserClass,
     Value,
 )
-from devlint.torchlib.knowledge import MODULE, TENSOR
+from devlint.torchlib.knowledge import MODULE, TENSOR, TENSOR_NAMES
 
 NOTHING = Test()
 
@@ -62,17 +62,29 @@ def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | N
     return env
 
 
-def widen_back(env: Environment, proofs: tuple[Proof, ...]) -> None:
+def widen_back(env: Environment, proofs: tuple[Proof, ...], changed: set[str]) -> None:
     """Takes back what only the branch had narrowed, before it joins the other one.
 
-    What two devices were found to be equal is kept in the values themselves.
+    What two devices were found to be equal is kept in the values themselves. So is what a name was narrowed to if
+    it is among the `changed`, those to which the other side has given a new value.
     """
     for proof in proofs:
-        if isinstance(proof, Replace) and env.names.get(proof.place) == proof.by:
+        if isinstance(proof, Replace) and env.names.get(proof.place) == proof.by and proof.place not in changed:
             env.names[proof.place] = proof.seen
     if env.assumptions:
         for name, value in env.names.items():
             env.names[name] = under_assumptions(env, value)
+
+
+def changed_by(env: Environment, proofs: tuple[Proof, ...], others: tuple[Proof, ...]) -> set[str]:
+    """The places tested by a branch, or by the other one, that hold neither what they held nor what it proved."""
+    places = {proof.place: proof.seen for proof in proofs + others if isinstance(proof, Replace)}
+    narrowed = {proof.place: proof.by for proof in proofs if isinstance(proof, Replace)}
+    return {
+        place
+        for place, seen in places.items()
+        if (held := env.names.get(place)) != seen and (place not in narrowed or held != narrowed[place])
+    }
 
 
 def truth(value: Value, env: Environment, devices: int | None) -> Test:
@@ -288,7 +300,7 @@ def _contained(left: Value, right: Value) -> Test:
 def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> Test:
     """`isinstance(value, classes)`."""
     names = {cls.name for cls in classes if isinstance(cls, Library)}
-    wants_tensor = bool(names & {TENSOR, "torch.nn.Parameter"})
+    wants_tensor = bool(names & TENSOR_NAMES)
     match value:
         case Tensor():
             if wants_tensor and TENSOR in names:

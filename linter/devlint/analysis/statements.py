@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from devlint.analysis import contexts, protocols
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import merge
-from devlint.analysis.narrowing import apply_proofs, truth, widen_back
+from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
 from devlint.frontend import ir
@@ -69,8 +69,10 @@ def branch(
     after_then = None if holds is None else then(holds)
     after_else = None if fails is None else orelse(fails)
     if after_then is not None and after_else is not None:
-        widen_back(after_then, outcome.holds)
-        widen_back(after_else, outcome.fails)
+        by_then = changed_by(after_then, outcome.holds, outcome.fails)
+        by_else = changed_by(after_else, outcome.fails, outcome.holds)
+        widen_back(after_then, outcome.holds, by_else)
+        widen_back(after_else, outcome.fails, by_then)
     result = merge(frame, after_then, after_else, frame.spans[test])
     if result is not None:
         result.always = always and frame.exits == exits
@@ -173,7 +175,8 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     span = frame.spans[instruction.iterable]
 
     def once(start: Environment, loop: Loop) -> Environment | None:
-        frame.set(instruction.element, elements.each, span, elements.place)
+        each = frame.nameless("element", instruction.span) if elements.each == UNKNOWN else elements.each
+        frame.set(instruction.element, each, span, elements.place)
         return execute(frame, instruction.body, start)
 
     if elements.few is not None:
