@@ -63,9 +63,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         return None
     if instruction.discarded:
         _note_discarded_move(frame, env, function, arguments, result, instruction.span)
-    if result == UNKNOWN:
-        result = frame.nameless(f"{frame.text(function.span).rpartition('.')[2]}()", instruction.span)
-    frame.set(instruction.target, result, instruction.span)
+    name = f"{frame.text(function.span).rpartition('.')[2]}()"
+    frame.set(instruction.target, frame.identified(result, name, instruction.span), instruction.span)
     return env
 
 

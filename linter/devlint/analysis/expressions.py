@@ -62,7 +62,8 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
     base, place = frame.registers[instruction.base], frame.places[instruction.base]
     value = attributes.load(frame, env, base, instruction.name, instruction.span, place)
     frame.owners[instruction.target] = (base, instruction.name)
-    frame.set(instruction.target, value, instruction.span)
+    what = f"{'value' if place is None else place}.{instruction.name}"
+    frame.set(instruction.target, frame.identified(value, what, instruction.span), instruction.span)
     return env
 
 
@@ -93,9 +94,7 @@ def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment
     """`base[index]`."""
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
     value = protocols.get_item(frame, env, base, key, instruction.span)
-    if value == UNKNOWN:
-        value = frame.nameless("element", instruction.span)
-    frame.set(instruction.target, value, instruction.span)
+    frame.set(instruction.target, frame.identified(value, "element", instruction.span), instruction.span)
     return env
 
 
@@ -149,6 +148,11 @@ def _is_tensor(frame: Frame, value: Value) -> bool:
     return isinstance(value, Tensor)
 
 
+def _is_elementwise(frame: Frame, value: Value) -> bool:
+    """Whether operators with numbers give, element by element, something that lives where the value does."""
+    return isinstance(value, Opaque) and frame.kind(value) in (Kind.ARRAY, Kind.MOVABLE)
+
+
 def _on_the_host(
     frame: Frame, env: Environment, operator: str, left: Value, right: Value, in_place: bool, span: ir.Span
 ) -> Value:
@@ -161,7 +165,7 @@ def _on_the_host(
     if left == ARRAY or right == ARRAY:
         return ARRAY
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, Opaque) and frame.kind(one) is Kind.ARRAY and (is_host(other) or other == one):
+        if _is_elementwise(frame, one) and (is_host(other) or other == one):
             return one
     if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "+":
         return Tuple(left.items + right.items)
@@ -250,7 +254,9 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         value = UNKNOWN if found is None else found
     else:
         value = compare(instruction.operator, left.value, right.value, left.place, frame.program.devices)
-        if value == Test() and not (is_host(left.value) or is_host(right.value)) and name is not None:
+        if name is not None and _is_elementwise(frame, left.value) and right.value != Constant(None):
+            value = left.value
+        elif value == Test() and not (is_host(left.value) or is_host(right.value)) and name is not None:
             value = UNKNOWN
     frame.set(instruction.target, value, instruction.span)
     return env
@@ -277,15 +283,15 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
             continue
         right = frame.registers[operand.register]
         other = truth(right, after, devices)
-        both_tests = isinstance(value, Test) and isinstance(right, Test)
+        is_test = isinstance(value, Test) or isinstance(right, Test)
         decided = test.known is is_and
         test = (both if is_and else either)(test, other)
         if decided:
             value = right
-        elif both_tests:
+        elif is_test:
             value = test
         else:
-            value = test if test != Test() else meeting.either(frame, value, right, instruction.span)
+            value = meeting.either(frame, value, right, instruction.span, frame.places[first.register] or "value")
         # Names that the operand bound or narrowed are known only where it was evaluated.
         always = current.always
         joined = join(current, _without_narrowing(current, after))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from devlint.domain.device import NAMELESS, Device
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
@@ -172,6 +172,14 @@ class Frame:
     def nameless(self, what: str, span: Span) -> Opaque:
         """Something unknown that the execution of this place has produced: the same thing wherever it is used."""
         return Opaque(f"{NAMELESS}{what}@{span.line}:{span.column}")
+
+    def identified(self, value: Value, what: str, span: Span) -> Value:
+        """A value of which nothing is known as a thing of its own; a device that is not known, likewise."""
+        if value == UNKNOWN:
+            return self.nameless(what, span)
+        if isinstance(value, DeviceValue) and value.device == UNKNOWN_DEVICE:
+            return replace(value, device=Variable(self.nameless(what, span).path))
+        return value
 
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""

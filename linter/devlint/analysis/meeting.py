@@ -29,9 +29,9 @@ def merge(frame: Frame, left: Environment | None, right: Environment | None, spa
     return merged
 
 
-def either(frame: Frame, left: Value, right: Value, span: Span) -> Value:
-    """The value of an expression that is one or the other."""
-    return _identified(frame, join(left, right), left, right, "value", span)
+def either(frame: Frame, left: Value, right: Value, span: Span, name: str = "value") -> Value:
+    """The value of an expression that is one or the other; `name` tells people what it is."""
+    return _identified(frame, join(left, right), left, right, name, span)
 
 
 def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span) -> Value:

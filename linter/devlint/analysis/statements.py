@@ -175,7 +175,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     span = frame.spans[instruction.iterable]
 
     def once(start: Environment, loop: Loop) -> Environment | None:
-        each = frame.nameless("element", instruction.span) if elements.each == UNKNOWN else elements.each
+        each = frame.identified(elements.each, "element", instruction.span)
         frame.set(instruction.element, each, span, elements.place)
         return execute(frame, instruction.body, start)
 
