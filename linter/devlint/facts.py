@@ -32,8 +32,9 @@ class Meeting:
         place: where it stands in the operation.
         trace: how it got its device, oldest first; never empty.
         born: how it came to be, for a rule to choose its words by: "created" (a factory put it there),
-            "moved", "parameter" (follows a parameter), "module" (parameters of a module), "loader" (a batch of a
-            DataLoader), "host" (made from host data such as numpy or a tokenizer), "unknown".
+            "moved", "parameter" (follows a parameter), "module" (parameters of a module), "attribute" (a plain
+            attribute of a module), "loader" (a batch of a DataLoader), "host" (made from host data such as numpy
+            or a tokenizer), "unknown".
     """
 
     name: str
@@ -90,6 +91,42 @@ class Built:
     device: Device
     meets: Place
     in_forward: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A module holds a tensor as a plain attribute, which no move reaches, and uses it with what does move.
+
+    Attributes:
+        attribute: `self.offset`.
+        device: where it is: the CPU, or unknown if the module was given it.
+        name: what it meets.
+        meets: where.
+        other: where that is.
+    """
+
+    attribute: str
+    device: Device
+    name: str
+    other: Device
+    meets: Place
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisteredMembers:
+    """A module holds modules or parameters in a plain container, which no move looks into.
+
+    Attributes:
+        attribute: `self.layers`.
+        container: "list", "tuple", "dict".
+        member: the class of the first of them: `Linear`, `Parameter`.
+        made: where that was made.
+    """
+
+    attribute: str
+    container: str
+    member: str
+    made: Step | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +211,8 @@ class Reveal:
 Fact: TypeAlias = (
     Built
     | Conflict
+    | LeftBehind
+    | UnregisteredMembers
     | DiscardedMove
     | UncheckedDevice
     | InvalidDevice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import calls, classes, conflicts, library
+from devlint.analysis import calls, classes, conflicts, library, placement
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame
@@ -157,12 +157,12 @@ def _of_super(frame: Frame, env: Environment, base: Super, name: str) -> Value:
     return Method(Super(receiver, base.after), name)
 
 
-def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, place: str | None) -> None:
-    """`base.name = value`; `place` is where the base was loaded from."""
+def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, place: str | None, span: Span) -> None:
+    """`base.name = value` at `span`; `place` is where the base was loaded from."""
     if isinstance(base, Reference):
         held = env.heap.get(base.object)
         if isinstance(held, Instance):
-            env.heap[base.object] = put(frame, env, held, name, value)
+            env.heap[base.object] = put(frame, env, held, name, value, span)
         elif isinstance(held, LibraryObject):
             parts = tuple(part for part in held.parts if part[0] != name)
             # A parameter that is replaced need not be where the others are.
@@ -177,14 +177,17 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
         env.names[place] = value if isinstance(value, Tensor) else UNKNOWN
 
 
-def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value) -> Instance:
+def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value, span: Span) -> Instance:
     """An instance after an attribute is stored; a module registers parameters and modules, and keeps buffers."""
+    where = (frame.file, span)
     if not classes.is_module(held.cls):
-        return held.put(name, value, registered=False)
+        return held.put(name, value, registered=False, where=where)
     registered = (isinstance(value, Tensor) and value.role != "plain") or is_module(frame, env, value)
     if name in held.registered and isinstance(value, Tensor):
-        return held.put(name, replace(value, role="buffer"), registered=True)
-    return held.put(name, value, registered=registered)
+        return held.put(name, replace(value, role="buffer"), registered=True, where=where)
+    if not registered and not classes.moves_itself(held.cls):
+        value = placement.kept(frame, name, value, span)
+    return held.put(name, value, registered=registered, where=where)
 
 
 def device_named(frame: Frame, env: Environment, value: Constant) -> Device:

@@ -347,7 +347,7 @@ def _register(site: Site, value: Reference, held: Object | None) -> None:
         return
     if not isinstance(name, str):
         # Which name it has does not matter; more may have been registered than is seen here.
-        name, held = f"@{len(held.attributes)}", replace(held, open=True)
+        name, held = f"@{site.span.line}:{site.span.column}", replace(held, open=True)
     if isinstance(stored, Tensor):
         stored = replace(stored, role="buffer" if site.name == "register_buffer" else "parameter")
     site.env.heap[value.object] = held.put(name, stored, registered=True)

@@ -71,18 +71,18 @@ def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: 
     """`base.name = source`."""
     base = frame.registers[instruction.base]
     value, place = frame.registers[instruction.source], frame.places[instruction.base]
-    attributes.store(frame, env, base, instruction.name, value, place)
+    attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
     if instruction.name == "data" and isinstance(value, Tensor) and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
         owner, name = frame.owners[instruction.base]
-        attributes.store(frame, env, owner, name, value, None)
+        attributes.store(frame, env, owner, name, value, None, instruction.span)
     return env
 
 
 def transfer_delete_attribute(frame: Frame, instruction: ir.DeleteAttribute, env: Environment) -> Environment:
     """`del base.name`."""
     base = frame.registers[instruction.base]
-    attributes.store(frame, env, base, instruction.name, UNKNOWN, None)
+    attributes.store(frame, env, base, instruction.name, UNKNOWN, None, instruction.span)
     return env
 
 

@@ -129,6 +129,8 @@ class Application:
             self.origins.setdefault(variable, known[0].origin)
         elif firm:
             self.settled.setdefault(variable, UNKNOWN_DEVICE)
+            if len(firm) == 1:
+                self.origins.setdefault(variable, firm[0].origin)
         elif sides:
             self.settled.setdefault(variable, sides[0].device)
             self.origins.setdefault(variable, sides[0].origin)

@@ -7,16 +7,21 @@ program can be mended.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Holder, Side
-from devlint.domain.value import Reference, Value
-from devlint.facts import Built
-from devlint.frontend.ir import Function
+from devlint.domain.value import Opaque, Reference, Tensor, Value
+from devlint.facts import Built, LeftBehind
+from devlint.frontend.ir import Function, Span
+
+KEPT = "attribute"
+"""How a value came to be that a module holds without registering it; see `devlint.facts.Meeting.born`."""
 
 
 def holder(env: Environment, value: Value) -> Holder:
@@ -32,6 +37,14 @@ def holder(env: Environment, value: Value) -> Holder:
             return Holder()
 
 
+def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
+    """A value that a module is given as a plain attribute, with that as the latest part of its story."""
+    if not isinstance(value, (Tensor, Opaque)) or not frame.text(span).endswith(f".{name}"):
+        return value
+    what = f"kept in {frame.text(span)}, which a move of the module does not reach"
+    return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
+
+
 def note(frame: Frame, first: Side, second: Side, unless: tuple[Function, str] | None = None) -> None:
     """Notes why two sides that meet, one of them always on the CPU, are apart, where that is a matter of placement.
 
@@ -40,6 +53,14 @@ def note(frame: Frame, first: Side, second: Side, unless: tuple[Function, str] |
     for side, other in ((first, second), (second, first)):
         if side.device == CPU and isinstance(other.device, Variable):
             _note_built(frame, side, other, unless)
+            _note_left_behind(frame, side, other, unless)
+
+
+def note_given(frame: Frame, first: Side, second: Side) -> None:
+    """Notes that an attribute which a module does not register, wherever it is, meets what moves."""
+    for side, other in ((first, second), (second, first)):
+        if isinstance(other.device, Variable) and (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
+            _note_left_behind(frame, side, other, None)
 
 
 def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Function, str] | None) -> None:
@@ -52,6 +73,26 @@ def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Function, s
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
     meets = frame.program.place(other.file, other.span)
     frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), unless)
+
+
+def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[Function, str] | None) -> None:
+    """A plain attribute of the module whose method this is meets what moves: an input, a parameter, a buffer."""
+    event = side.origin
+    if event is None or event.born != KEPT or event.file != frame.file:
+        return
+    if (
+        frame.owner is None
+        or not classes.is_module(frame.owner)
+        or (other.origin is not None and other.origin.born == KEPT)
+    ):
+        return
+    meets = frame.program.place(other.file, other.span)
+    fact = LeftBehind(frame.text(event.span), side.device, other.name, other.device, meets)
+    frame.record(event.span, fact, unless)
+
+
+def _is_of_self(device: Device) -> bool:
+    return isinstance(device, Variable) and device.place.startswith("self.")
 
 
 def _within(frame: Frame, event: Origin) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, instances
+from devlint.analysis import classes, execution, instances, registration
 from devlint.analysis.frame import Frame
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
@@ -149,7 +149,9 @@ class Program:
         # Functions inside functions are found while those are analysed.
         while index < len(loaded.functions) or loaded.classes:
             while loaded.classes:
-                self._find_methods(loaded, loaded.classes.pop(0))
+                cls = loaded.classes.pop(0)
+                self._find_methods(loaded, cls)
+                self._note_members(loaded, cls)
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
@@ -159,6 +161,12 @@ class Program:
         for value in cls.attributes.values():
             if isinstance(value, Closure):
                 loaded.functions.append((value, cls))
+
+    def _note_members(self, loaded: LoadedFile, cls: UserClass) -> None:
+        frame = replace(self._outside(loaded), recording=True)
+        generic = self.generic(frame, cls)
+        if generic is not None:
+            registration.note_members(frame, cls, generic[1], generic[0].object)
 
     def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> None:
         """Executes a function for an entry of which only the declaration is known, and records its facts."""

@@ -15,6 +15,7 @@ from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value
 from devlint.domain.value import join as join_values
+from devlint.frontend.ir import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Instance:
         registered: names of parameters, buffers and submodules, which move with the module.
         open: more attributes may exist than are listed, because a base class or a caller is not known.
         moved: the last device the whole of it was moved to, with why.
+        places: where its attributes were stored last: file and stretch, by name.
     """
 
     cls: UserClass
@@ -55,6 +57,7 @@ class Instance:
     open: bool = False
     origin: Origin | None = field(default=None, compare=False)
     moved: tuple[Device, Origin | None] | None = field(default=None, compare=False)
+    places: tuple[tuple[str, tuple[str, Span]], ...] = field(default=(), compare=False)
 
     def get(self, name: str) -> Value | None:
         """The attribute, None if it has not been stored."""
@@ -63,11 +66,14 @@ class Instance:
                 return value
         return None
 
-    def put(self, name: str, value: Value, *, registered: bool) -> Instance:
+    def put(self, name: str, value: Value, *, registered: bool, where: tuple[str, Span] | None = None) -> Instance:
         """The instance after storing an attribute."""
         attributes = tuple((k, v) for k, v in self.attributes if k != name) + ((name, value),)
         names = self.registered | {name} if registered else self.registered - {name}
-        return replace(self, attributes=attributes, registered=names)
+        places = tuple(item for item in self.places if item[0] != name)
+        if where is not None:
+            places += ((name, where),)
+        return replace(self, attributes=attributes, registered=names, places=places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,9 @@ def join(left: Object, right: Object) -> Object | None:
                 attributes.append((name, value if other is None else join_values(value, other)))
             attributes.extend(theirs.items())
             registered = left.registered | right.registered
-            return Instance(left.cls, tuple(attributes), registered, left.open or right.open, left.origin)
+            places = tuple((dict(right.places) | dict(left.places)).items())
+            open_ = left.open or right.open
+            return Instance(left.cls, tuple(attributes), registered, open_, left.origin, places=places)
         case Sequence(), Sequence() if left.module == right.module:
             if left.items == () or right.items == ():
                 # No element says nothing against the elements of the other side.

@@ -253,7 +253,7 @@ def setattr_(site: Site) -> Value:
     """`setattr(x, "name", value)`; under a name that is not known, any attribute may have changed."""
     given, name, value = site.arguments.first(), site.constant(1, "name"), site.value(2, "value")
     if given is not None and isinstance(name, str) and value is not None:
-        attributes.store(site.frame, site.env, given.value, name, value, given.place)
+        attributes.store(site.frame, site.env, given.value, name, value, given.place, site.span)
     elif given is not None:
         instances.escape(site.env, given.value)
     return Constant(None)

@@ -1,0 +1,84 @@
+"""unregistered-tensor-attribute: a module keeps a tensor as a plain attribute, and uses it with what moves."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Certainty, Related, Severity
+from devlint.domain.device import CPU
+from devlint.facts import LeftBehind
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted
+
+
+class UnregisteredTensorAttribute(OperationRule):
+    """
+    ## What it does
+    Reports a tensor that a module keeps as a plain attribute and uses with an input, a parameter or a buffer.
+
+    ## Why is this bad
+    `module.to(device)` moves parameters, buffers and submodules, and nothing else. A tensor stored with
+    `self.x = torch.ones(3)` stays where it is, and `forward` raises as soon as the module is on an accelerator.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        class Shift(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.offset = torch.ones(3)  # error: [unregistered-tensor-attribute] "self.offset" later
+
+            def forward(self, x):
+                return x + self.offset
+
+        Shift().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        class Shift(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("offset", torch.ones(3), persistent=False)
+
+            def forward(self, x):
+                return x + self.offset
+
+        Shift().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
+
+    ## Fix safety
+    No fix is offered: a buffer is saved with the module unless it is given `persistent=False`, and a tensor that is
+    to be trained is a parameter.
+
+    ## Known limits
+    Tensors with no dimensions and tensors that only serve as an index may stay on the CPU. Nothing is said of
+    attributes that other methods store, of those in a list or dict, and of classes that override `to` or `_apply`.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    """
+
+    code = "DEV201"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (LeftBehind,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the attributes that are stored at the node."""
+        for left in self.facts_of(node, LeftBehind):
+            name = left.attribute.rpartition(".")[2]
+            stays = "on the CPU" if left.device == CPU else "where it is"
+            met = quoted(left.name)
+            where = "" if in_words(left.other).endswith(met) else f", on {in_words(left.other)},"
+            self.report(
+                node,
+                f"{quoted(left.attribute)} is no buffer: it stays {stays} when the module is moved, "
+                f"and {met}{where} meets it",
+                certainty=Certainty.ON_ACCELERATOR,
+                related=(Related(left.meets, f"{met} meets it here"),),
+                advice=f'register it, so that it moves along: `self.register_buffer("{name}", …)`',
+            )
