@@ -36,6 +36,7 @@ Execute = Callable[[Program, int], Run]
 _OTHER_ERRORS = {
     "module-has-no-device-attribute": ("has no attribute 'device'",),
     "data-parallel-device-ids": ("list index out of range", "'int' object is not subscriptable"),
+    "distributed-device-ids": ("object of type 'int' has no len()",),
 }
 """What PyTorch says, of the rules that foresee an exception which does not speak of devices."""
 

@@ -183,22 +183,48 @@ class MissingAttribute:
 
 @dataclass(frozen=True, slots=True)
 class ParallelMisuse:
-    """`DataParallel` and its module or ids disagree.
+    """`DataParallel` or `DistributedDataParallel` and its module, ids or output device disagree.
 
     Attributes:
+        wrapper: "DataParallel" or "DistributedDataParallel".
         problem: "module-elsewhere" (the module is not on the first id), "duplicate", "empty", "not-cuda",
-            "beyond" (an id beyond the devices there are), "not-a-list".
-        message: what PyTorch says.
-        ids: the ids as written, for the message.
+            "beyond" (an id beyond the devices there are), "not-a-list", "several" (ids, where one is allowed),
+            "result-on-cpu" (of a replica); with ids or an output device that allow no such module
+            "module-on-cpu", "several-devices", "output-without-ids"; "several-types" (of devices, in a module).
+        message: what PyTorch says, "" where it says nothing.
+        ids: the ids or the output device as written, for the message.
+        module: where the module is, if that is one device and matters.
+        wanted: where the module should be.
         related: where module and wrapper got their devices.
         advice: the change to make.
     """
 
+    wrapper: str
     problem: str
     message: str
     ids: str
+    module: Device | None
+    wanted: Device | None
     related: tuple[Step, ...]
     advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackendMismatch:
+    """A process group has no backend for what it is given.
+
+    Attributes:
+        backend: the only backend there is.
+        name, device: what it is given, and where that is; "" and None where the backend itself finds no device.
+        message: what PyTorch says.
+        related: how the tensor or module got its device.
+    """
+
+    backend: str
+    name: str
+    device: Device | None
+    message: str
+    related: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +245,7 @@ Fact: TypeAlias = (
     | UnmappedLoad
     | MissingAttribute
     | ParallelMisuse
+    | BackendMismatch
     | Reveal
 )
 

@@ -165,17 +165,21 @@ class Rule(cst.BatchableCSTVisitor):
         where: cst.CSTNode | Place,
         message: str,
         *,
+        severity: Severity | None = None,
         certainty: Certainty = Certainty.CERTAIN,
         labels: Iterable[Label] = (),
         related: Iterable[Related] = (),
         pytorch: str | None = None,
         advice: str | None = None,
     ) -> None:
-        """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`."""
+        """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
+
+        `severity`: another than that of the rule.
+        """
         diagnostic = Diagnostic(
             code=self.code,
             rule=self.name,
-            severity=self.severity,
+            severity=severity or self.severity,
             certainty=certainty,
             message=message,
             place=where if isinstance(where, Place) else self.place_of(where),

@@ -10,12 +10,13 @@ from devlint.rule import OperationRule
 from devlint_rules._wording import quoted, story
 
 _PROBLEMS = {
-    "module-elsewhere": "the module is not on the first device of {ids}, where DataParallel looks for it",
+    "module-elsewhere": "the module is on {module}, and DataParallel looks for it on {wanted}, the first of {ids}",
     "duplicate": "{ids} names a device twice: two replicas share it and wait for each other",
     "empty": "{ids} names no device to run on",
     "not-cuda": "{ids} names a device that is not a CUDA device",
     "beyond": "{ids} names a device that the machine does not have",
     "not-a-list": "{ids} is one device, DataParallel wants a list of them",
+    "result-on-cpu": "the module returns a tensor on the CPU, DataParallel gathers results from CUDA devices only",
 }
 
 
@@ -28,7 +29,8 @@ class DataParallelDeviceIds(OperationRule):
     ## Why is this bad
     DataParallel copies the module from `device_ids[0]` to the others. It does not move the module there, and
     says so only when it is called; on a machine with one GPU or none it says nothing at all. An id that stands
-    there twice raises nothing: two replicas then share one device, which is slower than one.
+    there twice raises nothing: two replicas then share one device, which is slower than one. That is reported as
+    a warning.
 
     ## Example
 
@@ -66,10 +68,14 @@ class DataParallelDeviceIds(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the misuses of a parallel wrapper at the node."""
         for misuse in self.facts_of(node, ParallelMisuse):
+            if misuse.wrapper != "DataParallel":
+                continue
+            ids = quoted(misuse.ids) if misuse.ids else "all devices"
             self.report(
                 node,
-                _PROBLEMS[misuse.problem].format(ids=quoted(misuse.ids) if misuse.ids else "the machine"),
+                _PROBLEMS[misuse.problem].format(ids=ids, module=misuse.module, wanted=misuse.wanted),
+                severity=Severity.WARNING if misuse.problem == "duplicate" else self.severity,
                 related=story(misuse.related),
-                pytorch=misuse.message,
+                pytorch=misuse.message or None,
                 advice=misuse.advice,
             )

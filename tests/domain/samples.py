@@ -7,6 +7,7 @@ from typing import TypeVar
 from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.process import NOTHING_SETTLED, UNKNOWN_BACKEND, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -222,6 +223,7 @@ def environments(*, fallback: bool) -> st.SearchStrategy[Environment]:
         st.just(fallback),
         st.sampled_from([None, 0, 1]),
         devices,
+        st.sampled_from([NOTHING_SETTLED, Process("nccl"), Process(""), Process(UNKNOWN_BACKEND)]),
         st.booleans(),
     )
 
@@ -234,6 +236,8 @@ ENVIRONMENTS: tuple[Environment, ...] = (
     Environment({"device": Constant("cpu")}, current=None, always=False),
     Environment({"x": Reference(IDS[0])}, {IDS[0]: Sequence((Tensor(CPU, 1),))}, {X: GPU}),
     Environment({"x": Reference(IDS[0])}, {IDS[0]: Sequence(())}, {X: CPU}, default=GPU0),
+    Environment(process=Process("nccl")),
+    Environment(process=Process("gloo")),
 )
 
 
@@ -259,7 +263,7 @@ def content(thing: object) -> object:
         case Environment():
             names = {name: content(value) for name, value in thing.names.items()}
             heap = {identity: content(held) for identity, held in thing.heap.items()}
-            rest = (thing.checked, thing.fallback, thing.current, thing.default, thing.always)
+            rest = (thing.checked, thing.fallback, thing.current, thing.default, thing.process, thing.always)
             return Environment, names, heap, dict(thing.assumptions), rest
         case _:
             return thing

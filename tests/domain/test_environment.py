@@ -8,6 +8,7 @@ import pytest
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Sequence
+from devlint.domain.process import Process
 from devlint.domain.value import TEXT, UNKNOWN, Constant, DeviceValue, Opaque, Reference, Tensor, Value
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,7 +128,7 @@ def test_a_variable_found_equal_to_another_becomes_it_one_found_concrete_stays(v
 
 
 def test_a_copy_is_ones_own() -> None:
-    env = Environment({"x": UNKNOWN}, {IDS[0]: Sequence(())}, {X: CPU}, True, False, 1, GPU, False)
+    env = Environment({"x": UNKNOWN}, {IDS[0]: Sequence(())}, {X: CPU}, True, False, 1, GPU, Process("nccl"), False)
     copy = env.copy()
     assert copy == env
     copy.names["y"] = UNKNOWN

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related
+from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related, Severity
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable
 from devlint.facts import (
     Anchored,
+    BackendMismatch,
     Conflict,
     DiscardedMove,
     Fact,
@@ -401,23 +402,67 @@ def test_module_has_no_device_attribute() -> None:
 @pytest.mark.parametrize(
     ("problem", "ids", "words"),
     [
-        ("module-elsewhere", "[1, 0]", "the module is not on the first device of `[1, 0]`"),
-        ("module-elsewhere", "", "the module is not on the first device of the machine"),
+        (
+            "module-elsewhere",
+            "[1, 0]",
+            "the module is on cpu, and DataParallel looks for it on cuda:1, the first of `[1",
+        ),
+        ("module-elsewhere", "", "the module is on cpu, and DataParallel looks for it on cuda:1, the first of all dev"),
         ("duplicate", "[0, 0]", "`[0, 0]` names a device twice"),
         ("empty", "[]", "`[]` names no device"),
         ("not-cuda", '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
         ("beyond", "[0, 9]", "`[0, 9]` names a device that the machine does not have"),
         ("not-a-list", "1", "`1` is one device, DataParallel wants a list"),
+        ("result-on-cpu", "[0, 1]", "the module returns a tensor on the CPU"),
     ],
 )
 def test_data_parallel_device_ids(problem: str, ids: str, words: str) -> None:
     story = (Step(_place(2, 1, 4), "net is moved to cuda:0 here"),)
-    (found,) = _report(ParallelMisuse(problem, "module must have its parameters", ids, story, "move it"))
+    said = "module must have its parameters"
+    (found,) = _report(ParallelMisuse("DataParallel", problem, said, ids, CPU, CUDA1, story, "move it"))
 
     assert found.code == "DEV401"
+    assert found.severity is (Severity.WARNING if problem == "duplicate" else Severity.ERROR)
     assert found.message.startswith(words)
     assert found.related == (Related(_place(2, 1, 4), "net is moved to cuda:0 here"),)
     assert (found.pytorch, found.advice) == ("module must have its parameters", "move it")
+
+
+@pytest.mark.parametrize(
+    ("problem", "ids", "words"),
+    [
+        ("module-elsewhere", "[1]", "the module is on cpu, and `[1]` has its inputs moved to cuda:1"),
+        ("module-on-cpu", "[rank]", "the module is on the CPU, and `[rank]` is for modules on a CUDA device"),
+        ("several-devices", "[0]", "the module is spread over several devices, and `[0]` is for modules on one"),
+        ("several-types", "", "some parameters of the module are on the CPU and some are not"),
+        ("several", "[0, 1]", "`[0, 1]` names several devices, DistributedDataParallel takes one"),
+        ("output-without-ids", "1", "`1` as output_device needs device_ids"),
+        ("not-cuda", '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
+        ("beyond", "[9]", "`[9]` names a device that the machine does not have"),
+        ("not-a-list", "0", "`0` is one device, DistributedDataParallel wants a list of it"),
+    ],
+)
+def test_distributed_device_ids(problem: str, ids: str, words: str) -> None:
+    fact = ParallelMisuse("DistributedDataParallel", problem, "PyTorch's words", ids, CPU, CUDA1, (), "move it")
+    (found,) = _report(fact)
+
+    assert (found.code, found.severity, found.message) == ("DEV402", Severity.ERROR, words)
+    assert (found.pytorch, found.advice) == ("PyTorch's words", "move it")
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "words"),
+    [
+        ("count", CPU, "`count` is on cpu, and the backend `nccl` takes CUDA tensors only"),
+        ("", None, "the backend `nccl` needs a CUDA device, and this machine has none"),
+    ],
+)
+def test_collective_on_backend_without_device(name: str, device: Device | None, words: str) -> None:
+    story = (Step(_place(2, 1, 4), "created on the CPU by `torch.tensor`"),)
+    (found,) = _report(BackendMismatch("nccl", name, device, "No backend type", story))
+
+    assert (found.code, found.message, found.pytorch) == ("DEV403", words, "No backend type")
+    assert found.related == (Related(_place(2, 1, 4), "created on the CPU by `torch.tensor`"),)
 
 
 def test_rules_are_silent_without_facts() -> None:

@@ -16,6 +16,8 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
+    COUNT,
+    NUMBER,
     UNKNOWN,
     Bound,
     Closure,
@@ -232,16 +234,18 @@ def _target(site: Site, name: str) -> DeviceValue | None:
     first = site.arguments.keyword("device") or site.arguments.first()
     if name != "to" and (first is None or first.value == Constant(None)):
         return tensors.own_device(site, name)
-    if first is None or tensors.is_dtype(first.value) or first.value == Constant(None):
+    if first is None or tensors.is_dtype(site, first) or first.value == Constant(None):
         return None
     value = first.value
     if isinstance(value, Tensor):
         return DeviceValue(value.device, True, value.origin)
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
         return DeviceValue(value.device, True, value.origin)
-    if isinstance(value, Opaque) and name == "to" and not tensors.names_device(site, first):
+    number = value in (NUMBER, COUNT)
+    if (isinstance(value, Opaque) or number) and name == "to" and not tensors.names_device(site, first):
         return DeviceValue(UNKNOWN_DEVICE)
-    if isinstance(value, (DeviceValue, Opaque)) or (isinstance(value, Constant) and type(value.value) in (str, int)):
+    literal = isinstance(value, Constant) and type(value.value) in (str, int)
+    if isinstance(value, (DeviceValue, Opaque)) or number or literal:
         return site.device(first)
     return DeviceValue(UNKNOWN_DEVICE)
 

@@ -76,9 +76,12 @@ def current(env: Environment, device: Device) -> Device:
 def placed(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceValue:
     """As `as_device`, for putting something there: `cuda` has become the current device."""
     found = as_device(frame, env, value, span)
-    if found.written == "computed":
-        return found  # some CUDA device, not the current one
-    return replace(found, device=current(env, found.device))
+    return replace(found, device=landing(env, found))
+
+
+def landing(env: Environment, found: DeviceValue) -> Device:
+    """Where something put there lands; one of which the ordinal is computed is some CUDA device, not the current."""
+    return found.device if found.written == "computed" else current(env, found.device)
 
 
 def default_device(env: Environment) -> Device:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from devlint.analysis import classes
-from devlint.analysis.devices import current
+from devlint.analysis.devices import landing
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
@@ -37,7 +37,7 @@ def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
 
 def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:
     """A copy of the tensor on the target; a move to where it is keeps its story."""
-    device = current(env, target.device)
+    device = landing(env, target)
     if device == tensor.device:
         return replace(tensor, role="plain")
     return Tensor(device, tensor.rank, origin=moved_by(frame, replace(target, device=device), span, how))
@@ -48,7 +48,7 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
 
     The receiver itself is left as it is if it is a tensor, and is on the target if it is a module.
     """
-    device = current(env, target.device)
+    device = landing(env, target)
     origin = moved_by(frame, replace(target, device=device), span, how)
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
@@ -58,7 +58,7 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
 
 def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:
     """Moves a module in place: its own parameters, and every registered part of it."""
-    device = current(env, target.device)
+    device = landing(env, target)
     origin = moved_by(frame, replace(target, device=device), span, how)
     place_object(frame, env, value, device, origin)
 
@@ -122,14 +122,16 @@ def is_module(frame: Frame, env: Environment, value: Value) -> bool:
             return False
 
 
-def state(frame: Frame, env: Environment, value: Value) -> Iterator[tuple[Device, Origin | None]]:
-    """The devices of a module's parameters and buffers, with why they are there."""
+def state(
+    frame: Frame, env: Environment, value: Value, *, buffers: bool = True
+) -> Iterator[tuple[Device, Origin | None]]:
+    """The devices of a module's parameters and, if asked for, buffers, with why they are there."""
     seen = set()
     pending = [value]
     while pending:
         item = pending.pop()
         match item:
-            case Tensor(role="parameter" | "buffer"):
+            case Tensor(role="parameter" | "buffer" as role) if buffers or role == "parameter":
                 yield item.device, item.origin
             case Opaque():
                 yield item.device, item.origin

@@ -22,6 +22,7 @@ from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance
+from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -76,6 +77,7 @@ class LoadedFile:
     lines: list[str]
     default: Device = CPU
     checked: bool = False
+    process: Process = NOTHING_SETTLED
     changes_default: bool = False
     heap: Heap = field(default_factory=dict)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
@@ -140,6 +142,7 @@ class Program:
         if after is not None:
             loaded.globals.names.update(after.names)
             loaded.default, loaded.checked, loaded.heap = after.default, after.checked, after.heap
+            loaded.process = after.process
 
     def report(self, source: Source) -> None:
         """Records the facts of a file: of its body, and of every function and method in it."""
@@ -179,6 +182,7 @@ class Program:
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, closure, owner)
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
+            env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             self.running.add(function)
             execution.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
@@ -470,6 +474,7 @@ def _summary(outcome: execution.Outcome, before: Heap, start: Environment) -> Su
         None if after.default == start.default else after.default,
         "kept" if after.current == start.current else after.current,
         uses,
+        after.process,
     )
 
 

@@ -186,7 +186,7 @@ def _execute_here(
     if outcome.env is None or outcome.value is None:
         return None
     env.heap = outcome.env.heap
-    env.current, env.default = outcome.env.current, outcome.env.default
+    env.current, env.default, env.process = outcome.env.current, outcome.env.default, outcome.env.process
     env.checked = env.checked or outcome.env.checked
     return outcome.value
 
@@ -224,6 +224,7 @@ def apply(
         env.default = summary.default
     if not isinstance(summary.current, str):
         env.current = summary.current
+    env.process = env.process.then(summary.process)
     if summary.returns is None:
         return None
     return substitution.value(summary.returns, dict(summary.heap))

@@ -1,9 +1,10 @@
 """The environment: what is known at one point of a program.
 
-It maps names to values and, through the heap, objects to their state. Two things beside them:
+It maps names to values and, through the heap, objects to their state. Three things beside them:
 
 * `checked`: on every path to this point the program has made sure that an accelerator is there.
 * `fallback`: this point is reached only on a machine without one.
+* what holds for the whole process: the current and the default device, and what `process.py` lists.
 
 devlint asks what happens on a machine that has the accelerators a program asks for. So after
 
@@ -26,6 +27,8 @@ from dataclasses import dataclass, field, replace
 from devlint.domain.device import CPU, Device, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.heap import Heap, join_heaps
+from devlint.domain.process import NOTHING_SETTLED, Process
+from devlint.domain.process import join as join_processes
 from devlint.domain.value import Opaque, Tensor, Value, chosen
 from devlint.domain.value import join as join_values
 
@@ -41,6 +44,7 @@ class Environment:
         checked, fallback: see above.
         current: the index of the current CUDA device, None if not known.
         default: where factories create tensors that are not told.
+        process: what the program has settled about its process.
         always: this point is reached on every run that leaves the function normally.
     """
 
@@ -51,6 +55,7 @@ class Environment:
     fallback: bool = False
     current: int | None = 0
     default: Device = CPU
+    process: Process = NOTHING_SETTLED
     always: bool = True
 
     def copy(self) -> Environment:
@@ -74,6 +79,7 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         left.fallback,
         left.current if left.current == right.current else None,
         join_devices(left.default, right.default),
+        join_processes(left.process, right.process),
         left.always and right.always,
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from devlint.domain.device import Device
 from devlint.domain.heap import Object
+from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Span
@@ -84,6 +85,7 @@ class Summary:
         default: where factories create tensors from then on; None: as before.
         current: the index of the current CUDA device from then on; "kept": as before.
         uses: CUDA devices among the arguments that are used with nothing made sure of.
+        process: what the call settles about the process.
         checks: the call returns only where an accelerator is known to be there.
     """
 
@@ -94,3 +96,4 @@ class Summary:
     default: Device | None = None
     current: int | str | None = "kept"
     uses: tuple[DeviceValue, ...] = ()
+    process: Process = NOTHING_SETTLED

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from devlint.torchlib.transfers import availability, containers, indices, loading, parallel, python, tensors
+from devlint.torchlib.transfers import (
+    availability,
+    collectives,
+    containers,
+    indices,
+    loading,
+    parallel,
+    python,
+    tensors,
+)
 
-FUNCTIONS = availability.FUNCTIONS | tensors.FUNCTIONS | loading.FUNCTIONS | python.FUNCTIONS
+FUNCTIONS = (
+    availability.FUNCTIONS
+    | collectives.FUNCTIONS
+    | loading.FUNCTIONS
+    | parallel.FUNCTIONS
+    | python.FUNCTIONS
+    | tensors.FUNCTIONS
+)
 """By qualified name."""
 
 TENSOR_METHODS = tensors.METHODS | indices.METHODS

@@ -1,78 +1,62 @@
-"""DataParallel: what its constructor and its forward check is written in Python (torch/nn/parallel, 2.13).
+"""DataParallel and DistributedDataParallel: what they check is written in Python (torch/nn/parallel, 2.13).
 
-The constructor moves the module only when there is a single id, and otherwise checks only the ids; `forward`
-wants every parameter on the first id, scatters inputs from anywhere, and gathers on `output_device`.
+DataParallel's constructor moves the module only when there is a single id, and otherwise checks only the ids; its
+`forward` wants every parameter on the first id, scatters inputs from anywhere, and gathers on `output_device`.
+
+DistributedDataParallel takes one id or none and moves nothing. Its constructor wants ids of no module that has
+parameters on the CPU or on several devices; its `forward` moves inputs to the one id, where the module must be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from devlint.analysis import moves
+from devlint.analysis import calls, moves
+from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import current
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Unreached, differ, parse
+from devlint.domain.device import (
+    CPU,
+    UNKNOWN_DEVICE,
+    UNREACHED,
+    Concrete,
+    Device,
+    Unreached,
+    differ,
+    parse,
+)
 from devlint.domain.heap import LibraryObject, Sequence
-from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Reference, Tensor, Tuple, Value
+from devlint.domain.provenance import Origin
+from devlint.domain.value import (
+    UNKNOWN,
+    Constant,
+    DeviceValue,
+    Kind,
+    Opaque,
+    Reference,
+    Tensor,
+    Tuple,
+    Value,
+    is_host,
+)
 from devlint.facts import ParallelMisuse
+from devlint.torchlib.transfers import collectives
 
 DATA_PARALLEL = "torch.nn.DataParallel"
+DATA_PARALLEL_ONCE = "torch.nn.parallel.data_parallel"
+DISTRIBUTED = "torch.nn.parallel.DistributedDataParallel"
+
+DP, DDP = "DataParallel", "DistributedDataParallel"
+"""The wrappers by the names that facts have for them."""
 
 
-def data_parallel(site: Site) -> Value | None:
-    """`nn.DataParallel(module, device_ids, output_device)`."""
-    module = site.value(0, "module") or UNKNOWN
-    devices = site.frame.program.devices
-    if devices == 0:
-        # Without CUDA the wrapper looks at nothing and passes calls on to the module.
-        return module
-    alone = site.arguments.get(1, "device_ids")
-    if alone is not None and isinstance(alone.value, Constant) and type(alone.value.value) is int:
-        message = "'int' object is not subscriptable"
-        text = site.frame.text(alone.span)
-        site.record(ParallelMisuse("not-a-list", message, text, (), f"write device_ids=[{text}]"))
-        return UNKNOWN
-    ids = _ids(site)
-    if ids is None and devices == 1 and site.arguments.get(1, "device_ids") is None:
-        ids = [Concrete("cuda", 0)]
-    output = site.arguments.get(2, "output_device")
-    if ids is not None:
-        problem = _problem(site, ids)
-        if problem is not None:
-            site.record(problem)
-            return UNKNOWN
-    first: Device = UNKNOWN_DEVICE
-    if ids is None and site.arguments.get(1, "device_ids") is None:
-        # All visible devices; the first is 0.
-        first = Concrete("cuda", 0)
-    elif ids:
-        first = ids[0]
-    where = first
-    if output is not None and output.value != Constant(None):
-        where = _output(site, output.value)
-        if isinstance(where, Concrete) and where.type == "cpu":
-            message = f"Expected a non cpu device, but got: {where}"
-            text = site.frame.text(output.span)
-            site.record(ParallelMisuse("not-cuda", message, text, (), "gather the results on a CUDA device"))
-            return UNKNOWN
-    given = site.arguments.get(1, "device_ids")
-    origin = site.frame.origin("wrapped in DataParallel here", given.span if given is not None else site.span, "module")
-    if ids is not None and len(ids) == 1 and isinstance(module, Reference):
-        target = DeviceValue(first, True, origin)
-        moves.move_object(site.frame, site.env, module, target, site.span, "DataParallel")
-    text = "device_ids" if given is None else site.frame.text(given.span)
-    parts = (
-        ("module", module),
-        ("first", DeviceValue(first, True, origin)),
-        ("output", DeviceValue(where, True, origin)),
-        ("ids", Constant(text)),
-    )
-    return site.allocate(DATA_PARALLEL, LibraryObject(DATA_PARALLEL, UNKNOWN_DEVICE, origin, parts))
+# --- ids ----------------------------------------------------------------------------------------------------
 
 
-def _ids(site: Site) -> list[Device] | None:
-    """The ids as devices, as far as all of them are known."""
-    given = site.arguments.get(1, "device_ids")
+def _ids(site: Site, position: int = 1) -> list[Device] | None:
+    """The ids as devices; None where they are not given or cannot be counted."""
+    given = site.arguments.get(position, "device_ids")
     if given is None or given.value == Constant(None):
         return None
     held = site.held(given.value)
@@ -97,59 +81,331 @@ def _id(value: Value) -> Device:
             return UNKNOWN_DEVICE
 
 
-def _output(site: Site, value: Value) -> Device:
-    return current(site.env, _id(value))
+def _written(site: Site, position: int, name: str) -> str:
+    """The source text of an argument, or nothing."""
+    given = site.arguments.get(position, name)
+    return "" if given is None else site.frame.text(given.span)
 
 
-def _problem(site: Site, ids: list[Device]) -> ParallelMisuse | None:
-    """What the constructor refuses, or forward will for these ids alone."""
-    given = site.arguments.get(1, "device_ids")
-    text = "" if given is None else site.frame.text(given.span)
-    if not ids:
-        return ParallelMisuse(
-            "empty", "list index out of range", text, (), "name at least one device, or leave device_ids out"
-        )
+def _is_one_number(site: Site) -> bool:
+    """Whether an ordinal is given for the list of ids."""
+    given = site.value(1, "device_ids")
+    return isinstance(given, Constant) and type(given.value) is int
+
+
+def _misuse(
+    site: Site,
+    wrapper: str,
+    problem: str,
+    message: str,
+    advice: str,
+    *,
+    ids: str | None = None,
+    module: Device | None = None,
+    wanted: Device | None = None,
+    story: tuple[Origin | None, ...] = (),
+) -> None:
+    shown = _written(site, 1, "device_ids") if ids is None else ids
+    site.record(ParallelMisuse(wrapper, problem, message, shown, module, wanted, site.steps(*story), advice))
+
+
+def _refuses_ids(site: Site, wrapper: str, ids: list[Device]) -> bool:
+    """Whether an id is refused, whatever the module: one that is no CUDA device, or that the machine lacks."""
+    devices = site.frame.program.devices
     for device in ids:
         if isinstance(device, Concrete) and device.type == "cpu":
             message = f"Expected a non cpu device, but got: {device}"
-            return ParallelMisuse("not-cuda", message, text, (), "name CUDA devices only")
-    known = [device for device in ids if isinstance(device, Concrete) and device.index is not None]
+            _misuse(site, wrapper, "not-cuda", message, "name CUDA devices only")
+            return True
+    if devices:
+        for device in ids:
+            if isinstance(device, Concrete) and device.index is not None and device.index >= devices:
+                message = "Invalid device id" if wrapper == DP else "CUDA error: invalid device ordinal"
+                _misuse(site, wrapper, "beyond", message, f"this machine has {devices} devices")
+                return True
+    return False
+
+
+# --- DataParallel -------------------------------------------------------------------------------------------
+
+
+def data_parallel(site: Site) -> Value | None:
+    """`nn.DataParallel(module, device_ids, output_device)`."""
+    module = site.value(0, "module") or UNKNOWN
     devices = site.frame.program.devices
-    for device in known:
-        if devices is not None and devices > 0 and device.index is not None and device.index >= devices:
-            return ParallelMisuse("beyond", "Invalid device id", text, (), f"this machine has {devices} devices")
-    if len(set(known)) < len(known):
-        return ParallelMisuse("duplicate", "inputs must be on unique devices", text, (), "name each device once")
-    return None
+    if devices == 0:
+        # Without CUDA the wrapper looks at nothing and passes calls on to the module.
+        return module
+    wrapped = _wrapped(site, module)
+    if wrapped is None:
+        return UNKNOWN
+    ids = _ids(site)
+    alone = devices == 1 and site.arguments.get(1, "device_ids") is None
+    if (alone or (ids is not None and len(ids) == 1)) and isinstance(module, Reference):
+        first = wrapped.part("first")
+        assert isinstance(first, DeviceValue)
+        moves.move_object(site.frame, site.env, module, first, site.span, DP)
+    return site.allocate(DATA_PARALLEL, wrapped)
+
+
+def data_parallel_once(site: Site) -> Value | None:
+    """`nn.parallel.data_parallel(module, inputs, device_ids, output_device)`: the wrapper for one call."""
+    wrapped = _wrapped(replace(site, arguments=_without_inputs(site.arguments)), site.value(0, "module") or UNKNOWN)
+    if wrapped is None:
+        return UNKNOWN
+    inputs = site.value(1, "inputs") or UNKNOWN
+    given = inputs.items if isinstance(inputs, Tuple) else (inputs,)
+    return _forward(site, wrapped, Arguments(tuple(Given(item, site.span) for item in given), ()))
+
+
+def _without_inputs(arguments: Arguments) -> Arguments:
+    positional = arguments.positional[:1] + arguments.positional[2:]
+    return replace(arguments, positional=positional)
+
+
+def _wrapped(site: Site, module: Value) -> LibraryObject | None:
+    """The wrapper of a module; None where its constructor refuses what it is given."""
+    if _is_one_number(site):
+        text = _written(site, 1, "device_ids")
+        _misuse(site, DP, "not-a-list", "'int' object is not subscriptable", f"write device_ids=[{text}]")
+        return None
+    ids = _ids(site)
+    given = site.arguments.get(1, "device_ids")
+    if ids is not None:
+        if not ids:
+            advice = "name at least one device, or leave device_ids out"
+            _misuse(site, DP, "empty", "list index out of range", advice)
+            return None
+        if _refuses_ids(site, DP, ids):
+            return None
+        known = [device for device in ids if isinstance(device, Concrete) and device.index is not None]
+        if len(set(known)) < len(known):
+            _misuse(site, DP, "duplicate", "", "name each device once")
+    first: Device = UNKNOWN_DEVICE
+    if given is None or given.value == Constant(None):
+        # All visible devices; the first is 0.
+        first = Concrete("cuda", 0)
+    elif ids:
+        first = ids[0]
+    where = first
+    output = site.arguments.get(2, "output_device")
+    if output is not None and output.value != Constant(None):
+        where = current(site.env, _id(output.value))
+        if isinstance(where, Concrete) and where.type == "cpu":
+            message = f"Expected a non cpu device, but got: {where}"
+            text = site.frame.text(output.span)
+            _misuse(site, DP, "not-cuda", message, "gather the results on a CUDA device", ids=text)
+            return None
+    origin = site.frame.origin("wrapped in DataParallel here", given.span if given is not None else site.span, "module")
+    parts = (
+        ("module", module),
+        ("first", DeviceValue(first, True, origin)),
+        ("output", DeviceValue(where, True, origin)),
+        ("ids", Constant("" if given is None else site.frame.text(given.span))),
+    )
+    return LibraryObject(DATA_PARALLEL, UNKNOWN_DEVICE, origin, parts)
 
 
 def call_data_parallel(site: Site) -> Value | None:
     """`wrapped(x)`: the module must be on the first id; the result is on the output device."""
     assert site.receiver is not None
     held = site.held(site.receiver.value)
-    if not isinstance(held, LibraryObject):
-        return UNKNOWN
-    module, first, output = held.part("module"), held.part("first"), held.part("output")
+    return _forward(site, held, site.arguments) if isinstance(held, LibraryObject) else UNKNOWN
+
+
+def _forward(site: Site, held: LibraryObject, arguments: Arguments) -> Value | None:
+    module, first, output, ids = (held.part(name) for name in ("module", "first", "output", "ids"))
     assert isinstance(first, DeviceValue)
     assert isinstance(output, DeviceValue)
+    assert isinstance(ids, Constant)
     device, origin = site.module_device(module)
-    ids = held.part("ids")
     if not isinstance(device, Unreached) and differ(device, first.device):
         message = (
             f"module must have its parameters and buffers on device {first.device} (device_ids[0]) "
             f"but found one of them on device: {device}"
         )
-        shown = str(ids.value) if isinstance(ids, Constant) else "device_ids"
         advice = f"move the module to {first.device} first"
         if device != CPU:
             advice += f", or begin device_ids with {device}, where it is"
-        site.record(ParallelMisuse("module-elsewhere", message, shown, site.steps(origin, held.origin), advice))
+        _misuse(
+            site,
+            DP,
+            "module-elsewhere",
+            message,
+            advice,
+            ids=str(ids.value),
+            module=device,
+            wanted=first.device,
+            story=(origin, held.origin),
+        )
         return UNKNOWN
+    result = _replica(site, module, first, arguments)
+    if result is None:
+        return None
+    if isinstance(result, Tensor) and result.device == CPU:
+        message = "Gather function not implemented for CPU tensors"
+        _misuse(
+            site,
+            DP,
+            "result-on-cpu",
+            message,
+            "return the result where it was computed, and move it behind the call",
+            ids=str(ids.value),
+            story=(result.origin,),
+        )
+        return UNKNOWN
+    if isinstance(result, Tuple):
+        return Tuple(tuple(_gathered(item, output) for item in result.items), result.names)
     return Tensor(output.device, None, origin=output.origin)
+
+
+def _gathered(value: Value, output: DeviceValue) -> Value:
+    return Tensor(output.device, None, origin=output.origin) if isinstance(value, Tensor) else UNKNOWN
+
+
+def _replica(site: Site, module: Value, first: DeviceValue, arguments: Arguments) -> Value | None:
+    """What the module returns on the first device, which is the current one for it."""
+    if not isinstance(first.device, Concrete) or not isinstance(module, Reference):
+        return UNKNOWN
+    before, site.env.current = site.env.current, first.device.index
+    function = site.receiver or Given(module, site.span)
+    inside = scattered(arguments, first)
+    result = calls.invoke(site.frame, site.env, replace(function, value=module), inside, site.span)
+    site.env.current = before
+    return result
+
+
+def scattered(arguments: Arguments, target: DeviceValue) -> Arguments:
+    """The arguments as a module gets them whose inputs are moved to its device first."""
+    positional = tuple(replace(given, value=_scattered(given.value, target)) for given in arguments.positional)
+    keywords = tuple(
+        (name, replace(given, value=_scattered(given.value, target))) for name, given in arguments.keywords
+    )
+    return Arguments(positional, keywords, arguments.exact)
+
+
+def _scattered(value: Value, target: DeviceValue) -> Value:
+    match value:
+        case Tensor():
+            return Tensor(target.device, value.rank, origin=target.origin)
+        case Opaque(kind=Kind.TENSOR):
+            return Tensor(target.device, None, origin=target.origin)
+        case Tuple():
+            return Tuple(tuple(_scattered(item, target) for item in value.items), value.names)
+        case _ if is_host(value):
+            return value
+        case _:
+            return UNKNOWN
+
+
+# --- DistributedDataParallel --------------------------------------------------------------------------------
+
+
+def distributed(site: Site) -> Value | None:
+    """`nn.parallel.DistributedDataParallel(module, device_ids, output_device)`."""
+    module = site.value(0, "module") or UNKNOWN
+    ids = _ids(site)
+    if _refuses_distributed(site, module, ids):
+        return UNKNOWN
+    target: Device = ids[0] if ids is not None and len(ids) == 1 else UNREACHED
+    given = site.arguments.get(1, "device_ids")
+    if ids is None and given is not None and given.value != Constant(None):
+        target = UNKNOWN_DEVICE
+    text = "" if given is None else site.frame.text(given.span)
+    span = given.span if given is not None else site.span
+    origin = site.frame.origin("wrapped in DistributedDataParallel here", span, "module")
+    parts = (("module", module), ("target", DeviceValue(target, True, origin)), ("ids", Constant(text)))
+    return site.allocate(DISTRIBUTED, LibraryObject(DISTRIBUTED, UNREACHED, origin, parts))
+
+
+def _refuses_distributed(site: Site, module: Value, ids: list[Device] | None) -> bool:
+    """Whether the constructor raises for these ids, or for this module with them."""
+    if _is_one_number(site):
+        text = _written(site, 1, "device_ids")
+        _misuse(site, DDP, "not-a-list", "object of type 'int' has no len()", f"write device_ids=[{text}]")
+        return True
+    if ids is not None and len(ids) > 1:
+        message = "device_ids can only be None or contain a single element."
+        _misuse(site, DDP, "several", message, "start one process for each device, and name its device only")
+        return True
+    return bool(ids and _refuses_ids(site, DDP, ids)) or _refuses_module(site, module, ids)
+
+
+def _refuses_module(site: Site, module: Value, ids: list[Device] | None) -> bool:
+    places: dict[Device, Origin | None] = {}
+    for device, origin in moves.state(site.frame, site.env, module, buffers=False):
+        places.setdefault(device, origin)
+    known = [device for device in places if isinstance(device, Concrete)]
+    if not known or len(known) < len(places):
+        return False
+    story = tuple(places.values())
+    types = {device.type for device in known}
+    if len(types) > 1:
+        message = "DistributedDataParallel's input module must be on the same type of devices"
+        _misuse(site, DDP, "several-types", message, "move the whole module to one device", story=story)
+        return True
+    asked = _asked(site, ids)
+    several = any(differ(one, other) for one in known for other in known)
+    if types == {"cpu"}:
+        if asked is None:
+            collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
+        problem, advice = "module-on-cpu", "move the module to the device first, or leave both arguments out"
+    elif several:
+        problem, advice = "several-devices", "leave device_ids and output_device out: the module says where it is"
+    else:
+        problem, advice = "output-without-ids", "give device_ids too, or leave output_device out"
+    if asked is None or (problem == "output-without-ids" and ids):
+        return False
+    message = (
+        "DistributedDataParallel device_ids and output_device arguments only work with "
+        "single-device/multiple-device GPU modules or CPU modules"
+    )
+    where = None if several else known[0]
+    _misuse(site, DDP, problem, message, advice, ids=asked, module=where, story=story)
+    return True
+
+
+def _asked(site: Site, ids: list[Device] | None) -> str | None:
+    """The text of the argument that names a device for the module, None if none does for certain."""
+    if ids:
+        return _written(site, 1, "device_ids")
+    given, output = site.value(1, "device_ids"), site.value(2, "output_device")
+    has_none = given is None or given == Constant(None) or ids == []
+    names = isinstance(output, DeviceValue) or (isinstance(output, Constant) and bool(output.value))
+    return _written(site, 2, "output_device") if has_none and names else None
+
+
+def call_distributed(site: Site) -> Value | None:
+    """`wrapped(x)`: with an id, inputs are moved to it, where the module must be; without, they stay."""
+    assert site.receiver is not None
+    held = site.held(site.receiver.value)
+    if not isinstance(held, LibraryObject):
+        return UNKNOWN
+    module, target, ids = held.part("module"), held.part("target"), held.part("ids")
+    assert isinstance(target, DeviceValue)
+    assert isinstance(ids, Constant)
+    device, origin = site.module_device(module)
+    if not isinstance(device, Unreached) and differ(device, target.device):
+        _misuse(
+            site,
+            DDP,
+            "module-elsewhere",
+            "Expected all tensors to be on the same device",
+            f"move the module to {target.device} first, or name {device} in device_ids",
+            ids=str(ids.value),
+            module=device,
+            wanted=target.device,
+            story=(origin, held.origin),
+        )
+        return UNKNOWN
+    arguments = site.arguments if isinstance(target.device, Unreached) else scattered(site.arguments, target)
+    return calls.invoke(site.frame, site.env, replace(site.receiver, value=module), arguments, site.span)
 
 
 Transfer = Callable[[Site], Value | None]
 
-CLASSES: dict[str, Transfer] = {DATA_PARALLEL: data_parallel}
+FUNCTIONS: dict[str, Transfer] = {DATA_PARALLEL_ONCE: data_parallel_once}
 
-CALLS: dict[str, Transfer] = {DATA_PARALLEL: call_data_parallel}
+CLASSES: dict[str, Transfer] = {DATA_PARALLEL: data_parallel, DISTRIBUTED: distributed}
+
+CALLS: dict[str, Transfer] = {DATA_PARALLEL: call_data_parallel, DISTRIBUTED: call_distributed}

@@ -109,28 +109,33 @@ def to(site: Site) -> Value:
         return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
     if isinstance(other, Opaque) and not names_device(site, given):
         return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
-    if is_dtype(other) or other == Constant(None):
+    if is_dtype(site, given) or other == Constant(None):
         return receiver.value
-    if other == UNKNOWN or (isinstance(other, Host) and other.kind not in ("count", "number")):
+    if other == UNKNOWN or (isinstance(other, Host) and not names_device(site, given)):
         # A dtype or a device: what is left is a tensor somewhere.
         return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     return _move(site, receiver, site.device(given), "to")
 
 
 def names_device(site: Site, given: Given) -> bool:
-    """Whether an opaque first argument of `to` is a device rather than a dtype, by its name."""
+    """Whether the first argument of `to` is a device rather than a dtype, by its name."""
     if site.arguments.keyword("device") is given:
         return True
-    assert isinstance(given.value, Opaque)
-    return _DEVICE_NAME.search(given.value.path.rsplit(".", 1)[-1]) is not None
+    path = given.value.path if isinstance(given.value, Opaque) else site.frame.text(given.span)
+    return _DEVICE_NAME.search(path.rsplit(".", 1)[-1]) is not None
 
 
 _DEVICE_NAME = re.compile(r"dev|gpu|cuda|rank", re.IGNORECASE)
 
 
-def is_dtype(value: Value) -> bool:
-    """Whether a value is a dtype or memory format of torch."""
-    return value == NUMBER or (isinstance(value, Library) and value.name.startswith("torch."))
+def is_dtype(site: Site, given: Given) -> bool:
+    """Whether an argument is a dtype or memory format of torch; a number may be one, or an ordinal, by its name."""
+    if given.value == NUMBER:
+        return _DTYPE_NAME.search(site.frame.text(given.span)) is not None
+    return isinstance(given.value, Library) and given.value.name.startswith("torch.")
+
+
+_DTYPE_NAME = re.compile(r"type|format|float|half|double|int", re.IGNORECASE)
 
 
 def cuda(site: Site) -> Value:
@@ -160,7 +165,9 @@ def to_type(site: Site) -> Value:
     if value is None:
         return Host("text")
     if not isinstance(name, str) or not name.endswith("Tensor"):
-        return receiver.value if is_dtype(value) else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
+        given = site.arguments.get(0, "dtype")
+        kept = value == NUMBER or (given is not None and is_dtype(site, given))
+        return receiver.value if kept else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
     target = Concrete("cuda") if ".cuda." in name else CPU
     return _move(site, receiver, DeviceValue(target, True), "type")
 

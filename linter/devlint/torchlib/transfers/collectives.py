@@ -1,0 +1,113 @@
+"""Process groups and their collectives: a backend takes tensors of some types of devices only.
+
+torch 2.13: `nccl` moves CUDA tensors, and a process group that has no other backend raises for any other
+tensor; without a named backend there is one for each type of device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from devlint.analysis.arguments import Given
+from devlint.analysis.containers import elements_of
+from devlint.analysis.site import Site
+from devlint.domain.device import CPU, Device
+from devlint.domain.process import UNKNOWN_BACKEND
+from devlint.domain.provenance import Origin
+from devlint.domain.value import UNKNOWN, Constant, Tensor, Value
+from devlint.facts import BackendMismatch
+
+CUDA_ONLY = frozenset({"nccl", "cuda:nccl"})
+"""Backends that have nothing for tensors on the CPU."""
+
+
+def init_process_group(site: Site) -> Value:
+    """`init_process_group(backend)`: what collectives use from now on."""
+    given = site.arguments.get(0, "backend")
+    backend: str | None = ""
+    if given is not None and given.value != Constant(None):
+        name = given.value.value if isinstance(given.value, Constant) else None
+        backend = name.lower() if isinstance(name, str) else None
+    elif not site.arguments.exact:
+        backend = None
+    if backend in CUDA_ONLY and site.frame.program.devices == 0:
+        message = "ProcessGroupNCCL is only supported with GPUs, no GPUs found!"
+        site.record(BackendMismatch(str(backend), "", None, message, ()))
+    site.env.process = replace(site.env.process, backend=UNKNOWN_BACKEND if backend is None else backend)
+    return Constant(None)
+
+
+def destroy_process_group(site: Site) -> Value:
+    """`destroy_process_group()`: whatever comes next is another group."""
+    site.env.process = replace(site.env.process, backend=UNKNOWN_BACKEND)
+    return Constant(None)
+
+
+def collective(position: int, name: str, group: int | None) -> Transfer:
+    """A collective whose tensor, or list of tensors, stands at a position; a group of its own has its own backend."""
+
+    def check(site: Site) -> Value:
+        own = site.arguments.keyword("group") if group is None else site.arguments.get(group, "group")
+        given = site.arguments.get(position, name)
+        if given is not None and (own is None or own.value == Constant(None)):
+            for tensor in _tensors(site, given):
+                meet(site, site.frame.text(given.span), tensor.device, tensor.origin)
+        return UNKNOWN
+
+    return check
+
+
+def _tensors(site: Site, given: Given) -> list[Tensor]:
+    if isinstance(given.value, Tensor):
+        return [given.value]
+    inner = elements_of(site.frame, site.env, given.value)
+    values = (inner.each,) if inner.few is None else inner.few
+    return [value for value in values[:1] if isinstance(value, Tensor)]
+
+
+def meet(site: Site, name: str, device: Device, origin: Origin | None) -> None:
+    """A tensor, or the parameters of a module, meet the backend of the default process group."""
+    backend = site.env.process.backend
+    if device == CPU and backend in CUDA_ONLY:
+        message = "No backend type associated with device type cpu"
+        site.record(BackendMismatch(str(backend), name, device, message, site.steps(origin)))
+
+
+Transfer = Callable[[Site], Value | None]
+
+_TENSOR_FIRST = {
+    "all_reduce": 2,
+    "broadcast": 2,
+    "reduce": 3,
+    "gather": 3,
+    "scatter": 3,
+    "reduce_scatter": 3,
+    "reduce_scatter_tensor": 3,
+    "all_gather_into_tensor": 2,
+    "all_to_all_single": 4,
+    "all_to_all": 2,
+    "send": 2,
+    "recv": 2,
+    "isend": 2,
+    "irecv": 2,
+}
+"""Collectives that take the tensor they look at first, with the position of `group`."""
+
+_PARAMETERS = {
+    "reduce_scatter": "output",
+    "reduce_scatter_tensor": "output",
+    "all_gather_into_tensor": "output_tensor",
+    "all_to_all_single": "output",
+    "all_to_all": "output_tensor_list",
+}
+
+FUNCTIONS: dict[str, Transfer] = {
+    "torch.distributed.init_process_group": init_process_group,
+    "torch.distributed.destroy_process_group": destroy_process_group,
+    "torch.distributed.all_gather": collective(1, "tensor", 2),
+    **{
+        f"torch.distributed.{name}": collective(0, _PARAMETERS.get(name, "tensor"), group)
+        for name, group in _TENSOR_FIRST.items()
+    },
+}

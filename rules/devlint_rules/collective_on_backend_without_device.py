@@ -1,0 +1,69 @@
+"""collective-on-backend-without-device: a process group is given a tensor that its backend cannot reach."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import BackendMismatch
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted, story
+
+
+class CollectiveOnBackendWithoutDevice(OperationRule):
+    """
+    ## What it does
+    Reports a collective operation of `torch.distributed`, or a `DistributedDataParallel`, that is given what is
+    on the CPU although the process group was made for `nccl` alone.
+
+    ## Why is this bad
+    NCCL exchanges CUDA tensors only. A loss, a count or a flag that was made on the CPU cannot be reduced with
+    it, which a program finds out on the first machine with several GPUs, as nothing else runs this code.
+
+    ## Example
+
+        import torch
+        import torch.distributed as dist
+
+        dist.init_process_group("nccl", rank=0, world_size=1)
+        count = torch.tensor(3.0)
+        dist.all_reduce(count)  # error: [collective-on-backend-without-device] "`count` is on cpu"
+
+    ## Use instead
+
+        import torch
+        import torch.distributed as dist
+
+        dist.init_process_group("nccl", rank=0, world_size=1)
+        count = torch.tensor(3.0, device="cuda")
+        dist.all_reduce(count)
+
+    ## Fix safety
+    No fix is offered: moving the tensor and naming a second backend are both possible.
+
+    ## Known limits
+    The backend must be named before, in the same function, in one that it calls, or at the top of the file.
+    Only the default process group is followed: a collective that is given a `group` is left alone. `gloo` takes
+    CUDA tensors for some operations and in some builds, so nothing is said of it.
+
+    ## PyTorch says
+    RuntimeError: No backend type associated with device type cpu
+    """
+
+    code = "DEV403"
+    severity = Severity.ERROR
+    since = "0.1.0"
+    wants = (BackendMismatch,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports what the backend cannot reach at the node."""
+        for mismatch in self.facts_of(node, BackendMismatch):
+            backend = quoted(mismatch.backend)
+            if mismatch.device is None:
+                message = f"the backend {backend} needs a CUDA device, and this machine has none"
+                advice = "choose the backend by `torch.cuda.is_available()`, with `gloo` for machines without"
+            else:
+                name, where = quoted(mismatch.name), in_words(mismatch.device)
+                message = f"{name} is on {where}, and the backend {backend} takes CUDA tensors only"
+                advice = 'move it to the device of this process first, or use the backend "cpu:gloo,cuda:nccl"'
+            self.report(node, message, related=story(mismatch.related), pytorch=mismatch.message, advice=advice)
