@@ -26,14 +26,15 @@ REPAIRS = 3
 
 DISCARDED = "DEV203"
 
-_MARK = "line reached: "
+_MARK = "reached:"
 
 _TRACER = f'''
 def trace(frame, event, argument, seen=set(), file=__file__):
     if frame.f_code.co_filename == file:
-        if event == "line" and frame.f_lineno not in seen:
-            seen.add(frame.f_lineno)
-            print("{_MARK}", frame.f_lineno, flush=True)
+        reached = ("lambda " if frame.f_code.co_name == "<lambda>" else "line ") + str(frame.f_lineno)
+        if event == "line" and reached not in seen:
+            seen.add(reached)
+            print("{_MARK}", reached, flush=True)
         return trace
 sys._getframe(1).f_trace = trace
 sys.settrace(trace)
@@ -132,7 +133,7 @@ class Comparer:
     def _refuted(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
         """The claims that a run speaks against: PyTorch executes their line and is content."""
         certain = [each for each in claims if each.certainty is Certainty.CERTAIN]
-        for claim in _passed([each for each in certain if each.code != DISCARDED], verdict):
+        for claim in _passed(program, [each for each in certain if each.code != DISCARDED], verdict):
             yield _false_alarm(claim, program)
         idle = [each for each in certain if each.code == DISCARDED]
         if idle and verdict.outcome == "ok":
@@ -141,17 +142,13 @@ class Comparer:
         yield from self._broken(program, verdict, promised)
 
     def _broken(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
-        """The promises about accelerators that are not kept when everything is on one.
-
-        Nothing can be said of a lambda: that its line was executed does not mean that it was called.
-        """
-        claims = [each for each in claims if not _in_lambda(program, each.place)]
+        """The promises about accelerators that are not kept when everything is on one."""
         inside = [each for each in claims if each.place.line < program.main_line]
         drives = [self.run(program, program.driven(each)) for each in program.definitions] if inside else []
         for claim in claims:
             runs = [verdict, *drives] if claim in inside else [verdict]
             kept = any(_covers(claim.place, run.stack) for run in runs)
-            if not kept and any(_passed([claim], run) for run in runs):
+            if not kept and any(_passed(program, [claim], run) for run in runs):
                 yield _false_alarm(claim, program)
 
     def _idle(self, program: Program, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
@@ -202,12 +199,17 @@ def _rules() -> tuple[type[Rule], ...]:
     return tuple(rule for rule in load_rules() if rule.severity is Severity.ERROR)
 
 
-def _passed(claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
-    """The claims whose line was executed to its end."""
+def _passed(program: Program, claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
+    """The claims whose line was executed to its end: inside a lambda, in a call of one on that line."""
     if run.outcome not in ("ok", "device-error"):
         return []
-    reached = {int(number) for number in re.findall(rf"^{_MARK} (\d+)$", run.stdout, re.MULTILINE)}
-    return [each for each in claims if each.place.line in reached and not _covers(each.place, run.stack)]
+    reached = set(re.findall(rf"^{_MARK} (.+)$", run.stdout, re.MULTILINE))
+    found = []
+    for each in claims:
+        where = "lambda" if _in_lambda(program, each.place) else "line"
+        if f"{where} {each.place.line}" in reached and not _covers(each.place, run.stack):
+            found.append(each)
+    return found
 
 
 def _in_lambda(program: Program, place: Place) -> bool:

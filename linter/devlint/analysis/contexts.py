@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.analysis.devices import as_device
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import DeviceScope, Frame
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
@@ -12,19 +12,22 @@ from devlint.frontend import ir
 from devlint.torchlib.transfers.availability import DEVICE_SCOPE
 
 
-def enter(frame: Frame, instruction: ir.With, env: Environment) -> None:
-    """Applies a context manager to the environment of its body, and says what `as` binds."""
+def enter(frame: Frame, instruction: ir.With, env: Environment) -> DeviceScope:
+    """Applies a context manager to the environment of its body, says what `as` binds, and returns what it puts back."""
+    scope = DeviceScope()
     context = frame.registers[instruction.context]
     span = frame.spans[instruction.context]
     result: Value = UNKNOWN
     match context:
         case DeviceValue():
+            scope = DeviceScope(default=env.default)
             env.default = as_device(frame, env, context, span).device
         case Opaque() | Constant():
             pass
         case Reference():
             held = env.heap.get(context.object)
             if isinstance(held, LibraryObject) and held.cls == DEVICE_SCOPE:
+                scope = DeviceScope(current=env.current)
                 env.current = _ordinal(frame, env, held.part("device"), span)
             elif isinstance(held, Instance):
                 result = UNKNOWN
@@ -36,6 +39,7 @@ def enter(frame: Frame, instruction: ir.With, env: Environment) -> None:
         case _:
             result = context
     frame.set(instruction.result, result, span)
+    return scope
 
 
 def _ordinal(frame: Frame, env: Environment, value: Value, span: ir.Span) -> int | None:

@@ -43,6 +43,19 @@ class Loop:
     continues: Environment | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceScope:
+    """What a `with` puts back: the default device, the current one, neither; what is kept is not put back."""
+
+    default: Device | None = None
+    current: int | str | None = "kept"
+
+    def left(self, env: Environment) -> Environment:
+        """The environment behind it; what was set inside by a call stays."""
+        default = env.default if self.default is None else self.default
+        return replace(env, default=default, current=env.current if isinstance(self.current, str) else self.current)
+
+
 @dataclass(slots=True)
 class Budget:
     """How many more calls one analysed body may have executed with their objects; shared with those calls."""
@@ -68,7 +81,7 @@ class Frame:
         uses: CUDA devices that were used though nothing had made sure of them.
         displays: where the elements of tuple and list displays stand, by the display.
         raised: for each `try` around the present point, the environments in which its body raises.
-        scopes: for each `with` around the present point, the default and the current device before it.
+        scopes: for each `with` around the present point, what it puts back.
         made: functions defined by this execution, which see its names as they are when called.
         handled: how many `try` blocks with handlers are around the present point.
         budget: see `Budget`.
@@ -101,7 +114,7 @@ class Frame:
     raised: list[Environment | None] = field(default_factory=list)
     made: set[Function] = field(default_factory=set)
     uses: list[DeviceValue] = field(default_factory=list)
-    scopes: list[tuple[Device, int | None]] = field(default_factory=list)
+    scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
@@ -127,10 +140,9 @@ class Frame:
 
     def behind_scopes(self, env: Environment, count: int) -> Environment:
         """The environment after a jump out of all device scopes but the outermost `count`."""
-        if len(self.scopes) <= count:
-            return env
-        default, current = self.scopes[count]
-        return replace(env, default=default, current=current)
+        for scope in reversed(self.scopes[count:]):
+            env = scope.left(env)
+        return env
 
     def leave(self, env: Environment, value: Value) -> None:
         """Notes a `return`; a result of the fallback path counts only where there is no other."""

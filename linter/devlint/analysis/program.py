@@ -251,7 +251,9 @@ class Program:
     ) -> Summary | None:
         """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
-        default = self.default_of(closure.globals) if env.default == CPU else env.default
+        # A call inside one file knows the default; to another file it may have changed it meanwhile.
+        same_file = closure.globals is frame.globals
+        default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
         stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
         key = (function, tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
         summaries_ = self._summaries.setdefault(closure.globals, {})

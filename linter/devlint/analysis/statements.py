@@ -244,14 +244,10 @@ def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environ
 
 def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Environment | None:
     """`with`: device scopes change the default or the current device for the body and put it back."""
-    default, current = env.default, env.current
-    contexts.enter(frame, instruction, env)
-    frame.scopes.append((default, current))
+    frame.scopes.append(contexts.enter(frame, instruction, env))
     after = execute(frame, instruction.body, env)
-    frame.scopes.pop()
-    if after is not None:
-        after.default, after.current = default, current
-    return after
+    scope = frame.scopes.pop()
+    return None if after is None else scope.left(after)
 
 
 def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> None:
