@@ -47,6 +47,8 @@ class Constraints:
     ranks: dict[str, set[int]] = field(default_factory=dict)
     highest: dict[str, int] = field(default_factory=dict)
     seen: dict[str, list[torch.device]] = field(default_factory=dict)
+    dimensions: list[int] = field(default_factory=list)
+    named: Mapping[str, object] = field(default_factory=dict)
     generators: list[tuple[str, str]] = field(default_factory=list)
     broken: bool = False
 
@@ -63,9 +65,34 @@ class Constraints:
             return rank
         if rank == "broadcast":
             return self.highest.get(device)
-        name, _, more = rank.partition(" + ")
+        if rank in ("reduced", "squeezed", "product", "equation"):
+            return self._computed(rank)
+        name, *change = rank.split()
         known = self.ranks.get(name, set())
-        return next(iter(known)) + int(more or 0) if len(known) == 1 else None
+        return next(iter(known)) + int("".join(change) or 0) if len(known) == 1 else None
+
+    def _computed(self, word: str) -> int | str | None:
+        """The rank that a word gives for these arguments."""
+        first, second = (*self.dimensions, None, None)[:2]
+        dim, equation = self.named.get("dim"), self.named.get("equation")
+        if isinstance(dim, bool):
+            return None  # `std(True)`: not the dimension, but whether to divide by one less
+        dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+        if dims in ((None,), (), []):
+            dims = tuple(range(first or 0))
+        match word:
+            case "product" if first and second:
+                return max(first, second) - (min(first, second) == 1)
+            case "equation" if isinstance(equation, str) and "->" in equation and "." not in equation:
+                return len(equation.split("->")[1].strip())
+            case "reduced" if first is not None and not self.named.get("keepdim"):
+                return max(first - len(dims), 0)
+            case "reduced" if first:
+                return "positive"
+            case "squeezed" if first is not None and first > len(dims):
+                return "positive"
+            case _:
+                return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +113,8 @@ def predict(
         bound = bind(signature, arguments, keywords)
         if bound is None or not all(_fits(terms, value) for terms, value in bound):
             continue
-        constraints = Constraints()
+        names = [parameter.name for parameter in signature.parameters if parameter.kind not in ("args", "kwargs")]
+        constraints = Constraints(named=dict(zip(names, arguments, strict=False)) | dict(keywords))
         for terms, value in bound:
             _constrain(terms, value, constraints)
         _defaults(signature, [terms for terms, _ in bound], constraints)
@@ -198,6 +226,8 @@ def _constrain(terms: Terms, value: object, into: Constraints) -> None:
         length = _lengths(value)
         if length is not None:
             into.ranks.setdefault(term.rank, set()).add(length)
+    elif isinstance(term, ArrayTerm) and term.rank is not None and isinstance(value, np.ndarray):
+        into.ranks.setdefault(term.rank, set()).add(value.ndim)
     elif isinstance(term, GeneratorTerm) and isinstance(value, torch.Generator):
         into.generators.append((term.device, value.device.type))
     elif isinstance(term, ModuleTerm) and isinstance(value, torch.nn.Module):
@@ -225,6 +255,7 @@ def _constrain_tensor(terms: Terms, value: torch.Tensor, into: Constraints) -> N
             store = into.exempt if exempt else into.devices
             store.setdefault(term.device, []).append(value.device)
             into.highest[term.device] = max(into.highest.get(term.device, 0), value.dim())
+            into.dimensions.append(value.dim())
         if isinstance(term.rank, str):
             into.ranks.setdefault(term.rank, set()).add(value.dim())
 
@@ -301,9 +332,11 @@ def _claims_term(term: Term, result: object, prediction: Prediction) -> Iterator
         case NumberTerm() | SizeTerm():
             if not _is_host(result):
                 yield f"returned {type(result).__name__}, not a host value"
-        case ArrayTerm():
+        case ArrayTerm(rank):
             if not isinstance(result, np.ndarray):
                 yield f"returned {type(result).__name__}, not an array"
+            elif rank is not None and constraints.rank("", rank) not in (None, result.ndim):
+                yield f"returned an array of rank {result.ndim}, not {constraints.rank('', rank)}"
         case NoneTerm():
             if result is not None:
                 yield f"returned {type(result).__name__}, not None"

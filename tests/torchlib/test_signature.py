@@ -87,7 +87,7 @@ def test_union_keeps_its_order_and_ranks_their_kind() -> None:
         ("def f(\n    a: Number,\n    b: Tensro[D],\n) -> None: ...", 9, "Tensro[D]"),
         ("def f(a: Scalar[cuda]) -> None: ...", 7, "a scalar is one of cpu, any, follows, not cuda"),
         ("def f() -> Tensor[D, R * 2]: ...", 7, "expected the name of a device or rank"),
-        ("def f() -> Tensor[D, R + S]: ...", 7, "only a number is added to a rank"),
+        ("def f() -> Tensor[D, R + S]: ...", 7, "only a number is added to a rank or taken from it"),
         ("def f() -> Tensor[0]: ...", 7, "not 0"),
         ("def f() -> tuple[a: Number, Number]: ...", 7, "have names or none"),
         ("def f() -> tuple[Number, a: Number]: ...", 7, "have names or none"),

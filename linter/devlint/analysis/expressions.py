@@ -162,7 +162,7 @@ def _on_the_host(
         return COUNT if operator in "+-*//%" else NUMBER
     if isinstance(left, Constant) and isinstance(left.value, str):
         return TEXT
-    if left == ARRAY or right == ARRAY:
+    if any(isinstance(side, Host) and side.kind == "array" for side in (left, right)):
         return ARRAY
     for one, other in ((left, right), (right, left)):
         if _is_elementwise(frame, one) and (is_host(other) or other == one):

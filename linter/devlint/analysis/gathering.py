@@ -15,13 +15,13 @@ from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.domain.value import (
-    ARRAY,
     NUMBER,
     SHAPE,
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
     DeviceValue,
+    Host,
     Kind,
     Opaque,
     Rank,
@@ -99,6 +99,8 @@ class Gathered:
                     self._take_size(term.rank, value)
                 case ModuleTerm():
                     self._take_module(parameter, term.device, value, span)
+                case ArrayTerm(rank=str() as name) if isinstance(value, Host) and value.kind == "array":
+                    self.ranks.setdefault(name, value.rank)
                 case GeneratorTerm():
                     self._take_generator(parameter, term.device, value, span)
                 case _:
@@ -223,7 +225,7 @@ def fits(terms: Terms, value: Value) -> bool:
             return any(isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms)
         case _ if value == NUMBER:
             return any(isinstance(term, (NumberTerm, SizeTerm, DeviceTerm)) for term in terms)
-        case _ if value == ARRAY:
+        case Host(kind="array"):
             return any(isinstance(term, ArrayTerm) for term in terms)
         case _:
             return True

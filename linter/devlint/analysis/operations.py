@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import conflicts
+from devlint.analysis import conflicts, ranks
 from devlint.analysis.arguments import Bound
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import default_device
@@ -23,12 +23,12 @@ from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.domain.value import (
-    ARRAY,
     NUMBER,
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
     DeviceValue,
+    Host,
     Rank,
     Tensor,
     Tuple,
@@ -69,6 +69,7 @@ class Application:
         operation: the operation in words, for messages.
         span: the whole operation.
         given: what its arguments say.
+        bound: its arguments by parameter.
         settled: the device that each variable stands for, as far as anything decides it; `origins` say why.
     """
 
@@ -77,6 +78,7 @@ class Application:
     operation: str
     span: Span
     given: Gathered = field(init=False)
+    bound: Bound = field(default_factory=dict)
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
 
@@ -89,6 +91,7 @@ class Application:
         Without `exact` there are arguments that could not be counted.
         """
         given = self.given
+        self.bound = bound
         for parameter in signature.parameters:
             for argument in bound.get(parameter.name, ()):
                 given.take(parameter.name, parameter.terms, argument.value, argument.span)
@@ -187,20 +190,20 @@ class Application:
         match rank:
             case None | int():
                 return rank
-            case "broadcast":
-                return _highest(self.given.operand_ranks)
-            case "positive":
-                return SOME_DIMENSIONS
+            case str() if rank in ranks.RULES:
+                return ranks.RULES[rank](self.env, self.given.operand_ranks, self.bound)
             case str() if rank.isidentifier():
                 sizes = self.given.sizes.get(rank)
                 single = bool(sizes) and set(sizes or ()) == {Constant(1)}
                 return SOME_DIMENSIONS if single else self.given.ranks.get(rank)
             case _:
-                name, _, addend = rank.partition(" + ")
+                name, sign, number = rank.split()
                 known = self.given.ranks.get(name)
-                if known is None or not addend.isdecimal():
+                if sign == "-":
+                    return known - int(number) if known is not None and known >= int(number) else None
+                if known is None:
                     return None
-                return SOME_DIMENSIONS if known in (0, SOME_DIMENSIONS) else known + int(addend)
+                return SOME_DIMENSIONS if known in (0, SOME_DIMENSIONS) else known + int(number)
 
     def result(self, terms: Terms, receiver: Value | None) -> Value:
         """The value that a return type describes."""
@@ -218,24 +221,14 @@ class Application:
                 return DeviceValue(self.device(variable))
             case NumberTerm():
                 return NUMBER
-            case ArrayTerm():
-                return ARRAY
+            case ArrayTerm(rank=rank):
+                return Host("array", self.rank(rank))
             case NoneTerm():
                 return Constant(None)
             case SelfTerm() if receiver is not None:
                 return receiver
             case _:
                 return UNKNOWN
-
-
-def _highest(ranks: Sequence[Rank]) -> Rank:
-    """The rank that operands broadcast to."""
-    if SOME_DIMENSIONS in ranks:
-        return SOME_DIMENSIONS
-    known = [rank for rank in ranks if rank is not None]
-    if len(known) == len(ranks):
-        return max(known, default=None)
-    return SOME_DIMENSIONS if any(rank > 0 for rank in known) else None
 
 
 def _exempted(sides: Sequence[Side]) -> list[Side]:

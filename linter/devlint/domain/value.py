@@ -58,10 +58,11 @@ class Constant:
 class Host:
     """Something that is certainly no tensor and no module: "number", "text", "shape", "array", "object".
 
-    A count is a number that depends on how many devices there are.
+    A count is a number that depends on how many devices there are. `rank`: how many dimensions an array has.
     """
 
     kind: str
+    rank: Rank = None
 
 
 NUMBER = Host("number")
@@ -327,6 +328,8 @@ def join(left: Value, right: Value) -> Value:
             constant, host = (left, right) if isinstance(left, Constant) else (right, left)
             assert isinstance(constant, Constant)
             return host if _host_of(constant.value) == host else UNKNOWN
+        case Host(kind="array"), Host(kind="array"):
+            return Host("array", join_ranks(left.rank, right.rank))
         case DeviceValue(), DeviceValue():
             device = join_devices(left.device, right.device)
             return replace(left, device=device, checked=left.checked and right.checked)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from devlint.errors import CatalogueError
 
 Rank: TypeAlias = "int | str | None"
-"""A number, the name of a rank variable (or `broadcast`, `positive`, `R + 1`), or None: nothing is known."""
+"""A number, the name of a rank variable (or a word such as `broadcast`, or `R + 1`), or None: nothing is known."""
 
 MARKERS = frozenset({"in_place", "moves", "transfer", "stateless"})
 """The decorators a stub may use, besides `overload`."""
@@ -134,10 +134,12 @@ class NumberTerm:
 
 @dataclass(frozen=True, slots=True)
 class ArrayTerm:
-    """`Array`: a numpy array."""
+    """`Array[R]`: a numpy array, its rank called R; or just `Array`."""
+
+    rank: str | None = None
 
     def __str__(self) -> str:
-        return "Array"
+        return "Array" if self.rank is None else f"Array[{self.rank}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +382,8 @@ def _subscripted(word: str, inside: list[ast.expr], source: StubText) -> Term | 
         return GeneratorTerm(variable)
     if word == "Device":
         return DeviceTerm(variable)
+    if word == "Array":
+        return ArrayTerm(variable)
     if word == "Size":
         return SizeTerm(variable)
     return ModuleTerm(variable) if word == "Module" else None
@@ -412,8 +416,8 @@ def _variable(node: ast.expr, source: StubText) -> str:
 def _rank(node: ast.expr, source: StubText) -> Rank:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Name):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.left, ast.Name):
         if not isinstance(node.right, ast.Constant) or type(node.right.value) is not int:
-            raise source.error("only a number is added to a rank", node.right)
+            raise source.error("only a number is added to a rank or taken from it", node.right)
         return ast.unparse(node)
     return _variable(node, source)

@@ -21,7 +21,6 @@ from devlint.analysis.site import Site
 from devlint.domain.heap import Sequence, summary
 from devlint.domain.summary import Side
 from devlint.domain.value import (
-    ARRAY,
     NUMBER,
     SOME_DIMENSIONS,
     UNKNOWN,
@@ -128,7 +127,7 @@ def _has_dimensions(site: Site, key: Value) -> bool:
                 each = summary(held) if isinstance(held, Sequence) else UNKNOWN
                 if isinstance(each, Constant) or each == NUMBER:
                     return True
-            case _ if part == ARRAY:
+            case Host(kind="array"):
                 return True
     return False
 
@@ -139,6 +138,7 @@ def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
         keeps = any(part == SLICE or part == Constant(None) for part in parts)
         return SOME_DIMENSIONS if keeps else None
     whole = SLICE not in parts
+    selected = False
     for part in parts:
         match part:
             case Constant(value=bool()):
@@ -151,12 +151,18 @@ def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
                 pass
             case _ if part == SLICE:
                 pass
-            case Tensor() if part.rank == 0:
+            case Tensor(rank=0):
                 rank -= 1
+            case Tensor(rank=1):
+                # Of several indices, and of a mask, one dimension is left together.
+                rank -= selected
+                selected = True
             case Tensor() if part.rank is not None and part.rank > 0 and len(parts) == 1 and rank > 0:
-                return None if rank == 0 else SOME_DIMENSIONS
+                return SOME_DIMENSIONS
             case _:
                 return None
+    if selected and rank == 1:
+        return SOME_DIMENSIONS
     if rank < 0:
         return None
     return rank if whole or rank != 1 else SOME_DIMENSIONS

@@ -74,7 +74,7 @@ def data_rank(site: Site, data: Value) -> Rank:
     match data:
         case Constant(value=bool() | int() | float() | complex()) | Host(kind="number" | "count"):
             return 0
-        case Tensor():
+        case Tensor() | Host(kind="array"):
             return data.rank
         case Tuple(items=items):
             inner = data_rank(site, items[0]) if items else 0
