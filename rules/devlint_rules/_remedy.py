@@ -6,7 +6,7 @@ import ast
 import re
 
 from devlint.diagnostics import Place
-from devlint.domain.device import CPU, Variable
+from devlint.domain.device import CPU, Variable, follows
 from devlint.facts import Conflict, Meeting
 
 from devlint_rules._surroundings import Surroundings, inside
@@ -175,7 +175,7 @@ def _written_device(side: Meeting) -> str | None:
 
 
 def _device_in_words(side: Meeting) -> str:
-    if isinstance(side.device, Variable):
+    if follows(side.device):
         return in_words(side.device)
     return f"{side.device}, where {quoted(side.name)} is"
 

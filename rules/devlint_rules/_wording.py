@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from devlint.diagnostics import Label, Related
-from devlint.domain.device import Concrete, Device, Variable
+from devlint.domain.device import SURROUNDINGS, Concrete, Device, Variable, follows, variables_of
 from devlint.facts import Conflict, Meeting, Step, UncheckedDevice
 
 SELECTED = "[…]"
@@ -25,8 +25,11 @@ def quoted(text: str) -> str:
 
 def in_words(device: Device) -> str:
     """A device as it reads in a sentence: `cuda:0`, or "the device of `x`"."""
-    if isinstance(device, Variable):
-        return f"the device of {quoted(device.shown)}"
+    places = sorted(variable.shown for variable in variables_of(device))
+    if places:
+        return f"the device of {' or '.join(map(quoted, places))}"
+    if device == SURROUNDINGS:
+        return "the device of its inputs"
     return str(device)
 
 
@@ -45,7 +48,7 @@ def on_two_devices(conflict: Conflict) -> str:
 
 def _of_operands(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
-    if isinstance(second.device, Variable) and not isinstance(first.device, Variable):
+    if follows(second.device) and not follows(first.device):
         first, second = second, first
     operation = _operation(conflict)
     if _names_its_device(first):

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Variable
+from devlint.domain.device import (
+    CPU,
+    META,
+    SURROUNDINGS,
+    UNKNOWN_DEVICE,
+    UNREACHED,
+    Concrete,
+    Device,
+    Either,
+    Variable,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
 from devlint.domain.process import NOTHING_SETTLED, UNKNOWN_BACKEND, Process
@@ -50,8 +60,9 @@ THERE = Origin("moved there", "a.py", Span(2, 0, 2, 5), "moved", HERE)
 ORIGINS = (None, HERE, THERE)
 
 GPU, GPU0, GPU1 = Concrete("cuda"), Concrete("cuda", 0), Concrete("cuda", 1)
-X, Y = Variable("x"), Variable("self.fc")
-DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, UNKNOWN_DEVICE)
+X, Y, Z = Variable("x"), Variable("self.fc"), Variable("z")
+X_OR_Y = Either(frozenset((X, Y)))
+DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, Z, X_OR_Y, SURROUNDINGS, UNKNOWN_DEVICE)
 RANKS: tuple[Rank, ...] = (None, 0, 1, 2, SOME_DIMENSIONS)
 
 GLOBALS = Globals("a.py", "a", {})

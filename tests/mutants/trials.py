@@ -8,6 +8,7 @@ of a process that knows the package from one of its files.
 from __future__ import annotations
 
 import multiprocessing
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -30,13 +31,6 @@ class Trial(NamedTuple):
     place: Place
     noticed: Diagnostic | None
     failure: str = ""
-
-
-class FileTrials(NamedTuple):
-    """The mutants of one file, and what devlint says of it as it is."""
-
-    trials: list[Trial]
-    original: list[Diagnostic]
 
 
 class _Worker:
@@ -62,8 +56,8 @@ _worker: _Worker | None = None
 """That of the package at hand, for the processes forked from this one."""
 
 
-def run(drawn: Sequence[Place], jobs: int) -> Iterator[FileTrials]:
-    """Tries mutants, which are in the order of their packages and files."""
+def run(drawn: Sequence[Place], jobs: int) -> Iterator[list[Trial]]:
+    """Tries mutants, which are in the order of their packages and files; yields the trials of a file together."""
     global _worker
     context = multiprocessing.get_context("fork")
     for _, of_package in groupby(drawn, key=lambda place: place.package):
@@ -74,28 +68,35 @@ def run(drawn: Sequence[Place], jobs: int) -> Iterator[FileTrials]:
             yield from pool.imap(_try_file, files)
 
 
-def _try_file(drawn: Sequence[Place]) -> FileTrials:
+def _try_file(drawn: Sequence[Place]) -> list[Trial]:
     assert _worker is not None
     path = drawn[0].path
     text = read_text(path, str(path))
-    before = [one for one in _worker.inspect(path) if one.code.startswith(FAMILY)]
-    return FileTrials([_try(_worker, place, text, number, before) for number, place in enumerate(drawn)], before)
+    return [_try(_worker, place, text, number) for number, place in enumerate(drawn)]
 
 
-def _try(worker: _Worker, place: Place, text: str, number: int, before: Sequence[Diagnostic]) -> Trial:
+def _try(worker: _Worker, place: Place, text: str, number: int) -> Trial:
     mutant = place.without(text)
     beside = place.path.with_name(f"{place.path.stem}_mutant_{number}.py")
     found = worker.inspect_text(beside, mutant)
     failures = [one.message for one in found if one.code.startswith("DEV9")]
     if failures:
         return Trial(place, None, failures[0])
-    said = [(one.code, one.message) for one in before]
+    reports = _of_family(found)
+    # What is said of the original too is not about the mutant; mostly there is nothing at all to compare.
+    said = Counter(map(_said, _of_family(worker.inspect(place.path)))) if reports else Counter()
     lines = lines_of(place.function, mutant)
-    for one in found:
-        if not one.code.startswith(FAMILY) or one.place.line not in lines:
-            continue
-        if (one.code, one.message) in said:
-            said.remove((one.code, one.message))
-        else:
+    for one in reports:
+        if said[_said(one)] > 0:
+            said[_said(one)] -= 1
+        elif one.place.line in lines:
             return Trial(place, one)
     return Trial(place, None)
+
+
+def _of_family(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return [one for one in found if one.code.startswith(FAMILY)]
+
+
+def _said(one: Diagnostic) -> tuple[str, str]:
+    return one.code, one.message

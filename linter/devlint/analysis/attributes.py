@@ -10,7 +10,7 @@ from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
-from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, follows, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
 from devlint.domain.value import (
@@ -82,7 +82,7 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     if frame.kind(base) is Kind.TENSOR:
         return _of_tensor(frame, env, frame.tensor(base), name, place)
     if name == "device":
-        device = base.device if isinstance(base.device, Variable) else Variable(f"{base.path}.device")
+        device = base.device if follows(base.device) else Variable(f"{base.path}.device")
         return DeviceValue(device, True, base.origin)
     if name == "is_cuda":
         return on_type(conflicts.resolve(env, base.device), "cuda")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
 
 from devlint.analysis import placement
@@ -16,7 +17,19 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.practice import is_on_accelerator_in_practice
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, differ
+from devlint.domain.device import (
+    CPU,
+    SURROUNDINGS,
+    UNKNOWN_DEVICE,
+    Concrete,
+    Device,
+    Either,
+    Variable,
+    differ,
+    follows,
+    join,
+    variables_of,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side
@@ -30,7 +43,13 @@ LOCAL = ("host", "cpu")
 
 def resolve(env: Environment, device: Device) -> Device:
     """The device under what branch conditions have said of it."""
-    return env.assumptions.get(device, device) if isinstance(device, Variable) else device
+    match device:
+        case Variable():
+            return env.assumptions.get(device, device)
+        case Either(variables=variables) if variables:
+            return reduce(join, (resolve(env, variable) for variable in sorted(variables, key=str)))
+        case _:
+            return device
 
 
 def is_spared(side: Side) -> bool:
@@ -111,7 +130,7 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
             return None
     kind = kind_of(first, second)
     for side, other in ((first, second), (second, first)):
-        if isinstance(side.device, Variable) and other.device == CPU:
+        if follows(side.device) and other.device == CPU:
             if side.role == "generator":
                 return None  # generators are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side):
@@ -131,15 +150,15 @@ def is_open(first: Side, second: Side) -> bool:
     if not (first.certain and second.certain) or first.device == second.device:
         return False
     devices = (first.device, second.device)
-    return any(isinstance(device, Variable) for device in devices) and UNKNOWN_DEVICE not in devices
+    return any(map(variables_of, devices)) and UNKNOWN_DEVICE not in devices and SURROUNDINGS not in devices
 
 
 def certainty(first: Side, second: Side) -> Certainty:
     """Certain, unless one side only follows something, or was put where it is after a check."""
     sides = (first, second)
     checked = any(side.origin is not None and side.origin.checked for side in sides)
-    follows = any(isinstance(side.device, Variable) for side in sides)
-    return Certainty.ON_ACCELERATOR if checked or follows else Certainty.CERTAIN
+    chosen = any(follows(side.device) for side in sides)
+    return Certainty.ON_ACCELERATOR if checked or chosen else Certainty.CERTAIN
 
 
 def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side) -> None:
@@ -147,7 +166,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, True))
     first, second = clash.first, clash.second
     frame.clashes.append(clash)
-    unless = _parameter_of(frame, first) or _parameter_of(frame, second)
+    unless = _parameters_of(frame, first) or _parameters_of(frame, second)
     placement.note(frame, first, second, unless)
     fact = Conflict(
         described(clash),
@@ -167,13 +186,13 @@ def described(clash: Requirement) -> str:
     return "criterion-state" if len(stray) == 1 else clash.kind
 
 
-def _parameter_of(frame: Frame, side: Side) -> tuple[Function, str] | None:
-    """The parameter of the executed function that a side follows, if it does."""
-    if not isinstance(side.device, Variable) or not isinstance(frame.scope, Function):
-        return None
-    names = {parameter.name for parameter in frame.scope.parameters}
-    root = re.match(r"\w+", side.device.place)
-    return (frame.scope, root[0]) if root is not None and root[0] in names - {"self"} else None
+def _parameters_of(frame: Frame, side: Side) -> tuple[tuple[Function, str], ...]:
+    """The parameters of the executed function that a side follows."""
+    if not isinstance(frame.scope, Function):
+        return ()
+    roots = {root[0] for variable in variables_of(side.device) if (root := re.match(r"\w+", variable.place))}
+    names = [parameter.name for parameter in frame.scope.parameters if parameter.name != "self"]
+    return tuple((frame.scope, name) for name in names if name in roots)
 
 
 _SECOND = {"index": ("index",), "generator": ("generator",), "host": LOCAL, "cpu-argument": LOCAL}

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, follows, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
@@ -63,7 +63,7 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
 
 def _device_of_opaque(value: Opaque) -> Device:
     """The device that a parameter or setting names: it is a device variable of its own."""
-    return value.device if isinstance(value.device, Variable) else Variable(value.path)
+    return value.device if follows(value.device) else Variable(value.path)
 
 
 def current(env: Environment, device: Device) -> Device:

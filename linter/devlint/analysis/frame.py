@@ -12,6 +12,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
 from devlint.domain.value import (
     UNKNOWN,
+    Closure,
     DeviceValue,
     Globals,
     Kind,
@@ -83,6 +84,7 @@ class Frame:
         raised: for each `try` around the present point, the environments in which its body raises.
         scopes: for each `with` around the present point, what it puts back.
         made: functions defined by this execution, which see its names as they are when called.
+        methods: the same as closures, each before decorators that put another function in its place.
         handled: how many `try` blocks with handlers are around the present point.
         budget: see `Budget`.
         owners: for a register that holds an attribute, the object it was read from and its name.
@@ -113,6 +115,7 @@ class Frame:
     handled: int = 0
     raised: list[Environment | None] = field(default_factory=list)
     made: set[Function] = field(default_factory=set)
+    methods: list[Closure] = field(default_factory=list)
     uses: list[DeviceValue] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
@@ -159,10 +162,10 @@ class Frame:
             self.result = chosen(winner, loser)
         self.returned = join(before, env)
 
-    def record(self, span: Span, fact: Fact, unless: tuple[Function, str] | None = None) -> None:
+    def record(self, span: Span, fact: Fact, unless: tuple[tuple[Function, str], ...] = ()) -> None:
         """Records a fact if this is the pass for it.
 
-        `unless`: a function and a parameter; the fact does not hold if all who call it pass a tensor on the CPU.
+        `unless`: functions and parameters; the fact does not hold if all calls pass a tensor on the CPU for one.
         """
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, unless)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from devlint.analysis import classes, execution, moves, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
@@ -129,7 +129,7 @@ def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
 
 def _settled(value: Value) -> Value:
     """A plain attribute as a method finds it: where it follows a parameter of `__init__`, nothing is known."""
-    if isinstance(value, Tensor) and isinstance(value.device, Variable):
+    if isinstance(value, Tensor) and follows(value.device):
         return replace(value, device=UNKNOWN_DEVICE)
     if isinstance(value, Tuple):
         return Tuple(tuple(map(_settled, value.items)))

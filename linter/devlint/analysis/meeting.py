@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis.frame import Frame
 from devlint.domain import environment
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Tensor, Value, join
 from devlint.frontend.ir import Span
@@ -40,9 +40,7 @@ def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: st
     if one is not None and other is not None:
         both = join(one, other)
         assert isinstance(both, Tensor)
-        follows = isinstance(one.device, Variable) and isinstance(other.device, Variable)
-        lost = both.device == UNKNOWN_DEVICE
-        return replace(both, device=_variable(frame, name, span)) if lost and follows else both
+        return replace(both, device=_variable(frame, name, span)) if isinstance(both.device, Either) else both
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         return frame.nameless(name, span)
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:

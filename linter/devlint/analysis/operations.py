@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from devlint.analysis import conflicts, ranks
 from devlint.analysis.arguments import Bound
@@ -17,7 +18,17 @@ from devlint.analysis.containers import allocate
 from devlint.analysis.devices import default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.gathering import Gathered
-from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Concrete, Device, UnknownDevice
+from devlint.domain.device import (
+    CPU,
+    META,
+    SURROUNDINGS,
+    UNKNOWN_DEVICE,
+    Concrete,
+    Device,
+    UnknownDevice,
+    follows,
+    join,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.provenance import Origin
@@ -124,16 +135,12 @@ class Application:
             self.settled[variable] = UNKNOWN_DEVICE
             return
         sure = [side for side in firm if not conflicts.may_be_spared(side)]
-        if not sure and len({side.device for side in firm}) == 1:
-            sure = firm  # whichever of them is spared, the others are there too
         known = [side for side in sure if not isinstance(side.device, UnknownDevice)]
         if known:
             self.settled.setdefault(variable, known[0].device)
             self.origins.setdefault(variable, known[0].origin)
         elif firm:
-            self.settled.setdefault(variable, UNKNOWN_DEVICE)
-            if len(firm) == 1:
-                self.origins.setdefault(variable, firm[0].origin)
+            self._settle_unsure(variable, sure or firm)
         elif sides:
             self.settled.setdefault(variable, sides[0].device)
             self.origins.setdefault(variable, sides[0].origin)
@@ -148,6 +155,20 @@ class Application:
         if not self.env.fallback:
             for generator in generators:
                 conflicts.find(self.frame, self.env, self.operation, self.span, (drawn, generator))
+
+    def _settle_unsure(self, variable: str, sides: Sequence[Side]) -> None:
+        """The device of a group in which everything may be a 0-dim tensor on the CPU, which does not decide it.
+
+        One that is on the CPU, whatever its rank, leaves the choice to those that follow something. As soon as one
+        of these is on an accelerator, all that is not 0-dim is there, and so is the result.
+        """
+        following = [side for side in sides if side.certain and follows(side.device)]
+        others = [side for side in sides if side not in following and (not following or side.device != CPU)]
+        device = reduce(join, (side.device for side in (*following, *others)))
+        if following and isinstance(device, UnknownDevice):
+            device = SURROUNDINGS
+        self.settled.setdefault(variable, device)
+        self.origins.setdefault(variable, (following or sides)[0].origin)
 
     def device(self, variable: str) -> Device:
         """What a variable of the signature stands for."""

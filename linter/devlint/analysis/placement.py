@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.provenance import Origin
@@ -45,13 +45,13 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 
 
-def note(frame: Frame, first: Side, second: Side, unless: tuple[Function, str] | None = None) -> None:
+def note(frame: Frame, first: Side, second: Side, unless: tuple[tuple[Function, str], ...] = ()) -> None:
     """Notes why two sides that meet, one of them always on the CPU, are apart, where that is a matter of placement.
 
     `unless`: see `Frame.record`.
     """
     for side, other in ((first, second), (second, first)):
-        if side.device == CPU and isinstance(other.device, Variable):
+        if side.device == CPU and follows(other.device):
             _note_built(frame, side, other, unless)
             _note_left_behind(frame, side, other, unless)
 
@@ -60,10 +60,10 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
     """Notes that an attribute which a module does not register, wherever it is, meets what moves."""
     for side, other in ((first, second), (second, first)):
         if isinstance(other.device, Variable) and (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
-            _note_left_behind(frame, side, other, None)
+            _note_left_behind(frame, side, other, ())
 
 
-def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Function, str] | None) -> None:
+def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[tuple[Function, str], ...]) -> None:
     """A module that the executed function builds is called with what the function was given."""
     made = None if side.module is None else side.module.made
     if side.module is None or side.module.criterion:
@@ -75,7 +75,7 @@ def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Function, s
     frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), unless)
 
 
-def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[Function, str] | None) -> None:
+def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[tuple[Function, str], ...]) -> None:
     """A plain attribute of the module whose method this is meets what moves: an input, a parameter, a buffer."""
     event = side.origin
     if event is None or event.born != KEPT or event.file != frame.file:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from devlint.analysis import classes, execution, instances, registration
@@ -81,7 +81,7 @@ class LoadedFile:
     changes_default: bool = False
     heap: Heap = field(default_factory=dict)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
-    classes: list[UserClass] = field(default_factory=list)
+    classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
 
 
 class Program:
@@ -152,16 +152,16 @@ class Program:
         # Functions inside functions are found while those are analysed.
         while index < len(loaded.functions) or loaded.classes:
             while loaded.classes:
-                cls = loaded.classes.pop(0)
-                self._find_methods(loaded, cls)
+                cls, methods = loaded.classes.pop(0)
+                self._find_methods(loaded, cls, methods)
                 self._note_members(loaded, cls)
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
                 self._analyse(loaded, closure, owner)
 
-    def _find_methods(self, loaded: LoadedFile, cls: UserClass) -> None:
-        for value in cls.attributes.values():
+    def _find_methods(self, loaded: LoadedFile, cls: UserClass, methods: Sequence[Closure]) -> None:
+        for value in (*cls.attributes.values(), *methods):
             if isinstance(value, Closure):
                 loaded.functions.append((value, cls))
 
@@ -308,11 +308,11 @@ class Program:
             if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
                 loaded.functions.append((value, None))
 
-    def found_class(self, frame: Frame, cls: UserClass) -> None:
-        """Notes a class definition that was executed."""
+    def found_class(self, frame: Frame, cls: UserClass, methods: Sequence[Closure]) -> None:
+        """Notes a class definition that was executed, with all functions of its body."""
         loaded = self._files.get(frame.globals.file)
         if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
-            loaded.classes.append(cls)
+            loaded.classes.append((cls, methods))
 
     # --- names ----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ class Recorder:
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
-        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Function, str] | None]] = {}
+        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[tuple[Function, str], ...]]] = {}
         self._arguments: dict[tuple[Function, str], Device] = {}
 
     def note_argument(self, function: Function, parameter: str, device: Device) -> None:
@@ -25,11 +25,11 @@ class Recorder:
         key = (function, parameter)
         self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
 
-    def record(self, file: str, span: Span, fact: Fact, unless: tuple[Function, str] | None = None) -> None:
+    def record(self, file: str, span: Span, fact: Fact, unless: tuple[tuple[Function, str], ...] = ()) -> None:
         """Adds a fact; a place has one conflict, and one fact of each other class.
 
-        `unless`: the fact rests on a parameter that may be on an accelerator; where every call passes one that
-        is on the CPU, it does not hold.
+        `unless`: the fact rests on parameters that may be on an accelerator; where every call passes for one of
+        them a tensor that is on the CPU, it does not hold.
         """
         self._doubts.setdefault((file, span, type(fact)), []).append(unless)
         key: tuple[Span, object] = (span, type(fact))
@@ -44,7 +44,9 @@ class Recorder:
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether every call that was seen passes a CPU tensor for the parameter that a fact rests on."""
         doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
-        return bool(doubts) and all(unless is not None and self._arguments.get(unless) == CPU for unless in doubts)
+        return bool(doubts) and all(
+            any(self._arguments.get(parameter) == CPU for parameter in unless) for unless in doubts
+        )
 
     def _is_told_elsewhere(self, fact: Fact) -> bool:
         """Whether a conflict inside a called function is reported there, where it can be mended."""

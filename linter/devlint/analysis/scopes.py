@@ -15,6 +15,7 @@ from devlint.domain.value import (
     Closure,
     Imported,
     Library,
+    Method,
     Test,
     UserClass,
     Value,
@@ -26,6 +27,9 @@ BUILTINS = frozenset(dir(builtins))
 
 _CHECKING = re.compile(r"cuda|gpu|accelerator|skip", re.IGNORECASE)
 """A decorator with such a word decides by the machine whether its function runs at all."""
+
+_ACCESSORS = ("getter", "setter", "deleter")
+"""Decorators that a property has for the other functions of its name."""
 
 DESCRIPTORS = {
     "builtins.property": "property",
@@ -92,13 +96,15 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
         enclosing = tuple({**frame.enclosing, **_captured(frame, env)}.items())
     elif isinstance(frame.scope, ir.Class):
         enclosing = tuple(frame.enclosing.items())
-    value: Value = Closure(function, defaults, frame.globals, enclosing)
+    plain = Closure(function, defaults, frame.globals, enclosing)
     frame.made.add(function)
-    plain = value
+    value: Value = plain
     for register in reversed(instruction.decorators):
         value = decorate(frame, env, value, frame.registers[register], frame.spans[register])
-    decorated = isinstance(value, Closure) and value.function is function
-    frame.program.found(frame, value if decorated else plain)
+    if isinstance(value, Closure) and value.function is function:
+        plain = value
+    frame.methods.append(plain)
+    frame.program.found(frame, plain)
     frame.set(instruction.target, value, instruction.span)
     return env
 
@@ -115,7 +121,11 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
         return UNKNOWN
     if isinstance(decorator, Closure):
         made = calls.invoke_closure(frame, env, decorator, None, Arguments((Given(value, span),), ()), span)
-        return made if isinstance(made, Closure) else replace(value, decorated=value.decorated | {"opaque"})
+        if not isinstance(made, Closure):
+            return replace(value, decorated=value.decorated | {"opaque"})
+        return value if _stands_for(made) else made
+    if isinstance(decorator, Method) and isinstance(decorator.receiver, Closure) and decorator.name in _ACCESSORS:
+        return decorator.receiver  # `@x.setter`: the name still means the property
     marks = set(value.decorated)
     if _CHECKING.search(frame.text(span)):
         marks.add("checked")
@@ -123,14 +133,25 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
         marks.add(DESCRIPTORS[decorator.name])
     elif not _keeps(frame, decorator, span):
         marks.add("opaque")
+    elif _decorator_name(frame, span) == "functools.wraps":
+        marks.add("wraps")
     return replace(value, decorated=frozenset(marks))
+
+
+def _stands_for(wrapper: Closure) -> bool:
+    """Whether a wrapper says that it is the function it wraps, and takes whatever that takes."""
+    kinds = {parameter.kind for parameter in wrapper.function.parameters}
+    return "wraps" in wrapper.decorated and {"args", "kwargs"} <= kinds
 
 
 def _keeps(frame: Frame, decorator: Value, span: ir.Span) -> bool:
     if isinstance(decorator, Library):
         return decorator.name in KEEPING_DECORATORS
-    text = frame.text(span).partition("(")[0]
-    return frame.program.qualified(frame.globals, text) in KEEPING_DECORATORS
+    return _decorator_name(frame, span) in KEEPING_DECORATORS
+
+
+def _decorator_name(frame: Frame, span: ir.Span) -> str:
+    return frame.program.qualified(frame.globals, frame.text(span).partition("(")[0])
 
 
 def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environment) -> Environment | None:
@@ -143,9 +164,9 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     attributes: dict[str, Value] = {} if after is None else after.names
     if any(_CHECKING.search(frame.text(frame.spans[register])) for register in instruction.decorators):
         attributes = {
-            name: replace(value, decorated=value.decorated | {"checked"}) if isinstance(value, Closure) else value
-            for name, value in attributes.items()
+            name: _checked(value) if isinstance(value, Closure) else value for name, value in attributes.items()
         }
+        inner.methods[:] = map(_checked, inner.methods)
     bases = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
     marks = [frame.text(frame.spans[register]) for register in instruction.decorators]
     is_record = any("dataclass" in mark or mark.startswith(("attr", "define")) for mark in marks) or any(
@@ -162,9 +183,13 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         (bool(marks) and not is_record) or has_meta,
         fields,
     )
-    frame.program.found_class(frame, cls)
+    frame.program.found_class(frame, cls, inner.methods)
     frame.set(instruction.target, cls, instruction.span)
     return env
+
+
+def _checked(method: Closure) -> Closure:
+    return replace(method, decorated=method.decorated | {"checked"})
 
 
 def transfer_import(frame: Frame, instruction: ir.Import, env: Environment) -> Environment:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from devlint.analysis import attributes, conflicts, containers, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
 from devlint.domain.heap import summary as all_of
@@ -109,6 +110,8 @@ class Substitution:
 
     def device(self, device: Device) -> Device:
         """A device of the summary as the caller sees it."""
+        if isinstance(device, Either):
+            return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
         if not isinstance(device, Variable):
             return device
         value = self.lookup(device.place)
@@ -124,9 +127,10 @@ class Substitution:
 
     def origin_of(self, device: Device, origin: Origin | None) -> Origin | None:
         """The caller's story for a value that came from it."""
-        if not isinstance(device, Variable):
+        variable = decisive(device)
+        if variable is None:
             return origin
-        value = self.lookup(device.place)
+        value = self.lookup(variable.place)
         if isinstance(value, (Tensor, Opaque, DeviceValue)):
             return value.origin
         if isinstance(value, Reference):
@@ -186,15 +190,21 @@ class Substitution:
         return Reference(mine)
 
 
+def decisive(device: Device) -> Variable | None:
+    """The variable whose story is told for a device; of several, always the same."""
+    return min(variables_of(device), key=str, default=None)
+
+
 def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     """One side of a summary's requirement with the caller's value in its place."""
-    if not isinstance(side.device, Variable):
+    variable = decisive(side.device)
+    if variable is None:
         return side
     device = substitution.device(side.device)
     origin = substitution.origin_of(side.device, side.origin)
-    root = re.match(r"\w+", side.device.place)
+    root = re.match(r"\w+", variable.place)
     given = substitution.bound.get(root[0]) if root is not None else None
-    value = substitution.lookup(side.device.place)
+    value = substitution.lookup(variable.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.

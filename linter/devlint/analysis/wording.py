@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.domain.device import CPU, Concrete, Device, Variable
+from devlint.domain.device import CPU, Concrete, Device, follows
 from devlint.domain.summary import Side
 
 _CPU_ARGUMENTS = {
@@ -55,7 +55,7 @@ def wording(operation: str, first: Side, second: Side) -> str:
 
 def shown(device: Device) -> str:
     """A device as PyTorch would print it; one that follows something is an accelerator, say `cuda:0`."""
-    return "cuda:0" if isinstance(device, Variable) else str(device)
+    return "cuda:0" if follows(device) else str(device)
 
 
 def _type(device: Device) -> str:

@@ -1,24 +1,30 @@
 """The device lattice: where one tensor may live.
 
                  Unknown                    any device; say nothing
-         /     |      |      |    \\
-       cpu  cuda:0  cuda:1   D     E        D, E: device variables, "the device of parameter x"
-         \\     |      |      |    /
+         /     |      |      |
+         |     |      |   Either()          some device that the surroundings choose
+         |     |      |      |
+         |     |      | Either(D, E)        one of these
+         |     |      |    /   \\
+       cpu  cuda:0  cuda:1 D     E          D, E: device variables, "the device of parameter x"
+         \\     |      |     |   /
                Unreached                    no execution gets here
 
 A `Concrete` device has a type and an index; `cuda` without an index is a CUDA device of which only the type is
 known. A `Variable` stands for one device that the surroundings choose: two equal variables are one device, of
-two different variables nothing is known. Joining two different devices loses the device: unknown is silent.
+two different variables nothing is known. Where two variables join, the surroundings still choose: a value that is
+on either of them fails to meet one that is always on the CPU, as soon as they choose an accelerator. Joining any
+other two devices loses the device: unknown is silent.
 
-Laws (tests/domain/test_laws.py): leq is a partial order, join is the least upper bound. The longest chain has
-three elements, so join is also widen.
+Laws (tests/domain/test_laws.py): leq is a partial order, join is the least upper bound. Chains are short, as
+`Either` lists few variables, so join is also widen.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +73,22 @@ class Variable:
         return f"device of {self.shown}"
 
 
-Device: TypeAlias = Unreached | Concrete | Variable | UnknownDevice
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several device variables; of none when there are too many to list, or not all of them are known."""
+
+    variables: frozenset[Variable] = frozenset()
+
+    def __str__(self) -> str:
+        places = sorted(variable.shown for variable in self.variables)
+        return f"device of {' or '.join(places)}" if places else "device of the inputs"
+
+
+Device: TypeAlias = Unreached | Concrete | Variable | Either | UnknownDevice
 
 UNREACHED = Unreached()
 UNKNOWN_DEVICE = UnknownDevice()
+SURROUNDINGS = Either()
 CPU = Concrete("cpu")
 META = Concrete("meta")
 
@@ -83,8 +101,30 @@ DEVICE_TYPES = tuple(
 _PATTERN = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?")
 
 
+MOST_VARIABLES = 4
+"""Of more variables than this it is only known that it is some of the surroundings' choice."""
+
+
+def follows(device: Device) -> TypeGuard[Variable | Either]:
+    """Whether the surroundings choose the device."""
+    return isinstance(device, (Variable, Either))
+
+
+def variables_of(device: Device) -> frozenset[Variable]:
+    """The device variables that a device may be, as far as they are known."""
+    match device:
+        case Variable():
+            return frozenset((device,))
+        case Either(variables=variables):
+            return variables
+        case _:
+            return frozenset()
+
+
 def leq(left: Device, right: Device) -> bool:
     """Whether `left` is below or equal to `right`."""
+    if isinstance(right, Either) and follows(left):
+        return right == SURROUNDINGS or (left != SURROUNDINGS and variables_of(left) <= right.variables)
     return left == right or isinstance(left, Unreached) or isinstance(right, UnknownDevice)
 
 
@@ -94,6 +134,10 @@ def join(left: Device, right: Device) -> Device:
         return left
     if isinstance(left, Unreached):
         return right
+    if follows(left) and follows(right):
+        variables = variables_of(left) | variables_of(right)
+        listed = SURROUNDINGS not in (left, right) and len(variables) <= MOST_VARIABLES
+        return Either(variables) if listed else SURROUNDINGS
     return UNKNOWN_DEVICE
 
 
