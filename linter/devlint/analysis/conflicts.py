@@ -66,8 +66,8 @@ def is_spared(side: Side) -> bool:
 
 
 def may_be_spared(side: Side) -> bool:
-    """Whether the value would be spared if it had no dimensions, of which nothing is known."""
-    return bool(side.exempt) and side.rank is None and (side.exempt != "cpu" or not is_accelerator(side.device))
+    """Whether the value would be spared if it had no dimensions and were on the CPU, one of which is not known."""
+    return bool(side.exempt) and side.rank in (None, 0) and (side.exempt != "cpu" or not is_accelerator(side.device))
 
 
 def is_accelerator(device: Device) -> bool:
