@@ -130,6 +130,27 @@ class UnregisteredMembers:
 
 
 @dataclass(frozen=True, slots=True)
+class StaleOptimizer:
+    """A module is moved after an optimizer has made a state for its parameters, and the optimizer steps again.
+
+    Attributes:
+        move: the move as written, shortened.
+        optimizer: the optimizer as it is named where it steps.
+        state: where its state is.
+        parameters: where the parameters are.
+        certainty: see `Certainty`.
+        made: how the state came to be, and the step that fails.
+    """
+
+    move: str
+    optimizer: str
+    state: Device
+    parameters: Device
+    certainty: Certainty
+    made: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DiscardedMove:
     """The result of moving a tensor is thrown away; `method` is `to`, `cuda`, `cpu` …, `name` the tensor."""
 
@@ -239,6 +260,7 @@ Fact: TypeAlias = (
     | Conflict
     | LeftBehind
     | UnregisteredMembers
+    | StaleOptimizer
     | DiscardedMove
     | UncheckedDevice
     | InvalidDevice

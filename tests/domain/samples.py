@@ -16,7 +16,7 @@ from devlint.domain.device import (
     Variable,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.process import NOTHING_SETTLED, UNKNOWN_BACKEND, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -183,6 +183,12 @@ def library_objects(cls: str) -> st.SearchStrategy[LibraryObject]:
     return st.builds(LibraryObject, st.just(cls), devices, origins, parts)
 
 
+def optimizers(cls: str) -> st.SearchStrategy[Optimizer]:
+    """Optimizers of one class."""
+    owners = st.one_of(st.none(), st.lists(values, max_size=2).map(tuple))
+    return st.builds(Optimizer, st.just(cls), owners, devices, origins)
+
+
 SEQUENCES: tuple[Sequence, ...] = (
     Sequence(()),
     Sequence((Tensor(CPU, 1),)),
@@ -216,6 +222,11 @@ LIBRARY_OBJECTS: tuple[LibraryObject, ...] = (
     *(LibraryObject("torch.nn.Linear", device, HERE) for device in DEVICES),
     LibraryObject("torch.nn.Linear", CPU, THERE, (("module", Reference(IDS[0])),)),
     LibraryObject("torch.nn.Linear", CPU, None, (("module", Reference(IDS[1])),)),
+)
+OPTIMIZERS: tuple[Optimizer, ...] = (
+    *(Optimizer("torch.optim.Adam", (Reference(IDS[0]),), device, HERE) for device in DEVICES),
+    Optimizer("torch.optim.Adam", (Reference(IDS[1]),), CPU, THERE),
+    Optimizer("torch.optim.Adam", None, CPU),
 )
 
 heaps: st.SearchStrategy[dict[ObjectId, Object]] = st.fixed_dictionaries(

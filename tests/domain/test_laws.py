@@ -50,6 +50,7 @@ DOMAINS: tuple[Domain[Any], ...] = (
         samples.content,
         40,
     ),
+    Domain("optimizer", samples.OPTIMIZERS, samples.optimizers("torch.optim.Adam"), _join_objects, samples.content, 40),
     Domain("heap", [{}], samples.heaps, heap.join_heaps, lambda found: samples.content(Environment(heap=found)), 80),
     Domain(
         "environment",

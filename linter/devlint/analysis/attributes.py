@@ -12,7 +12,7 @@ from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, follows, join, parse
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.value import (
     NUMBER,
     SHAPE,
@@ -115,6 +115,10 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
                 frame.miss_device(span, held.cls.name)
             return UNKNOWN
         return Method(base, name, place)
+    if isinstance(held, Optimizer) and name == "state":
+        # Who asks for the state may be about to move it.
+        env.heap[base.object] = replace(held, state=UNKNOWN_DEVICE)
+        return UNKNOWN
     if isinstance(held, LibraryObject):
         return library.object_attribute(frame, env, base, held, name, span, place)
     if name == "device" and isinstance(held, (Sequence, Dictionary)) and held.module is not None:

@@ -13,7 +13,7 @@ from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE, UnknownDevice
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
     COUNT,
@@ -40,7 +40,7 @@ from devlint.facts import DiscardedMove, Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import MODULE_METHODS, TENSOR_CALLS, TENSOR_KEYWORDS
-from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, tensors
+from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
 
 MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
@@ -145,7 +145,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     if name not in FUNCTIONS and frame.program.is_library_class(name):
         return library.construct(frame, env, name, arguments, span)
     result = library.call_function(frame, env, name, arguments, span)
-    known = name.startswith("builtins.") or frame.program.catalogue.function(name) is not None
+    known = name.startswith(("builtins.", "torch.optim.")) or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
         _let_go(env, arguments)
     return result
@@ -310,6 +310,8 @@ def _call_object_method(
             return list_method(site, value, held)
         case Dictionary():
             return dict_method(site, value, held)
+        case Optimizer() if name in OPTIMIZER_METHODS:
+            return OPTIMIZER_METHODS[name](site)
         case Instance():
             # A base class outside the program may define it.
             return _move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
@@ -331,7 +333,8 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         return value
     if name in ("parameters", "buffers"):
         device, origin = moves.module_device(frame, env, value)
-        return site.allocate(name, SequenceObject(None, Tensor(device, None, "parameter", origin)))
+        each = Tensor(device, None, "parameter", origin)
+        return site.allocate(name, SequenceObject(None, each, owner=value))
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         _register(site, value, held)
         return Constant(None)

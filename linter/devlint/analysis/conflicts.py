@@ -95,7 +95,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
             _report(frame, kind, operation, span, first, second)
             return True
     for first, second in pairs:
-        if first.certain and second.certain and not (may_be_spared(first) or may_be_spared(second)):
+        if not (may_be_spared(first) or may_be_spared(second)):
             placement.note_given(frame, first, second)
         if is_open(first, second):
             message = wording(operation, first, second)

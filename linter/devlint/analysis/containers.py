@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Device, Variable
 from devlint.domain.environment import Environment
-from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, LibraryObject, Sequence, summary
+from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, Object, Sequence, summary
 from devlint.domain.value import (
     COUNT,
     NUMBER,
@@ -145,7 +145,7 @@ def allocate(
     env: Environment,
     span: ir.Span,
     what: str,
-    made: Sequence | Dictionary | LibraryObject | Instance,
+    made: Object,
 ) -> Reference:
     """Puts a new object into the heap."""
     identity = frame.new_object(span, what)

@@ -87,6 +87,7 @@ class Frame:
         methods: the same as closures, each before decorators that put another function in its place.
         handled: how many `try` blocks with handlers are around the present point.
         budget: see `Budget`.
+        deferred: facts about other places, such as the body that called this one.
         owners: for a register that holds an attribute, the object it was read from and its name.
         registers, spans, places: value, source span and place loaded from, by register.
     """
@@ -119,6 +120,7 @@ class Frame:
     uses: list[DeviceValue] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
+    deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         count = self.scope.registers
@@ -169,6 +171,13 @@ class Frame:
         """
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, unless)
+
+    def record_at(self, file: str, span: Span, fact: Fact) -> None:
+        """Records a fact about a place that this execution need not have reached; else whoever calls it may."""
+        if self.recording and file == self.file:
+            self.program.recorder.record(file, span, fact)
+        else:
+            self.deferred.append((file, span, fact))
 
     def miss_device(self, span: Span, owner: str) -> None:
         """Records that `.device` is read from a module of a class; not where an exception would be handled."""

@@ -14,7 +14,7 @@ from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -218,6 +218,9 @@ def escape(env: Environment, value: Value) -> None:
             case Sequence():
                 pending.extend(held.items or (held.rest,))
                 env.heap[item.object] = held.loosened(UNKNOWN)
+            case Optimizer():
+                # Its modules are handed over in their own name, if they are.
+                env.heap[item.object] = replace(held, state=UNKNOWN_DEVICE)
             case Dictionary():
                 pending.extend(part for _, part in held.items)
                 env.heap[item.object] = Dictionary((), UNKNOWN, False, held.module)

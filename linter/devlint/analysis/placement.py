@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
+from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, LibraryObject
+from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Holder, Side
 from devlint.domain.value import Opaque, Reference, Tensor, Value
-from devlint.facts import Built, LeftBehind
+from devlint.facts import Built, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
 
 KEPT = "attribute"
@@ -58,6 +59,8 @@ def note(frame: Frame, first: Side, second: Side, unless: tuple[tuple[Function, 
 
 def note_given(frame: Frame, first: Side, second: Side) -> None:
     """Notes that an attribute which a module does not register, wherever it is, meets what moves."""
+    if not (first.certain and second.certain and first.role == second.role == "operand"):
+        return
     for side, other in ((first, second), (second, first)):
         if isinstance(other.device, Variable) and (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
             _note_left_behind(frame, side, other, ())
@@ -89,6 +92,22 @@ def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[tuple
     meets = frame.program.place(other.file, other.span)
     fact = LeftBehind(frame.text(event.span), side.device, other.name, other.device, meets)
     frame.record(event.span, fact, unless)
+
+
+def note_stale(frame: Frame, optimizer: str, held: Optimizer, now: Device, why: Origin | None, span: Span) -> None:
+    """Notes that an optimizer steps at `span` with its state elsewhere than the parameters, which are there `now`.
+
+    The place is that of the move, as far as it is known.
+    """
+    moved = why if why is not None and why.born == "moved" else None
+    file, where = (frame.file, span) if moved is None else (moved.file, moved.span)
+    surely = not isinstance(now, Variable) and not (moved is not None and moved.checked)
+    made = () if held.origin is None else (held.origin,)
+    events = (*made, frame.origin("this step mixes the two devices", span, "created"))
+    steps = tuple(Step(frame.program.place(event.file, event.span), event.what) for event in events)
+    certainty = Certainty.CERTAIN if surely else Certainty.ON_ACCELERATOR
+    text = frame.program.text(file, where)
+    frame.record_at(file, where, StaleOptimizer(text, optimizer, held.state, now, certainty, steps))
 
 
 def _is_of_self(device: Device) -> bool:

@@ -10,7 +10,7 @@ from devlint.analysis.containers import allocate
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.heap import Object
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceValue, Rank, Reference, Tensor, Value
 from devlint.facts import Fact, Step
@@ -59,7 +59,7 @@ class Site:
         origin = self.frame.origin(f"created {where} by `{self.name}`", self.span, "created", because, checked)
         return Tensor(place, rank, origin=origin)
 
-    def allocate(self, what: str, made: Sequence | Dictionary | LibraryObject | Instance) -> Reference:
+    def allocate(self, what: str, made: Object) -> Reference:
         """Puts a new object into the heap."""
         return allocate(self.frame, self.env, self.span, what, made)
 

@@ -17,7 +17,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.heap import summary as all_of
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
@@ -183,6 +183,9 @@ class Substitution:
             case LibraryObject():
                 parts = tuple((key, self.value(item, objects)) for key, item in held.parts)
                 made = replace(held, device=self.device(held.device), parts=parts)
+            case Optimizer():
+                modules = None if held.modules is None else tuple(self.value(item, objects) for item in held.modules)
+                made = replace(held, modules=modules, state=self.device(held.state))
             case Instance():
                 stored = tuple((key, self.value(item, objects)) for key, item in held.attributes)
                 made = replace(held, attributes=stored)

@@ -179,6 +179,8 @@ def _execute_here(
     outcome = run(frame, closure, owner, names, env, site=site)
     frame.program.running.discard(closure.function)
     use_devices(frame, env, outcome.frame.uses, closure, span)
+    for file, where, fact in outcome.frame.deferred:
+        frame.record_at(file, where, fact)
     if not quiet:
         frame.requirements.extend(one for one in outcome.frame.requirements if one.always)
         for conflict in outcome.frame.clashes:

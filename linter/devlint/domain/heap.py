@@ -81,13 +81,14 @@ class Sequence:
     """A list, set, or a module that holds others in order (`module`: its class, e.g. `torch.nn.Sequential`).
 
     `items` are the elements one by one while their number is known, else None and `rest` covers them all; then
-    `first` is the first of them where that is known all the same.
+    `first` is the first of them where that is known all the same. `owner`: they are parameters of that module.
     """
 
     items: tuple[Value, ...] | None
     rest: Value = UNKNOWN
     module: str | None = None
     first: Value | None = None
+    owner: Value | None = None
 
     def loosened(self, rest: Value) -> Sequence:
         """The same with elements that are no longer known one by one."""
@@ -128,7 +129,24 @@ class Dictionary:
         return replace(self, items=tuple(item for item in self.items if item[0] != key))
 
 
-Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """An optimizer, which keeps a state of its own for the parameters of modules.
+
+    Attributes:
+        cls: its canonical class name: `torch.optim.Adam`.
+        modules: whose parameters it was given; None when that is not known.
+        state: where its state is: Unreached before it has any.
+        origin: what made the state.
+    """
+
+    cls: str
+    modules: tuple[Value, ...] | None
+    state: Device
+    origin: Origin | None = field(default=None, compare=False)
+
+
+Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary | Optimizer
 Heap: TypeAlias = dict[ObjectId, Object]
 
 LARGEST_DISPLAY = 32
@@ -175,6 +193,9 @@ def join(left: Object, right: Object) -> Object | None:
                 pairs.append((key, value if left.complete else join_values(value, left.rest)))
             rest = join_values(left.rest, right.rest)
             return Dictionary(tuple(pairs), rest, left.complete and right.complete, left.module)
+        case Optimizer(), Optimizer() if left.cls == right.cls:
+            modules = left.modules if left.modules == right.modules else None
+            return Optimizer(left.cls, modules, join_devices(left.state, right.state), left.origin)
         case _:
             return None
 

@@ -8,6 +8,7 @@ from devlint.torchlib.transfers import (
     containers,
     indices,
     loading,
+    optimizers,
     parallel,
     python,
     tensors,
@@ -26,8 +27,11 @@ FUNCTIONS = (
 TENSOR_METHODS = tensors.METHODS | indices.METHODS
 """By method name."""
 
-CLASSES = containers.CLASSES | loading.CLASSES | parallel.CLASSES | availability.CLASSES
+CLASSES = containers.CLASSES | loading.CLASSES | parallel.CLASSES | availability.CLASSES | optimizers.CLASSES
 """Constructors, by qualified class name."""
+
+OPTIMIZER_METHODS = optimizers.METHODS
+"""Methods of optimizers, by name."""
 
 MODULE_CALLS = parallel.CALLS
 """Calls of a library module, by qualified class name."""

@@ -77,7 +77,8 @@ def make_list(site: Site) -> Value:
     each = _each(site, given.value)
     held = site.held(given.value)
     first = held.first if isinstance(held, SequenceObject) and site.name == "builtins.list" else None
-    return site.allocate("list", SequenceObject(None, each, first=first))
+    owner = held.owner if isinstance(held, SequenceObject) else None
+    return site.allocate("list", SequenceObject(None, each, first=first, owner=owner))
 
 
 def make_tuple(site: Site) -> Value:
@@ -184,6 +185,16 @@ def next_(site: Site) -> Value:
     return UNKNOWN if given is None else _each(site, given.value)
 
 
+def filter_(site: Site) -> Value:
+    """`filter(f, xs)`: some of the elements."""
+    given = site.arguments.positional
+    if len(given) != 2:
+        return UNKNOWN
+    held = site.held(given[1].value)
+    owner = held.owner if isinstance(held, SequenceObject) else None
+    return site.allocate("filter", SequenceObject(None, _each(site, given[1].value), owner=owner))
+
+
 def same(site: Site) -> Value:
     """`iter(xs)`, `tqdm(xs)`: iterates over the same things."""
     given = site.arguments.first()
@@ -277,6 +288,7 @@ FUNCTIONS: dict[str, Transfer] = {
     "builtins.map": map_,
     "builtins.hasattr": has_attribute,
     "collections.namedtuple": named_tuple,
+    "builtins.filter": filter_,
     "builtins.iter": same,
     "builtins.bool": truth_value,
     "builtins.isinstance": isinstance_,

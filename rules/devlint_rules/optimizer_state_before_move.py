@@ -1,0 +1,73 @@
+"""optimizer-state-before-move: a module is moved away from the state that its optimizer has made."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import StaleOptimizer
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted, story
+
+
+class OptimizerStateBeforeMove(OperationRule):
+    """
+    ## What it does
+    Reports a move of a module whose optimizer already has a state, if the optimizer steps again afterwards.
+
+    ## Why is this bad
+    Most optimizers make tensors for each parameter in their first step, and `load_state_dict` brings them to where the
+    parameters are at that moment. They do not move with the module: the next step mixes the old device with the new.
+    An optimizer that was only built before the move is fine, but for Adagrad, which makes its state at once.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.Adagrad(net.parameters())
+        net.to("cuda:0")  # error: [optimizer-state-before-move] "`optimizer`" later
+        net(torch.ones(1, 4, device="cuda:0")).sum().backward()
+        optimizer.step()
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2)
+        net.to("cuda:0")
+        optimizer = torch.optim.Adagrad(net.parameters())
+        net(torch.ones(1, 4, device="cuda:0")).sum().backward()
+        optimizer.step()
+
+    ## Fix safety
+    No fix is offered: statements would have to change their order.
+
+    ## Known limits
+    An optimizer is followed if it was given `module.parameters()`, alone, in a list or in groups. A state that the
+    program touches itself (`optimizer.state`) is taken to be moved by hand. SGD counts if its momentum is written
+    as a number.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    """
+
+    code = "DEV206"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (StaleOptimizer,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the moves, or the steps, at the node."""
+        for stale in self.facts_of(node, StaleOptimizer):
+            optimizer = quoted(stale.optimizer)
+            self.report(
+                node,
+                f"the state of {optimizer} is on {in_words(stale.state)}, and {quoted(stale.move)} leaves it behind: "
+                f"the parameters are on {in_words(stale.parameters)} from here on",
+                certainty=stale.certainty,
+                related=story(stale.made),
+                advice=f"move the module before {optimizer} is built, stepped or loaded",
+            )
