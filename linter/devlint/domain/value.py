@@ -340,6 +340,8 @@ def join(left: Value, right: Value) -> Value:
         case Opaque(), Opaque() if left.path == right.path:
             kind = left.kind if left.kind == right.kind else Kind.ANY
             return replace(left, kind=kind, device=join_devices(left.device, right.device))
+        case (Opaque(kind=Kind.TENSOR), Opaque(kind=Kind.TENSOR) | Tensor()) | (Tensor(), Opaque(kind=Kind.TENSOR)):
+            return join(_as_tensor(left), _as_tensor(right))
         case Tuple(), Tuple() if len(left.items) == len(right.items):
             return Tuple(tuple(map(join, left.items, right.items)), left.names if left.names == right.names else ())
         case Test(), Test():
@@ -351,6 +353,11 @@ def join(left: Value, right: Value) -> Value:
             )
         case _:
             return UNKNOWN
+
+
+def _as_tensor(value: Value) -> Value:
+    """What an opaque tensor is without its identity."""
+    return Tensor(value.device, None, origin=value.origin) if isinstance(value, Opaque) else value
 
 
 def _join_enclosing(left: Closure, right: Closure) -> Value:
