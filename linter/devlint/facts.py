@@ -130,6 +130,23 @@ class UnregisteredMembers:
 
 
 @dataclass(frozen=True, slots=True)
+class UnforwardedDevice:
+    """A module that keeps its device is built without one, where there is one to give.
+
+    Attributes:
+        construction: as written, shortened.
+        module: its class.
+        attribute: where it keeps its device: `self.device`.
+        device: what it keeps now: the CPU, or None.
+    """
+
+    construction: str
+    module: str
+    attribute: str
+    device: Device | None
+
+
+@dataclass(frozen=True, slots=True)
 class StaleOptimizer:
     """A module is moved after an optimizer has made a state for its parameters, and the optimizer steps again.
 
@@ -260,6 +277,7 @@ Fact: TypeAlias = (
     | Conflict
     | LeftBehind
     | UnregisteredMembers
+    | UnforwardedDevice
     | StaleOptimizer
     | DiscardedMove
     | UncheckedDevice

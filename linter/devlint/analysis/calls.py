@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, conflicts, instances, library, moves, summaries
+from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.frame import Frame
@@ -60,6 +60,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         frame.spans[instruction.function],
         frame.places[instruction.function],
     )
+    forwarding.note_call(frame, arguments)
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None

@@ -64,6 +64,15 @@ class Budget:
     left: int = 40
 
 
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """A module made of a class of the program whose constructor takes a device, and whether it was `given` one."""
+
+    cls: UserClass
+    made: ObjectId
+    given: bool
+
+
 @dataclass(slots=True)
 class Frame:
     """The state of one execution that is not part of the environment.
@@ -87,6 +96,8 @@ class Frame:
         methods: the same as closures, each before decorators that put another function in its place.
         handled: how many `try` blocks with handlers are around the present point.
         budget: see `Budget`.
+        forwards: the function passes on, to somebody, the device that it was given.
+        constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
         owners: for a register that holds an attribute, the object it was read from and its name.
         registers, spans, places: value, source span and place loaded from, by register.
@@ -120,6 +131,8 @@ class Frame:
     uses: list[DeviceValue] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
+    forwards: bool = False
+    constructions: dict[Span, Construction] = field(default_factory=dict)
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

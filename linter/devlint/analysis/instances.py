@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, execution, moves, summaries
+from devlint.analysis import classes, execution, forwarding, moves, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
@@ -50,6 +50,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     held = env.heap.get(identity)
     if result is UNKNOWN and isinstance(held, Instance):
         env.heap[identity] = replace(held, open=True)
+    forwarding.note_construction(frame, cls, init, arguments.behind(Given(made, span)), identity, span)
     return made
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, instances, registration
+from devlint.analysis import classes, execution, forwarding, instances, registration
 from devlint.analysis.frame import Frame
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
@@ -140,6 +140,7 @@ class Program:
         frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, {})
         after = execute(frame, loaded.scope.body, Environment())
         if after is not None:
+            forwarding.note_unforwarded(frame, after)
             loaded.globals.names.update(after.names)
             loaded.default, loaded.checked, loaded.heap = after.default, after.checked, after.heap
             loaded.process = after.process
@@ -185,7 +186,9 @@ class Program:
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             self.running.add(function)
-            execution.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
+            outcome = execution.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
+            if outcome.env is not None:
+                forwarding.note_unforwarded(outcome.frame, outcome.env)
             self.running.discard(function)
 
     def _outside(self, loaded: LoadedFile) -> Frame:

@@ -1,0 +1,98 @@
+"""device-argument-ignored: a module is built without the device that the code around it has to give."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Certainty, Severity
+from devlint.facts import UnforwardedDevice
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted
+
+
+class DeviceArgumentIgnored(OperationRule):
+    """
+    ## What it does
+    Reports the construction of a module that keeps its device in an attribute, without one, where the code around it
+    has a device and keeps it or passes it on to others.
+
+    ## Why is this bad
+    A module that writes `self.device = device` sends its inputs there. Moving it later moves its parameters, not
+    that attribute: built without a device it goes on working on its default.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        class Encoder(nn.Module):
+            def __init__(self, device="cpu"):
+                super().__init__()
+                self.device = device
+                self.layer = nn.Linear(3, 3)
+
+            def forward(self, x):
+                return self.layer(x.to(self.device))
+
+        class Agent(nn.Module):
+            def __init__(self, device="cpu"):
+                super().__init__()
+                self.device = device
+                self.encoder = Encoder()  # error: [device-argument-ignored] "Encoder()" later
+
+            def forward(self, x):
+                return self.encoder(x.to(self.device))
+
+        Agent("cuda:0").to("cuda:0")(torch.ones(2, 3))
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        class Encoder(nn.Module):
+            def __init__(self, device="cpu"):
+                super().__init__()
+                self.device = device
+                self.layer = nn.Linear(3, 3)
+
+            def forward(self, x):
+                return self.layer(x.to(self.device))
+
+        class Agent(nn.Module):
+            def __init__(self, device="cpu"):
+                super().__init__()
+                self.device = device
+                self.encoder = Encoder(device)
+
+            def forward(self, x):
+                return self.encoder(x.to(self.device))
+
+        Agent("cuda:0").to("cuda:0")(torch.ones(2, 3))
+
+    ## Fix safety
+    No fix is offered: which device was meant is for the author to say.
+
+    ## Known limits
+    Modules that use a device only to create parameters are left alone, for moving them later does the same; so are
+    functions, and classes that are no modules, whose place is often the CPU.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0
+    """  # noqa: E501
+
+    code = "DEV204"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (UnforwardedDevice,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the constructions at the node."""
+        for found in self.facts_of(node, UnforwardedDevice):
+            default = "None" if found.device is None else in_words(found.device)
+            self.report(
+                node,
+                f"{quoted(found.construction)} is given no device, and keeps {default} as {quoted(found.attribute)}",
+                certainty=Certainty.ON_ACCELERATOR,
+                advice=f"pass `device=` to {quoted(found.module)}, as to the others",
+            )
