@@ -148,23 +148,21 @@ class UnforwardedDevice:
 
 @dataclass(frozen=True, slots=True)
 class StaleOptimizer:
-    """A module is moved after an optimizer has made a state for its parameters, and the optimizer steps again.
+    """An optimizer steps, and its state is not where the parameters have been moved to in the meantime.
 
     Attributes:
-        move: the move as written, shortened.
-        optimizer: the optimizer as it is named where it steps.
+        name: the optimizer as it is named.
         state: where its state is.
         parameters: where the parameters are.
         certainty: see `Certainty`.
-        made: how the state came to be, and the step that fails.
+        trace: what made the state, and what moved the parameters.
     """
 
-    move: str
-    optimizer: str
+    name: str
     state: Device
     parameters: Device
     certainty: Certainty
-    made: tuple[Step, ...]
+    trace: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)

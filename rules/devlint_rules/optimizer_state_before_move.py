@@ -1,4 +1,4 @@
-"""optimizer-state-before-move: a module is moved away from the state that its optimizer has made."""
+"""optimizer-state-before-move: an optimizer steps whose state was made before its module was moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from devlint_rules._wording import in_words, quoted, story
 class OptimizerStateBeforeMove(OperationRule):
     """
     ## What it does
-    Reports a move of a module whose optimizer already has a state, if the optimizer steps again afterwards.
+    Reports a step of an optimizer whose state was made, or loaded, before the module was moved elsewhere.
 
     ## Why is this bad
     Most optimizers make tensors for each parameter in their first step, and `load_state_dict` brings them to where the
@@ -27,9 +27,9 @@ class OptimizerStateBeforeMove(OperationRule):
 
         net = nn.Linear(4, 2)
         optimizer = torch.optim.Adagrad(net.parameters())
-        net.to("cuda:0")  # error: [optimizer-state-before-move] "`optimizer`" later
+        net.to("cuda:0")
         net(torch.ones(1, 4, device="cuda:0")).sum().backward()
-        optimizer.step()
+        optimizer.step()  # error: [optimizer-state-before-move] "`optimizer`"
 
     ## Use instead
 
@@ -60,14 +60,14 @@ class OptimizerStateBeforeMove(OperationRule):
     wants = (StaleOptimizer,)
 
     def operation(self, node: cst.CSTNode) -> None:
-        """Reports the moves, or the steps, at the node."""
+        """Reports the steps at the node."""
         for stale in self.facts_of(node, StaleOptimizer):
-            optimizer = quoted(stale.optimizer)
+            name = quoted(stale.name)
             self.report(
                 node,
-                f"the state of {optimizer} is on {in_words(stale.state)}, and {quoted(stale.move)} leaves it behind: "
-                f"the parameters are on {in_words(stale.parameters)} from here on",
+                f"the state of {name} is on {in_words(stale.state)}, "
+                f"and its parameters have been moved to {in_words(stale.parameters)}",
                 certainty=stale.certainty,
-                related=story(stale.made),
-                advice=f"move the module before {optimizer} is built, stepped or loaded",
+                related=story(stale.trace),
+                advice=f"move the module before {name} is built, loaded or stepped",
             )

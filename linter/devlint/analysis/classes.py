@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.domain.value import Library, UserClass, Value
+from devlint.domain.value import Closure, Library, UserClass, Value
+from devlint.frontend import ir
 from devlint.torchlib.knowledge import MODULE_BASES, PLAIN_BASES
 
 
@@ -53,6 +54,36 @@ def is_module_name(name: str) -> bool:
         return True
     last = name.rsplit(".", 1)[-1]
     return last.endswith(("Module", "PreTrainedModel", "ModelMixin"))
+
+
+def reached_from(cls: UserClass, method: str) -> frozenset[str]:
+    """The names that a method of the class reads from anything, with those that methods of these names read."""
+    found: set[str] = set()
+    pending = [method]
+    while pending:
+        name = pending.pop()
+        for item in lineage(cls):
+            function = item.attributes.get(name) if isinstance(item, UserClass) else None
+            if isinstance(function, Closure):
+                new = _names_read(function.function.body) - found
+                found |= new
+                pending.extend(new)
+    return frozenset(found)
+
+
+def _names_read(body: object) -> set[str]:
+    """The attributes that instructions read, and those inside of them."""
+    found = set()
+    pending = [body]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ir.Attribute):
+            found.add(item.name)
+        elif isinstance(item, ir.Function):
+            pending.append(item.body)
+        elif isinstance(item, tuple):
+            pending.extend(item)
+    return found
 
 
 def is_criterion(cls: UserClass) -> bool:

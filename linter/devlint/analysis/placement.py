@@ -58,11 +58,16 @@ def note(frame: Frame, first: Side, second: Side, unless: tuple[tuple[Function, 
 
 
 def note_given(frame: Frame, first: Side, second: Side) -> None:
-    """Notes that an attribute which a module does not register, wherever it is, meets what moves."""
-    if not (first.certain and second.certain and first.role == second.role == "operand"):
+    """Notes that an attribute which a module does not register, wherever it is, meets what moves in `forward`.
+
+    Elsewhere nothing is said of it: whoever gave the module the tensor may have put it where it is used.
+    """
+    if not (first.certain and second.certain and first.role == second.role == "operand") or not _runs_forward(frame):
         return
     for side, other in ((first, second), (second, first)):
-        if isinstance(other.device, Variable) and (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
+        if not isinstance(other.device, Variable) or other.device.place.endswith(".device"):
+            continue  # what is put on `x.device` may well be put where the attribute is
+        if side.device == UNKNOWN_DEVICE or _is_of_self(side.device):
             _note_left_behind(frame, side, other, ())
 
 
@@ -83,11 +88,9 @@ def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[tuple
     event = side.origin
     if event is None or event.born != KEPT or event.file != frame.file:
         return
-    if (
-        frame.owner is None
-        or not classes.is_module(frame.owner)
-        or (other.origin is not None and other.origin.born == KEPT)
-    ):
+    if frame.owner is None or not classes.is_module(frame.owner):
+        return
+    if other.origin is not None and other.origin.born == KEPT:
         return
     meets = frame.program.place(other.file, other.span)
     fact = LeftBehind(frame.text(event.span), side.device, other.name, other.device, meets)
@@ -95,19 +98,20 @@ def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[tuple
 
 
 def note_stale(frame: Frame, optimizer: str, held: Optimizer, now: Device, why: Origin | None, span: Span) -> None:
-    """Notes that an optimizer steps at `span` with its state elsewhere than the parameters, which are there `now`.
-
-    The place is that of the move, as far as it is known.
-    """
-    moved = why if why is not None and why.born == "moved" else None
-    file, where = (frame.file, span) if moved is None else (moved.file, moved.span)
-    surely = not isinstance(now, Variable) and not (moved is not None and moved.checked)
-    made = () if held.origin is None else (held.origin,)
-    events = (*made, frame.origin("this step mixes the two devices", span, "created"))
-    steps = tuple(Step(frame.program.place(event.file, event.span), event.what) for event in events)
+    """Notes that an optimizer steps at `span` with its state elsewhere than the parameters, which are there `now`."""
+    events = [event for event in (held.origin, why) if event is not None]
+    surely = not follows(now) and not any(event.checked for event in events)
+    story = tuple(Step(frame.program.place(event.file, event.span), event.what) for event in events)
     certainty = Certainty.CERTAIN if surely else Certainty.ON_ACCELERATOR
-    text = frame.program.text(file, where)
-    frame.record_at(file, where, StaleOptimizer(text, optimizer, held.state, now, certainty, steps))
+    frame.record_at(frame.file, span, StaleOptimizer(optimizer, held.state, now, certainty, story))
+
+
+def _runs_forward(frame: Frame) -> bool:
+    """Whether the executed function is a `forward`, or a method that one calls."""
+    if frame.owner is None:
+        return False
+    name = frame.scope.name.rpartition(".")[2]
+    return name == "forward" or name in classes.reached_from(frame.owner, "forward")
 
 
 def _is_of_self(device: Device) -> bool:

@@ -328,6 +328,7 @@ class Program:
         """What a file binds to a name, with an import that is first used now carried out."""
         value = globals_.names.get(name)
         if isinstance(value, Imported):
+            globals_.names[name] = UNKNOWN  # imports that lead in a circle bind nothing
             value = globals_.names[name] = self.import_member(value)
         return value
 

@@ -20,8 +20,8 @@ from devlint.domain.device import (
     UNREACHED,
     Device,
     Unreached,
-    Variable,
     differ,
+    follows,
     join,
 )
 from devlint.domain.heap import Dictionary, Optimizer
@@ -101,7 +101,7 @@ def step(site: Site) -> Value:
         site.env.heap[identity] = _with_state(site, held, "the optimizer makes its state in its first step")
         return UNKNOWN
     now, why = _parameters(site, held)
-    apart = differ(held.state, now) or (held.state == CPU and isinstance(now, Variable))
+    apart = differ(held.state, now) or (held.state == CPU and follows(now))
     if apart and not site.env.fallback:
         assert site.receiver is not None
         placement.note_stale(site.frame, site.frame.text(site.receiver.span), held, now, why, site.span)
