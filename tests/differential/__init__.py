@@ -1,5 +1,6 @@
 """Random programs, run by PyTorch and read by devlint: the two must not contradict each other.
 
-`program` is what a program is made of, `expressions`, `statements` and `definitions` generate one, `comparison`
-holds devlint's diagnostics against what happened, `shrink` makes a contradiction small.
+`program` is what a program is made of, `expressions` (by the table in `forms`), `statements` and `definitions` generate
+one, `batch` runs many, `comparison` holds devlint's diagnostics against what happened, `shrink` makes a contradiction
+small.
 """

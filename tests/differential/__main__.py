@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from tests.differential.comparison import Comparer, Comparison, Disagreement
 from tests.differential.definitions import generate
 from tests.differential.shrink import shrunken
 from tests.judge import Judge, supported
+
+BATCH = 50
+"""So many programs go to the judge at once."""
 
 
 def main() -> int:
@@ -45,10 +49,8 @@ def main() -> int:
 
 def comparisons(comparer: Comparer, seed: int) -> Iterator[Comparison]:
     """All programs of a seed and what repairs make of them, without end."""
-    number = 0
-    while True:
-        yield from comparer.variants(generate(seed, number))
-        number += 1
+    for start in itertools.count(0, BATCH):
+        yield from comparer.variants([generate(seed, number) for number in range(start, start + BATCH)])
 
 
 def distinct(disagreements: list[Disagreement]) -> list[Disagreement]:

@@ -11,34 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from devlint.analysis import Analyser
+from devlint.analysis.program import Program as Analysis
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
 from devlint.frontend.concrete import check
 from devlint.project import Project
 from devlint.registry import load_rules
 from devlint.rule import Rule
+from devlint.torchlib import catalogue
 
-from tests.differential.program import HEADER, Program
+from tests.differential.batch import MARK, run_all, run_texts
+from tests.differential.program import Program
 from tests.judge import Judge, Verdict
 
 REPAIRS = 3
 """So many failing statements of a program are replaced, one by one, to see what comes after them."""
 
 DISCARDED = "DEV203"
-
-_MARK = "reached:"
-
-_TRACER = f'''
-def trace(frame, event, argument, seen=set(), file=__file__):
-    if frame.f_code.co_filename == file:
-        reached = ("lambda " if frame.f_code.co_name == "<lambda>" else "line ") + str(frame.f_lineno)
-        if event == "line" and reached not in seen:
-            seen.add(reached)
-            print("{_MARK}", reached, flush=True)
-        return trace
-sys._getframe(1).f_trace = trace
-sys.settrace(trace)
-'''
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +81,16 @@ class Comparer:
         self._judge = judge
         self._quick = quick
 
-    def variants(self, program: Program) -> Iterator[Comparison]:
-        """Compares a program, and what is left of it when failing statements are replaced."""
+    def variants(self, programs: Sequence[Program]) -> Iterator[Comparison]:
+        """Compares programs, and what is left of them when failing statements are replaced."""
         for _ in range(REPAIRS + 1):
-            verdict = self.run(program, program.text)
-            yield self.compare(program, verdict)
-            repaired = program.repaired(verdict.stack) if verdict.outcome == "device-error" else None
-            if repaired is None:
-                return
-            program = repaired
+            verdicts = run_all(self._judge, programs)
+            repaired = []
+            for program, verdict in zip(programs, verdicts, strict=True):
+                yield self.compare(program, verdict)
+                left = program.repaired(verdict.stack) if verdict.outcome == "device-error" else None
+                repaired += [] if left is None else [left]
+            programs = repaired
 
     def compare(self, program: Program, verdict: Verdict | None = None) -> Comparison:
         """Compares one program, whose verdict may be known."""
@@ -127,8 +116,7 @@ class Comparer:
 
     def run(self, program: Program, text: str) -> Verdict:
         """Runs a text on the program's machine; its output tells which lines it reached."""
-        traced = text.replace(HEADER, f"{HEADER}; exec({_TRACER!r})", 1)
-        return self._judge.run(traced, devices=program.devices)
+        return run_texts(self._judge, [text], program.devices)[0]
 
     def _refuted(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
         """The claims that a run speaks against: PyTorch executes their line and is content."""
@@ -188,10 +176,18 @@ def find(text: str, devices: int) -> Findings:
         path.write_text(text, encoding="utf-8")
         project = Project(Path(folder))
         source = project.source(path)
-        facts = Analyser(project, devices=devices).facts(source)
+        analysis = Analysis(project, _catalogue(), devices)
+        analysis.report(source)
+    facts = analysis.recorder.facts(source.display)
     wanted = tuple({kind for rule in _rules() for kind in rule.wants})
     places = tuple(each.place for each in facts.facts if isinstance(each.fact, wanted))
     return Findings(places, lambda: check(source.text, source.display, facts, _rules()))
+
+
+@functools.cache
+def _catalogue() -> catalogue.Catalogue:
+    """What devlint knows of libraries, read once for all programs."""
+    return catalogue.load()
 
 
 @functools.cache
@@ -203,7 +199,7 @@ def _passed(program: Program, claims: Sequence[Diagnostic], run: Verdict) -> lis
     """The claims whose line was executed to its end: inside a lambda, in a call of one on that line."""
     if run.outcome not in ("ok", "device-error"):
         return []
-    reached = set(re.findall(rf"^{_MARK} (.+)$", run.stdout, re.MULTILINE))
+    reached = set(re.findall(rf"^{MARK} (.+)$", run.stdout, re.MULTILINE))
     found = []
     for each in claims:
         where = "lambda" if _in_lambda(program, each.place) else "line"

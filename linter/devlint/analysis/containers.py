@@ -252,8 +252,10 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
         case Reference():
             held = env.heap.get(base.object)
             match held:
-                case Sequence() if key == SLICE:
-                    return allocate(frame, env, span, "slice", held.loosened(summary(held)))
+                case Sequence() if isinstance(key, Host) and key == SLICE:
+                    kept = None if held.items is None else _sliced(held.items, key)
+                    known = held.loosened(summary(held)) if kept is None else replace(held, items=kept)
+                    return allocate(frame, env, span, "slice", known)
                 case Sequence(items=items) if items is not None:
                     return _pick(items, key)
                 case Sequence():
@@ -289,10 +291,18 @@ def is_array_key(key: Value) -> bool:
     return any(part == SLICE or (isinstance(part, Constant) and part.value in (None, Ellipsis)) for part in parts)
 
 
+def _sliced(items: tuple[Value, ...], key: Host) -> tuple[Value, ...] | None:
+    """The elements that a slice selects, None where its bounds are not known."""
+    return None if key.bounds is None or key.bounds[2] == 0 else items[slice(*key.bounds)]
+
+
 def _pick(items: tuple[Value, ...], key: Value) -> Value:
     if isinstance(key, Constant) and isinstance(key.value, int):
         return items[key.value] if -len(items) <= key.value < len(items) else UNKNOWN
-    if key == SLICE or not items:
+    if isinstance(key, Host) and key == SLICE:
+        kept = _sliced(items, key)
+        return UNKNOWN if kept is None else Tuple(kept)
+    if not items:
         return UNKNOWN
     if key in (NUMBER, COUNT):
         return summary(Sequence(items))

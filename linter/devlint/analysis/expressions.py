@@ -113,8 +113,18 @@ def transfer_delete_subscript(frame: Frame, instruction: ir.DeleteSubscript, env
 
 def transfer_slice(frame: Frame, instruction: ir.Slice, env: Environment) -> Environment:
     """`lower:upper:step`."""
-    frame.set(instruction.target, containers.SLICE, instruction.span)
+    parts = [_bound(frame, part) for part in (instruction.lower, instruction.upper, instruction.step)]
+    known = [part for part in parts if not isinstance(part, str)]
+    bounds = (known[0], known[1], known[2]) if len(known) == len(parts) else None
+    frame.set(instruction.target, replace(containers.SLICE, bounds=bounds), instruction.span)
     return env
+
+
+def _bound(frame: Frame, part: ir.Register | None) -> int | str | None:
+    value = None if part is None else frame.registers[part]
+    if value is None or value == Constant(None):
+        return None
+    return value.value if isinstance(value, Constant) and type(value.value) is int else "unknown"
 
 
 def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> Environment:

@@ -104,6 +104,7 @@ class Program:
         self._entries: dict[ir.Function, int] = {}
         self._generic: dict[UserClass, tuple[Reference, Heap, bool] | None] = {}
         self._analysed: set[ir.Function] = set()
+        self._imported: dict[Imported, Value] = {}
         self._open: set[object] = set()
         self._recursive: set[ir.Function] = set()
 
@@ -347,7 +348,15 @@ class Program:
         return UNKNOWN if loaded is None else SourceFile(loaded.globals)
 
     def import_member(self, wanted: Imported) -> Value:
-        """What `from module import member` binds."""
+        """What `from module import member` binds; once it is known, it stays so."""
+        known = self._imported.get(wanted)
+        if known is None:
+            known = self._import_member(wanted)
+            if known != UNKNOWN:
+                self._imported[wanted] = known
+        return known
+
+    def _import_member(self, wanted: Imported) -> Value:
         base = self._absolute(wanted.globals, wanted.module, wanted.level)
         if base is None:
             return UNKNOWN

@@ -51,7 +51,8 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
         return Test(known=False)  # what stands behind it is not executed
     value = env.names.get(name)
     if isinstance(value, Imported):
-        value = env.names[name] = frame.program.import_member(value)
+        # The name goes on holding the import: paths on which it was used and others must not differ by that.
+        return frame.program.import_member(value)
     if value is not None:
         return value
     if name not in frame.scope.global_names:

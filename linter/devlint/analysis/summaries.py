@@ -81,6 +81,9 @@ def call(
     bound = bind(frame, env, closure, arguments, span)
     if bound is None or not arguments.exact or closure.function.is_stub:
         return UNKNOWN
+    for name, default in closure.defaults:
+        if isinstance(default, Tensor):
+            bound.setdefault(name, Given(default, span))
     frame.program.note_arguments(closure.function, {name: given.value for name, given in bound.items()})
     if _hands_over_objects(frame, env, bound):
         return _execute_here(frame, env, closure, owner, bound, span)

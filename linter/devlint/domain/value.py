@@ -58,11 +58,13 @@ class Constant:
 class Host:
     """Something that is certainly no tensor and no module: "number", "text", "shape", "array", "object".
 
-    A count is a number that depends on how many devices there are. `rank`: how many dimensions an array has.
+    A count is a number that depends on how many devices there are. `rank`: how many dimensions an array has; `bounds`:
+    those of a slice, where they are known. A slice only ever stands in a subscript, so no two are joined.
     """
 
     kind: str
     rank: Rank = None
+    bounds: tuple[int | None, int | None, int | None] | None = field(default=None, compare=False)
 
 
 NUMBER = Host("number")

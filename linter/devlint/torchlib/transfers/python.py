@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, instances, protocols
+from devlint.analysis import attributes, calls, instances, library, protocols
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.containers import items_of
@@ -248,8 +248,25 @@ def partial(site: Site) -> Value:
 def sum_(site: Site) -> Value:
     """`sum(xs)`: adding tensors, beginning with 0."""
     given = site.arguments.first()
-    each = UNKNOWN if given is None else _each(site, given.value)
-    return replace(each, role="plain") if isinstance(each, Tensor) else UNKNOWN
+    if given is None or len(site.arguments.all()) > 1:
+        return UNKNOWN
+    items = items_of(site.env, given.value)
+    if not items:
+        each = _each(site, given.value)
+        return replace(each, role="plain") if isinstance(each, Tensor) else UNKNOWN
+    total: Value = NUMBER
+    for item in items:
+        total = _added(site, replace(given, value=total), replace(given, value=item))
+    return total
+
+
+def _added(site: Site, total: Given, item: Given) -> Value:
+    for one, other, method in ((total, item, "__add__"), (item, total, "__radd__")):
+        if isinstance(one.value, Tensor):
+            arguments = Arguments((other,), ())
+            result = library.call_tensor_method(site.frame, site.env, one, method, arguments, site.span, "sum")
+            return UNKNOWN if result is None else result
+    return UNKNOWN
 
 
 def getattr_(site: Site) -> Value:
