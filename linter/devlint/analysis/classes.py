@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from devlint.domain.value import Closure, Library, UserClass, Value
 from devlint.frontend import ir
-from devlint.torchlib.knowledge import MODULE_BASES, PLAIN_BASES
+from devlint.torchlib.knowledge import CRITERION_ENDINGS, METRIC_LIBRARIES, MODULE_BASES, PLAIN_BASES
 
 
 def lineage(cls: UserClass) -> Iterator[Value]:
@@ -93,9 +93,8 @@ def is_criterion(cls: UserClass) -> bool:
 
 
 def is_criterion_name(name: str) -> bool:
-    """Whether a class is named as losses and metrics are."""
-    last = name.rsplit(".", 1)[-1]
-    return last.endswith(("Loss", "Loss2d", "Criterion", "Metric"))
+    """Whether a class is named as losses and metrics are, or is one of a library of metrics."""
+    return name.startswith(METRIC_LIBRARIES) or name.endswith(CRITERION_ENDINGS)
 
 
 def is_open(cls: UserClass) -> bool:
@@ -116,11 +115,26 @@ def moves_itself(cls: UserClass) -> bool:
 
 
 def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
-    """The attributes that methods other than one store on `self`."""
+    """The attributes that methods other than one store on `self`, and others than those that are parts of that one."""
     names: set[str] = set()
     for item in lineage(cls):
         if isinstance(item, UserClass):
             for method, stores in item.self_stores.items():
-                if method != besides:
+                if method != besides and stores and not _is_part_of(cls, method, besides):
                     names |= stores
     return frozenset(names)
+
+
+def _is_part_of(cls: UserClass, method: str, whole: str) -> bool:
+    """Whether a method takes nothing and is called by one method alone, so that it does the same each time."""
+    found = find(cls, method)
+    if found is None or not isinstance(found[0], Closure) or len(found[0].function.parameters) != 1:
+        return False
+    readers = {
+        name
+        for item in lineage(cls)
+        if isinstance(item, UserClass)
+        for name, value in item.attributes.items()
+        if isinstance(value, Closure) and method in _names_read(value.function.body)
+    }
+    return readers == {whole}

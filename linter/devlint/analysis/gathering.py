@@ -181,6 +181,10 @@ class Gathered:
             held = self.env.heap.get(value.object)
             if isinstance(held, LibraryObject):
                 device, origin = held.device, held.origin
+                replaced = [part for _, part in held.parts if isinstance(part, Tensor)]
+                if device == UNKNOWN_DEVICE and replaced:
+                    # Its parameters are apart, but all of them meet the input: this one is known.
+                    device, origin = replaced[0].device, replaced[0].origin
         elif isinstance(value, Opaque):
             device, origin = value.device, value.origin
         device = conflicts.resolve(self.env, device)

@@ -76,8 +76,10 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
         match held:
             case LibraryObject():
                 # Without state there is nothing to move; where that is not known, neither is the device.
+                parts = tuple((name, _put(part, device, origin)) for name, part in held.parts)
                 if not isinstance(held.device, (Unreached, UnknownDevice)):
-                    env.heap[item.object] = replace(held, device=device, origin=origin)
+                    held = replace(held, device=device, origin=origin)
+                env.heap[item.object] = replace(held, parts=parts)
                 pending.extend(part for _, part in held.parts)
             case Instance() if classes.is_module(held.cls):
                 attributes = []

@@ -52,6 +52,12 @@ PLUGIN_DEVICES = frozenset("npu mlu musa neuron tpu gcu sdaa hccl dml ocl rbln s
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 
+CRITERION_ENDINGS = ("Loss", "Loss2d", "Criterion", "Metric")
+"""How the names of losses and metrics end, in torch and in most programs."""
+
+METRIC_LIBRARIES = ("torchmetrics.", "ignite.metrics.", "torcheval.metrics.")
+"""Packages whose modules are metrics, whatever they are called."""
+
 PLAIN_BASES = frozenset(
     """
     abc.ABC typing.Generic typing.Protocol enum.Enum enum.IntEnum torch.utils.data.Dataset
