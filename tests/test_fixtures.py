@@ -5,6 +5,7 @@ A test is named after the fixture it is about. The static half needs no torch; t
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import re
 from collections.abc import Callable, Iterator
@@ -27,9 +28,12 @@ FIXTURES = REPOSITORY / "fixtures"
 REVEALS_ONLY = ("flow", "torchlib")
 """Folders whose programs test the analysis alone: no rule runs on them."""
 
+NEVER_RUN = {"torch_geometric_graphs.py": "asks how torch was built, which pretended devices cannot answer"}
+"""Programs about libraries that cannot be run on pretended devices."""
+
 
 def _files() -> list[Path]:
-    folders = ("flow", "torchlib", "rules", "tutorials")
+    folders = ("flow", "torchlib", "libraries", "rules", "tutorials")
     files = [file for folder in folders for file in sorted((FIXTURES / folder).rglob("*.py"))]
     return files + sorted(FIXTURES.glob("projects/*/main.py"))
 
@@ -62,7 +66,23 @@ def _listed(sentences: list[str]) -> str:
 def _rules_for(file: Path) -> tuple[str, ...] | None:
     """The rule that a folder is about; elsewhere those that are on by default."""
     folder, inner = file.relative_to(FIXTURES).parts[:2]
+    if folder == "libraries":
+        return ("DEV1",)
     return (inner.replace("_", "-"),) if folder == "rules" else None
+
+
+def _skip_without_libraries(file: Path) -> None:
+    """Skips what cannot be run here: programs about libraries that the project does not depend on."""
+    if file.relative_to(FIXTURES).parts[0] != "libraries":
+        return
+    if file.name in NEVER_RUN:
+        pytest.skip(NEVER_RUN[file.name])
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in tree.body:
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            pytest.importorskip(name.partition(".")[0])
 
 
 @pytest.fixture(scope="session")
@@ -111,6 +131,7 @@ def test_reveals(file: Path) -> None:
 
 @pytest.mark.parametrize(("file", "name"), list(_programs()), ids=_name)
 def test_program(file: Path, name: str | None, running: Callable[[Path], Execute]) -> None:
+    _skip_without_libraries(file)
     fixture = read(file)
     (program,) = [program for program in fixture.programs if program.name == name]
     wrong = agreement.disagreements(fixture, program, running(file))
@@ -119,6 +140,7 @@ def test_program(file: Path, name: str | None, running: Callable[[Path], Execute
 
 @pytest.mark.parametrize("file", _files(), ids=_name)
 def test_nothing_is_claimed_in_vain(file: Path, running: Callable[[Path], Execute]) -> None:
+    _skip_without_libraries(file)
     fixture, execute = read(file), running(file)
     assert agreement.uncovered_claims(fixture, execute) == []
     if file.relative_to(FIXTURES).parts[0] in REVEALS_ONLY:

@@ -36,6 +36,7 @@ KNOWN: Mapping[tuple[str, str], str] = {
     ("false-alarm", "torch.diff"): "n=0 returns a copy before it looks at prepend",
     ("false-alarm", "torch.Tensor.diff"): "n=0 returns a copy before it looks at prepend",
     ("miss", "torch.nn.functional.linear"): SILENT,  # whether a 0-dim CPU bias passes depends on the kernel
+    ("miss", "torch._unsafe_masked_index"): SILENT,  # indices may be on the CPU
     ("miss", "torch.index_put"): SILENT,  # values of leading ones may be anywhere
     ("miss", "torch.Tensor.index_put"): SILENT,
     ("miss", "torch.Tensor.index_put_"): SILENT,

@@ -17,6 +17,7 @@ from devlint.torchlib.signature import (
     ArrayTerm,
     DeviceTerm,
     GeneratorTerm,
+    InstanceTerm,
     ListTerm,
     ModuleTerm,
     NoneTerm,
@@ -184,6 +185,8 @@ def _fits_term(term: Term, value: object) -> bool:
             return isinstance(value, torch.nn.Module)
         case GeneratorTerm():
             return isinstance(value, torch.Generator)
+        case InstanceTerm(cls):
+            return _is_instance(value, cls)
         case NumberTerm():
             return _is_host(value)
         case ArrayTerm():
@@ -192,6 +195,12 @@ def _fits_term(term: Term, value: object) -> bool:
             return True
         case NoneTerm():
             return value is None
+
+
+def _is_instance(value: object, cls: str) -> bool:
+    """Whether a class of the value has that full name, or is exported under it."""
+    module, _, last = cls.rpartition(".")
+    return any(c.__name__ == last and c.__module__.startswith(module.split(".")[0]) for c in type(value).__mro__)
 
 
 def _is_host(value: object) -> bool:
@@ -343,6 +352,9 @@ def _claims_term(term: Term, result: object, prediction: Prediction) -> Iterator
         case ModuleTerm():
             if not isinstance(result, torch.nn.Module):
                 yield f"returned {type(result).__name__}, not a module"
+        case InstanceTerm(cls):
+            if not _is_instance(result, cls):
+                yield f"returned {type(result).__name__}, not {cls}"
         case DeviceTerm(variable):
             if result is not None and result != constraints.device(variable):
                 yield f"returned device {result}, not {constraints.device(variable)}"

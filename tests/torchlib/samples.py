@@ -14,8 +14,11 @@ from typing import Any
 
 import torch
 
-LEFT_OUT = ("sparse", "masked.", "jiterator", "_refs", "ops.")
-"""Parts of names of samples that are for other tensors, for torch.masked or for compiled operators."""
+LEFT_OUT = ("jiterator", "_refs", "ops.")
+"""Parts of names of samples that are for kernels compiled at run time, or call an operator by its internal name."""
+
+WITHOUT_STORAGE = "sparse."
+"""Their samples are sparse tensors, which a pretended device cannot hold."""
 
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64, torch.uint8)
 
@@ -74,7 +77,8 @@ def _satisfy_imports() -> None:
 def calls(name: str) -> Iterator[Call]:
     """The function, the aliases, the method, the in-place method and the operators of an operator."""
     described = operators()[name][0]
-    for alias in [name, *(alias.name.removeprefix("torch.") for alias in described.aliases)]:
+    names = [name, *(alias.name for alias in described.aliases)]
+    for alias in [each.removeprefix("torch.") for each in names]:
         function = _function(alias)
         if function is not None:
             yield Call(f"torch.{alias}", function, in_place=alias.endswith("_"))
@@ -99,7 +103,7 @@ def _function(name: str) -> Callable[..., object] | None:
 
 def samples(name: str, limit: int) -> Iterator[Sample]:
     """Samples of an operator, spread over the list that PyTorch has, since shapes vary along it."""
-    for described in operators()[name]:
+    for described in operators()[name] if not name.startswith(WITHOUT_STORAGE) else ():
         supported = described.supported_dtypes("cpu")
         dtype = next((dtype for dtype in DTYPES if dtype in supported), None)
         if dtype is None:

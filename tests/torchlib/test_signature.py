@@ -34,6 +34,8 @@ ROUND_TRIPS = [
     "def gather(input: Tensor[D], index: Index[D, R], *, generator: Generator[D] = ...) -> Tensor[D, R]: ...",
     "def where(a: Tensor[D] | Scalar[follows], b: Index[host]) -> object: ...",
     "def mm(a: Tensor[D, 2]) -> Tensor[D, 2]: ...",
+    "def pad(self: object, text: Number) -> transformers.BatchEncoding[cpu]: ...",
+    "@moves\ndef to(self: lib.Data[D], device: Device[E]) -> Self: ...",
     "@in_place\ndef add_(self: Tensor[D], other: Number) -> Self: ...",
     "@moves\n@transfer\ndef to(self: Module[D], *args: object) -> Module[E]: ...",
 ]
@@ -91,6 +93,7 @@ def test_union_keeps_its_order_and_ranks_their_kind() -> None:
         ("def f() -> Tensor[0]: ...", 7, "not 0"),
         ("def f() -> tuple[a: Number, Number]: ...", 7, "have names or none"),
         ("def f() -> tuple[Number, a: Number]: ...", 7, "have names or none"),
+        ("def f() -> lib.Data[0]: ...", 7, "not 0"),
         ("@inplace\ndef f() -> None: ...", 7, "unknown marker @inplace"),
         ("def f() -> list[Number, Number]: ...", 7, "not a type"),
         ("x: Number", 7, "expected one function"),

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from devlint.analysis.containers import items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary
-from devlint.domain.value import Constant, Reference, Value
+from devlint.domain.heap import Dictionary, LibraryObject, Object
+from devlint.domain.value import Constant, Reference, Tensor, Value
 from devlint.frontend.ir import Argument, Span
-from devlint.torchlib.signature import ALTERNATIVE_NAMES, Signature
+from devlint.torchlib.signature import ALTERNATIVE_NAMES, Signature, TensorTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,17 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments of one call; `exact` is False when some of them could not be counted (`*args`)."""
+    """The arguments of one call.
+
+    Attributes:
+        exact: False when some of them could not be counted (`*args`).
+        spread: one tensor for all that come by `**batch` from an object of a library.
+    """
 
     positional: tuple[Given, ...]
     keywords: tuple[tuple[str, Given], ...]
     exact: bool = True
+    spread: Given | None = None
 
     def keyword(self, name: str) -> Given | None:
         """The keyword argument of that name."""
@@ -53,7 +59,7 @@ class Arguments:
 
     def behind(self, receiver: Given) -> Arguments:
         """The same call with a receiver as its first argument."""
-        return Arguments((receiver, *self.positional), self.keywords, self.exact)
+        return Arguments((receiver, *self.positional), self.keywords, self.exact, self.spread)
 
 
 def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Arguments:
@@ -61,6 +67,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
     positional: list[Given] = []
     keywords: list[tuple[str, Given]] = []
     exact = True
+    spread: Given | None = None
     for argument in written:
         value = frame.registers[argument.register]
         given = Given(value, frame.spans[argument.register], frame.places[argument.register])
@@ -79,7 +86,19 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
                 keywords.extend((key, Given(item, argument.span)) for key, item in held.items if isinstance(key, str))
             else:
                 exact = False
-    return Arguments(tuple(positional), tuple(keywords), exact)
+                spread = _spread(frame, held, argument.span)
+    return Arguments(tuple(positional), tuple(keywords), exact, spread)
+
+
+def _spread(frame: Frame, held: Object | None, span: Span) -> Given | None:
+    """A tensor for those that an object of a library holds by names, if it holds them on one device."""
+    if not isinstance(held, LibraryObject):
+        return None
+    signatures = frame.program.catalogue.method(held.cls, "__getitem__")
+    terms = signatures[0].returns if signatures else ()
+    if len(terms) != 1 or not isinstance(terms[0], TensorTerm):
+        return None
+    return Given(Tensor(held.device, None, origin=held.origin), span)
 
 
 Bound = dict[str, tuple[Given, ...]]
@@ -91,6 +110,7 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
     bound: Bound = {}
     rest = list(arguments.positional)
     keywords = dict(arguments.keywords)
+    spread = arguments.spread
     loose = False
     for parameter in signature.parameters:
         name = parameter.name
@@ -110,6 +130,9 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
                 bound[name] = (keywords.pop(spelled),)
             elif parameter.default is None and arguments.exact:
                 return None
+            elif spread is not None and any(isinstance(term, TensorTerm) for term in parameter.terms):
+                bound[name] = (spread,)  # whatever their names: they are all where this one is
+                spread = None
     if rest or (keywords and not loose):
         return None
     return bound

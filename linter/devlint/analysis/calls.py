@@ -313,11 +313,16 @@ def _call_object_method(
             return dict_method(site, value, held)
         case Optimizer() if name in OPTIMIZER_METHODS:
             return OPTIMIZER_METHODS[name](site)
+        case LibraryObject():
+            if name in MOVES and library.moves_in_place(frame, held.cls, name):
+                target = _target(site, name)
+                if target is not None:
+                    env.heap[value.object] = moves.moved_object(frame, env, held, target, span, name)
+                return value
+            return library.call_method(frame, env, receiver, held, name, arguments, span)
         case Instance():
             # A base class outside the program may define it.
             return _move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
-        case LibraryObject():
-            return library.call_object_method(frame, env, receiver, held, name, arguments, span)
         case _:
             return UNKNOWN
 
@@ -344,6 +349,8 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
     if name in ("forward", "__call__"):
         assert site.receiver is not None
         return _call_object(frame, env, site.receiver, site.arguments, site.span)
+    if isinstance(held, LibraryObject) and site.receiver is not None:
+        return library.call_method(frame, env, site.receiver, held, name, site.arguments, site.span)
     return UNKNOWN
 
 
@@ -389,7 +396,7 @@ def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arg
         case LibraryObject():
             if held.cls in MODULE_CALLS or moves.is_module_class(frame, held.cls):
                 return library.call_module(frame, env, function, held, arguments, span)
-            return UNKNOWN
+            return library.call_method(frame, env, function, held, "__call__", arguments, span)
         case SequenceObject() if held.module == SEQUENTIAL:
             return _call_sequential(frame, env, function, held, arguments, span)
         case Instance():

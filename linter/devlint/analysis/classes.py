@@ -53,7 +53,7 @@ def is_module_name(name: str) -> bool:
     if name in MODULE_BASES or name.startswith("torch.nn."):
         return True
     last = name.rsplit(".", 1)[-1]
-    return last.endswith(("Module", "PreTrainedModel", "ModelMixin"))
+    return last.endswith(("Module", "PreTrainedModel", "ModelMixin")) and not last.endswith("DataModule")
 
 
 def reached_from(cls: UserClass, method: str) -> frozenset[str]:

@@ -36,6 +36,7 @@ from devlint.torchlib.signature import (
     ArrayTerm,
     DeviceTerm,
     GeneratorTerm,
+    InstanceTerm,
     ListTerm,
     ModuleTerm,
     NoneTerm,
@@ -97,8 +98,8 @@ class Gathered:
                     self._take_device(term.variable, value, span)
                 case SizeTerm():
                     self._take_size(term.rank, value)
-                case ModuleTerm():
-                    self._take_module(parameter, term.device, value, span)
+                case ModuleTerm() | InstanceTerm():
+                    self._take_object(parameter, term, value, span)
                 case ArrayTerm(rank=str() as name) if isinstance(value, Host) and value.kind == "array":
                     self.ranks.setdefault(name, value.rank)
                 case GeneratorTerm():
@@ -174,7 +175,7 @@ class Gathered:
         self.ranks[variable] = None if before is None or sizes is None else before + len(sizes)
         self.sizes[variable] = (*self.sizes.get(variable, ()), *(sizes or (UNKNOWN,)))
 
-    def _take_module(self, parameter: str, variable: str, value: Value, span: Span) -> None:
+    def _take_object(self, parameter: str, term: ModuleTerm | InstanceTerm, value: Value, span: Span) -> None:
         device: Device = UNKNOWN_DEVICE
         origin: Origin | None = None
         if isinstance(value, Reference):
@@ -189,10 +190,10 @@ class Gathered:
             device, origin = value.device, value.origin
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
-        holder = placement.holder(self.env, value)
+        holder = placement.holder(self.env, value) if isinstance(term, ModuleTerm) else None
         side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, module=holder, file=file)
         if not isinstance(device, Unreached):
-            self.groups.setdefault(variable, []).insert(0, side)
+            self.groups.setdefault(term.device, []).insert(0, side)
 
     def _take_generator(self, parameter: str, variable: str, value: Value, span: Span) -> None:
         device: Device = UNKNOWN_DEVICE

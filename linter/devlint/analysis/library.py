@@ -20,7 +20,6 @@ from devlint.domain.summary import Side
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
-    DeviceValue,
     Kind,
     Method,
     Opaque,
@@ -31,7 +30,12 @@ from devlint.domain.value import (
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
 from devlint.torchlib.knowledge import MODULE, TENSOR
-from devlint.torchlib.signature import DeviceTerm, ListTerm, ObjectTerm, Signature, TensorTerm
+from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
+
+
+def short_name(cls: str) -> str:
+    """The name of a library's class for messages; one that stands for several is private in the stubs."""
+    return cls.rsplit(".", 1)[-1].lstrip("_")
 
 
 def is_method(frame: Frame, name: str) -> bool:
@@ -141,7 +145,8 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
         return transfer(Site(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.method(name, "__init__")
     device = default_device(env)
-    origin = frame.origin(f"created on {device} by `{name}(…)`", span, "module")
+    born = "module" if is_module_class(frame, name) else "created"
+    origin = frame.origin(f"created on {device} by `{name}(…)`", span, born)
     if signatures is not None:
         nothing = Given(UNKNOWN, span)
         found = choose(signatures, arguments.behind(nothing))
@@ -153,13 +158,16 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
                 device = UNKNOWN_DEVICE
             elif "E" in application.settled or "E" in application.given.defaults:
                 device = application.device("E")
-                origin = replace(application.origin("E"), born="module")
-                if all(
-                    side.rank == 0 for side in application.given.groups.get("E", ())
-                ) and application.given.groups.get("E"):
+                origin = replace(application.origin("E"), born=born)
+                sides = application.given.groups.get("E")
+                if sides and all(side.rank == 0 for side in sides):
                     device = UNREACHED  # what it holds is a number, which may meet any device
+                elif sides and all(map(conflicts.may_be_spared, sides)):
+                    device = UNKNOWN_DEVICE
             elif _is_stateless(frame, name):
                 device = UNREACHED
+        else:
+            device = UNKNOWN_DEVICE
     elif _is_stateless(frame, name):
         device = UNREACHED
     return allocate(frame, env, span, name, LibraryObject(name, device, origin))
@@ -185,29 +193,35 @@ def call_module(
     if found is None:
         return UNKNOWN
     signature, bound = found
-    short = held.cls.rsplit(".", 1)[-1]
+    short = short_name(held.cls)
     return Application(frame, env, f"{short}.__call__", span).run(signature, bound, exact=arguments.exact)
 
 
-def call_object_method(
-    frame: Frame,
-    env: Environment,
-    receiver: Given,
-    held: LibraryObject,
-    name: str,
-    arguments: Arguments,
-    span: Span,
-) -> Value | None:
-    """A call of a method of a library object that is no module, such as a generator."""
-    signatures = frame.program.catalogue.method(held.cls, name)
-    found = None if signatures is None else choose(signatures, arguments.behind(receiver))
+def call_method(
+    frame: Frame, env: Environment, receiver: Given, held: LibraryObject, name: str, arguments: Arguments, span: Span
+) -> Value:
+    """A method of an instance of a library's class, as its signature says; Unknown without one.
+
+    An object that is called has the method `__call__`, a subscript is the method `__getitem__`.
+    """
+    transfer = transfers.OBJECT_METHODS.get(f"{held.cls}.{name}")
+    if transfer is not None:
+        return transfer(Site(frame, env, f"{short_name(held.cls)}.{name}", arguments, span, receiver)) or UNKNOWN
+    found = choose(frame.program.catalogue.method(held.cls, name) or (), arguments.behind(receiver))
     if found is None:
         return UNKNOWN
     signature, bound = found
     if "transfer" in signature.markers:
         return UNKNOWN
-    operation = f"{held.cls.rpartition('.')[2]}.{name}"
-    return Application(frame, env, operation, span).run(signature, bound, receiver.value, exact=arguments.exact)
+    short = short_name(held.cls)
+    operation = short if name == "__call__" else f"{short}.{name}"
+    application = Application(frame, env, operation, span)
+    return application.run(signature, bound, receiver.value, exact=arguments.exact)
+
+
+def moves_in_place(frame: Frame, cls: str, name: str) -> bool:
+    """Whether a method of a library's class moves the object itself and returns it."""
+    return any("moves" in signature.markers for signature in frame.program.catalogue.method(cls, name) or ())
 
 
 def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operation: str, span: Span) -> None:
@@ -239,18 +253,17 @@ def object_attribute(
     part = held.part(name)
     if part != UNKNOWN:
         return part
+    is_module = is_module_class(frame, held.cls)
     terms = frame.program.catalogue.attribute(held.cls, name)
-    if terms is not None and len(terms) == 1 and isinstance(terms[0], TensorTerm):
-        rank = terms[0].rank if isinstance(terms[0].rank, int) else None
-        return Tensor(held.device, rank, "parameter", held.origin)
-    if terms is not None and len(terms) == 1 and isinstance(terms[0], DeviceTerm):
-        return DeviceValue(held.device, True, held.origin)
+    if terms is not None:
+        found = Application(frame, env, name, span).of_object(terms, held)
+        return replace(found, role="parameter") if is_module and isinstance(found, Tensor) else found
     if frame.program.catalogue.method(held.cls, name) is not None:
         return Method(base, name, place)
-    if not is_module_class(frame, held.cls):
+    if not is_module:
         return UNKNOWN
     if name == "device":
-        frame.miss_device(span, held.cls.rsplit(".", 1)[-1])
+        frame.miss_device(span, short_name(held.cls))
         return UNKNOWN
     if name in ("weight", "bias"):
         return Tensor(held.device, None, "parameter", held.origin)

@@ -63,6 +63,14 @@ def move_object(frame: Frame, env: Environment, value: Reference, target: Device
     place_object(frame, env, value, device, origin)
 
 
+def moved_object(
+    frame: Frame, env: Environment, held: LibraryObject, target: DeviceValue, span: Span, how: str
+) -> LibraryObject:
+    """An object of a library that holds tensors, after all of them have been moved."""
+    device = landing(env, target)
+    return replace(held, device=device, origin=moved_by(frame, replace(target, device=device), span, how))
+
+
 def place_object(frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None) -> None:
     """Puts everything registered in a module on a device."""
     seen = set()

@@ -26,10 +26,12 @@ from devlint.domain.device import (
     Concrete,
     Device,
     UnknownDevice,
+    Unreached,
     follows,
     join,
 )
 from devlint.domain.environment import Environment
+from devlint.domain.heap import LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
@@ -49,6 +51,7 @@ from devlint.frontend.ir import Span
 from devlint.torchlib.signature import (
     ArrayTerm,
     DeviceTerm,
+    InstanceTerm,
     ListTerm,
     NoneTerm,
     NumberTerm,
@@ -176,7 +179,7 @@ class Application:
             return FIXED[variable]
         if variable in self.settled:
             return self.settled[variable]
-        match self.given.defaults.get(variable, ""):
+        match self.given.defaults.get(variable, variable):
             case "DEFAULT" | "None":
                 return default_device(self.env)
             case "CPU":
@@ -204,6 +207,12 @@ class Application:
         where = "on the CPU" if device == CPU else f"on {device}"
         return self.frame.origin(f"created {where} by `{self.operation}`", self.span, "created")
 
+    def of_object(self, terms: Terms, held: LibraryObject) -> Value:
+        """An attribute of such a type, of an object that is on the device D; who uses it knows that it is not None."""
+        self.settled["D"] = UNKNOWN_DEVICE if isinstance(held.device, Unreached) else held.device
+        self.origins["D"] = held.origin
+        return self.result(tuple(term for term in terms if not isinstance(term, NoneTerm)), None)
+
     # --- result ---------------------------------------------------------------------------------------------
 
     def rank(self, rank: int | str | None) -> Rank:
@@ -222,9 +231,7 @@ class Application:
                 known = self.given.ranks.get(name)
                 if sign == "-":
                     return known - int(number) if known is not None and known >= int(number) else None
-                if known is None:
-                    return None
-                return SOME_DIMENSIONS if known in (0, SOME_DIMENSIONS) else known + int(number)
+                return SOME_DIMENSIONS if known in (None, 0, SOME_DIMENSIONS) else known + int(number)
 
     def result(self, terms: Terms, receiver: Value | None) -> Value:
         """The value that a return type describes."""
@@ -238,8 +245,11 @@ class Application:
             case ListTerm(element=element):
                 each = self.result(element, receiver)
                 return allocate(self.frame, self.env, self.span, "list", SequenceObject(None, each))
+            case InstanceTerm(cls=cls, device=device):
+                made = LibraryObject(cls, self.device(device), self.origin(device))
+                return allocate(self.frame, self.env, self.span, cls, made)
             case DeviceTerm(variable=variable):
-                return DeviceValue(self.device(variable))
+                return DeviceValue(self.device(variable), True, self.origins.get(variable))
             case NumberTerm():
                 return NUMBER
             case ArrayTerm(rank=rank):

@@ -339,7 +339,7 @@ class Program:
         A signature that the user has given for it goes before what the file says.
         """
         given = f"{globals_.module}.{name}"
-        if globals_.module is not None and self._is_known(given):
+        if globals_.module is not None and self.catalogue.is_given(given):
             return self.library_value(given)
         value = self.binding(globals_, name)
         if value is not None:
@@ -374,11 +374,8 @@ class Program:
         base = self._absolute(globals_, module, level)
         loaded = None if base is None else self._module(base, globals_)
         if loaded is None:
-            if base == "torch.nn" or base == "torch":
-                prefix = f"{base}."
-                names = {name[len(prefix) :] for name in self.catalogue.names() if name.startswith(prefix)}
-                return {name: Library(prefix + name) for name in sorted(names) if "." not in name}
-            return {}
+            namespace = "" if base is None else self.catalogue.canonical(base)
+            return {name: Library(f"{namespace}.{name}") for name in self.catalogue.names_in(namespace)}
         return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
 
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
@@ -411,9 +408,6 @@ class Program:
     def library_value(self, name: str) -> Value:
         """What a dotted name of a library stands for."""
         return Library(self.catalogue.canonical(name))
-
-    def _is_known(self, name: str) -> bool:
-        return self.catalogue.function(name) is not None or self.catalogue.class_(name) is not None
 
     def is_library_class(self, name: str) -> bool:
         """Whether a library name is a class."""

@@ -6,6 +6,7 @@ from devlint.analysis import calls, classes, library
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
 from devlint.analysis.frame import Frame
+from devlint.domain.device import CPU
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
@@ -28,19 +29,20 @@ def iterate(frame: Frame, env: Environment, value: Value, span: Span) -> Element
     """What a `for` loop over the value yields."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     if isinstance(held, LibraryObject):
-        return Elements(_of_library(frame, env, held, span))
+        return Elements(_of_library(frame, env, value, held, span))
     if isinstance(held, Instance) and isinstance(value, Reference):
         return _of_instance(frame, env, value, held, span)
     return elements_of(frame, env, value)
 
 
-def _of_library(frame: Frame, env: Environment, held: LibraryObject, span: Span) -> Value:
+def _of_library(frame: Frame, env: Environment, base: Value, held: LibraryObject, span: Span) -> Value:
     if held.cls == LOADER:
         batch = _batch(frame, env, held)
         return batch if batch is not None else Opaque(f"batch@{span.line}", Kind.MOVABLE, held.device, held.origin)
     if held.cls == TENSOR_DATASET:
         return Tuple(tuple(_row(part) for _, part in held.parts))
-    return UNKNOWN
+    each = library.call_method(frame, env, Given(base, span), held, "__iter__", Arguments((), ()), span)
+    return elements_of(frame, env, each).each
 
 
 def _row(value: Value) -> Value:
@@ -56,8 +58,9 @@ def _batch(frame: Frame, env: Environment, held: LibraryObject) -> Value | None:
     items: list[Value] = []
     for _, part in inner.parts:
         if isinstance(part, Tensor):
-            origin = held.origin if part.device == held.device else part.origin
-            items.append(Tensor(part.device, part.rank, origin=origin))
+            moved = held.device != CPU  # by whoever prepared the loader
+            origin = held.origin if moved or part.device == held.device else part.origin
+            items.append(Tensor(held.device if moved else part.device, part.rank, origin=origin))
         else:
             items.append(UNKNOWN)
     identity = frame.new_object(frame.scope.span, "batch")
@@ -84,6 +87,8 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
         result = library.call_tensor_method(frame, env, base, "__getitem__", Arguments((key,), ()), span)
         return UNKNOWN if result is None else result
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, LibraryObject):
+        return library.call_method(frame, env, base, held, "__getitem__", Arguments((key,), ()), span)
     if isinstance(held, Instance) and isinstance(value, Reference):
         found = calls.method_of(frame, env, value, "__getitem__")
         if found is None:

@@ -21,7 +21,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend import ir
-from devlint.torchlib.knowledge import KEEPING_DECORATORS
+from devlint.torchlib.knowledge import KEEPING_DECORATORS, MODULE, MODULE_BASES
 
 BUILTINS = frozenset(dir(builtins))
 
@@ -168,7 +168,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
             name: _checked(value) if isinstance(value, Closure) else value for name, value in attributes.items()
         }
         inner.methods[:] = map(_checked, inner.methods)
-    bases = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
+    written = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
+    bases = written + tuple(inherited for base in written for inherited in _of_library(frame, base))
     marks = [frame.text(frame.spans[register]) for register in instruction.decorators]
     is_record = any("dataclass" in mark or mark.startswith(("attr", "define")) for mark in marks) or any(
         base == Library("typing.NamedTuple") for base in bases
@@ -191,6 +192,13 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
 
 def _checked(method: Closure) -> Closure:
     return replace(method, decorated=method.decorated | {"checked"})
+
+
+def _of_library(frame: Frame, base: Value) -> tuple[Value, ...]:
+    """What a base class of a library inherits itself: a `LightningModule` is a module."""
+    if not isinstance(base, Library) or base.name in MODULE_BASES:
+        return ()
+    return tuple(Library(entry.name) for entry in frame.program.catalogue.lineage(base.name) if entry.name == MODULE)
 
 
 def transfer_import(frame: Frame, instruction: ir.Import, env: Environment) -> Environment:

@@ -1,12 +1,14 @@
 """The catalogue: all device signatures, ours and the user's, found by qualified name.
 
-Stub files are cut into pieces by line when the catalogue is loaded; a piece is parsed the first time that
-somebody asks for its name, so start-up does not pay for thousands of signatures that a program does not use.
+A stub file is read, and cut into pieces by line, the first time that somebody asks for a name of its module; a
+piece is parsed the first time that somebody asks for its name. So start-up does not pay for libraries that a
+program does not import, nor for thousands of signatures that it does not use.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -33,9 +35,11 @@ Parsed = TypeVar("Parsed")
 class Catalogue:
     """Signatures by qualified name. Names may be given in any spelling that `aliases.txt` knows."""
 
-    def __init__(self, namespaces: Mapping[str, Body], aliases: Mapping[str, str]) -> None:
-        self._namespaces = namespaces
+    def __init__(self, files: Mapping[str, Sequence[Path]], given: Mapping[str, Body], aliases: Aliases) -> None:
+        self._files = files
+        self._given = given
         self._aliases = aliases
+        self._bodies: dict[str, Body | None] = {}
         self._functions: dict[str, tuple[Signature, ...] | None] = {}
         self._classes: dict[str, ClassEntry | None] = {}
         self._values: dict[str, Terms | None] = {}
@@ -43,15 +47,15 @@ class Catalogue:
     def canonical(self, name: str) -> str:
         """The name the catalogue has for `name`: `torch.nn.modules.linear.Linear` is `torch.nn.Linear`.
 
-        An alias stands for every name below it; the longest alias wins; a name without alias is its own.
+        An alias stands for every name below it; a name without alias is its own.
         """
-        end = len(name)
-        while end > 0:
-            replacement = self._aliases.get(name[:end])
-            if replacement is not None:
-                return replacement + name[end:]
-            end = name.rfind(".", 0, end)
-        return name
+        return self._aliases.canonical(name)
+
+    def is_given(self, name: str) -> bool:
+        """Whether the user has given a signature for a function or class of that name."""
+        namespace, last = _parent(name)
+        body = self._given.get(namespace)
+        return body is not None and (last in body.functions or last in body.classes)
 
     def function(self, name: str) -> tuple[Signature, ...] | None:
         """The forms of a function, or of a method named with its class; None if there is no signature.
@@ -116,17 +120,22 @@ class Catalogue:
         name = self.canonical(name)
         if name not in self._values:
             namespace, last = _parent(name)
-            body = self._namespaces.get(namespace)
+            body = self._body(namespace)
             piece = None if body is None else body.values.get(last)
             self._values[name] = None if piece is None else _annotation(piece)
         return self._values[name]
 
+    def names_in(self, namespace: str) -> list[str]:
+        """The names of functions, classes and values of one module, sorted."""
+        body = self._body(namespace)
+        return [] if body is None else sorted({*body.functions, *body.classes, *body.values})
+
     def names(self) -> Iterator[str]:
         """All names in canonical spelling, sorted within a file, members after their class."""
-        for namespace, body in self._namespaces.items():
-            for name in sorted({*body.functions, *body.classes, *body.values}):
+        for namespace in dict.fromkeys((*self._files, *self._given)):
+            for name in self.names_in(namespace):
                 yield f"{namespace}.{name}"
-                entry = self.class_(f"{namespace}.{name}") if name in body.classes else None
+                entry = self.class_(f"{namespace}.{name}")
                 if entry is not None:
                     yield from (f"{entry.name}.{member}" for member in sorted({*entry.methods, *entry.attributes}))
 
@@ -136,7 +145,7 @@ class Catalogue:
         Raises:
             CatalogueError: the first error found.
         """
-        body = self._namespaces[namespace]
+        body = self._body(namespace) or Body()
         for name in body.functions:
             self.function(f"{namespace}.{name}")
         for name in body.values:
@@ -147,9 +156,22 @@ class Catalogue:
                 dict(entry.methods)
                 dict(entry.attributes)
 
+    def _body(self, namespace: str) -> Body | None:
+        """The declarations for one module: ours, with the user's in place of those of the same name."""
+        if namespace not in self._bodies:
+            given = self._given.get(namespace)
+            body = None if given is None and namespace not in self._files else Body()
+            if body is not None:
+                for path in self._files.get(namespace, ()):
+                    body.override(read_stub(path))
+                if given is not None:
+                    body.override(given)
+            self._bodies[namespace] = body
+        return self._bodies[namespace]
+
     def _find_function(self, name: str) -> tuple[Signature, ...] | None:
         namespace, last = _parent(name)
-        body = self._namespaces.get(namespace)
+        body = self._body(namespace)
         if body is not None and last in body.functions:
             return tuple(map(parse_signature, body.functions[last]))
         return self.method(namespace, last) if self._piece_of_class(namespace) else None
@@ -184,7 +206,7 @@ class Catalogue:
 
     def _piece_of_class(self, name: str) -> StubText | None:
         namespace, last = _parent(name)
-        body = self._namespaces.get(namespace)
+        body = self._body(namespace)
         return None if body is None else body.classes.get(last)
 
     def _base(self, namespace: str, node: ast.expr) -> str:
@@ -204,19 +226,56 @@ def load(extra: Sequence[Path] = ()) -> Catalogue:
     Raises:
         CatalogueError: a file cannot be read, or a signature of the user's cannot be understood.
     """
-    namespaces: dict[str, Body] = {}
+    files: dict[str, list[Path]] = {}
     for path in sorted(STUBS.rglob("*.pyi")):
-        _put(namespaces, _namespace(path.relative_to(STUBS)), read_stub(path))
-    own: list[str] = []
+        files.setdefault(_namespace(path.relative_to(STUBS)), []).append(path)
+    given: dict[str, Body] = {}
     for root in extra:
         for path in sorted(root.rglob("*.pyi")) if root.is_dir() else [root]:
             namespace = _namespace(path.relative_to(root) if root.is_dir() else Path(path.name))
-            _put(namespaces, namespace, read_stub(path))
-            own.append(namespace)
-    catalogue = Catalogue(namespaces, read_aliases(ALIASES))
-    for namespace in own:
+            given.setdefault(namespace, Body()).override(read_stub(path))
+    catalogue = Catalogue(files, given, Aliases(read_aliases(ALIASES)))
+    for namespace in given:
         catalogue.check(namespace)
     return catalogue
+
+
+class Aliases:
+    """Other names of things. An alias stands for every name below it; the longest one wins.
+
+    Args:
+        names: canonical names by alias. `*` in an alias stands for any part of a name between two dots; such
+            an alias is looked at where no other fits.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._exact = {name: target for name, target in names.items() if "*" not in name}
+        self._patterns: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+        for name, target in names.items():
+            if "*" in name:
+                pattern = re.compile(re.escape(name).replace(r"\*", r"[^.]*") + r"(?=\.|$)")
+                self._patterns.setdefault(name.partition(".")[0], []).append((pattern, target))
+        self._known: dict[str, str] = {}
+
+    def canonical(self, name: str) -> str:
+        """The canonical name; what an alias leads to may have an alias itself."""
+        if name not in self._known:
+            found = self._replaced(name)
+            self._known[name] = name if found is None else self.canonical(found)
+        return self._known[name]
+
+    def _replaced(self, name: str) -> str | None:
+        end = len(name)
+        while end > 0:
+            replacement = self._exact.get(name[:end])
+            if replacement is not None:
+                return None if replacement == name[:end] else replacement + name[end:]
+            end = name.rfind(".", 0, end)
+        for pattern, target in self._patterns.get(name.partition(".")[0], ()):
+            match = pattern.match(name)
+            if match is not None and match[0] != target:
+                return target + name[match.end() :]
+        return None
 
 
 def read_aliases(path: Path) -> dict[str, str]:
@@ -277,10 +336,3 @@ def _namespace(path: Path) -> str:
     if parts[-1].startswith("_"):
         parts.pop()
     return ".".join(parts)
-
-
-def _put(namespaces: dict[str, Body], namespace: str, body: Body) -> None:
-    if namespace in namespaces:
-        namespaces[namespace].override(body)
-    else:
-        namespaces[namespace] = body

@@ -125,6 +125,17 @@ class GeneratorTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class InstanceTerm:
+    """`transformers.BatchEncoding[D]`: an instance of that class of a library; what it holds is on D."""
+
+    cls: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.cls}[{self.device}]"
+
+
+@dataclass(frozen=True, slots=True)
 class NumberTerm:
     """`Number`: a Python number, string, dtype or other host value; never a tensor."""
 
@@ -167,7 +178,7 @@ class SelfTerm:
 
 
 Term: TypeAlias = (
-    "TensorTerm | ScalarTerm | ListTerm | TupleTerm | DeviceTerm | SizeTerm | ModuleTerm"
+    "TensorTerm | ScalarTerm | ListTerm | TupleTerm | DeviceTerm | SizeTerm | ModuleTerm | InstanceTerm"
     " | GeneratorTerm | NumberTerm | ArrayTerm | ObjectTerm | NoneTerm | SelfTerm"
 )
 Terms: TypeAlias = "tuple[Term, ...]"
@@ -359,6 +370,8 @@ def _term(node: ast.expr, source: StubText) -> Term:
         found = _subscripted(node.value.id, inside, source)
         if found is not None:
             return found
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        return InstanceTerm(ast.unparse(node.value), _variable(node.slice, source))
     raise source.error(f"not a type of the notation: {ast.unparse(node)}", node)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from devlint.torchlib.transfers import (
     availability,
     collectives,
+    companions,
     containers,
     indices,
     loading,
@@ -12,6 +13,7 @@ from devlint.torchlib.transfers import (
     parallel,
     python,
     tensors,
+    wrappers,
 )
 
 FUNCTIONS = (
@@ -21,17 +23,28 @@ FUNCTIONS = (
     | parallel.FUNCTIONS
     | python.FUNCTIONS
     | tensors.FUNCTIONS
+    | wrappers.FUNCTIONS
 )
 """By qualified name."""
 
 TENSOR_METHODS = tensors.METHODS | indices.METHODS
 """By method name."""
 
-CLASSES = containers.CLASSES | loading.CLASSES | parallel.CLASSES | availability.CLASSES | optimizers.CLASSES
+CLASSES = (
+    availability.CLASSES
+    | companions.CLASSES
+    | containers.CLASSES
+    | loading.CLASSES
+    | optimizers.CLASSES
+    | parallel.CLASSES
+)
 """Constructors, by qualified class name."""
 
 OPTIMIZER_METHODS = optimizers.METHODS
 """Methods of optimizers, by name."""
 
-MODULE_CALLS = parallel.CALLS
+MODULE_CALLS = parallel.CALLS | companions.CALLS
 """Calls of a library module, by qualified class name."""
+
+OBJECT_METHODS = companions.METHODS
+"""Methods of other objects of a library, by qualified name."""

@@ -1,0 +1,3 @@
+"""torch.nn.utils.stateless: calls of a module with other parameters."""
+
+def functional_call(module: object, parameters_and_buffers: object, args: object = ..., kwargs: object = ..., *, tie_weights: Number = ..., strict: Number = ...) -> object: ...

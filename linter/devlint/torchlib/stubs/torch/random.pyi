@@ -1,0 +1,3 @@
+"""torch.random: what torch itself does not have."""
+
+def fork_rng(devices: object = ..., enabled: Number = ..., device_type: Number = ..., **options: object) -> object: ...

@@ -1,0 +1,83 @@
+"""Libraries around torch that do to several objects at once, or to what they are given, what torch does to one.
+
+`accelerator.prepare(module, optimizer, loader)` takes anything and treats each by its kind, which no signature says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from devlint.analysis import library, moves
+from devlint.analysis.site import Site
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.heap import LibraryObject
+from devlint.domain.value import UNKNOWN, Constant, Reference, Tuple, Value
+from devlint.torchlib.transfers.loading import LOADER
+from devlint.torchlib.transfers.wrappers import same
+
+ACCELERATOR = "accelerate.Accelerator"
+
+METRIC = "torchmetrics._Metric"
+
+CHOSEN = Variable("the accelerator")
+"""Where an Accelerator puts things: one device of its own choice for the whole process."""
+
+
+def accelerator(site: Site) -> Value:
+    """`Accelerator()`; with `cpu=True` there is nothing to choose."""
+    cpu = site.arguments.keyword("cpu")
+    given = CPU if cpu is not None and cpu.value == Constant(True) else UNKNOWN_DEVICE
+    device = CHOSEN if cpu is None and site.arguments.exact else given
+    origin = site.frame.origin("the device that accelerate has chosen", site.span, "created")
+    return site.allocate(ACCELERATOR, LibraryObject(ACCELERATOR, device, origin))
+
+
+def prepare(site: Site) -> Value:
+    """`accelerator.prepare(a, b)`: modules are moved, of loaders a copy that moves its batches comes back."""
+    given = site.arguments.positional
+    if not given or site.arguments.keywords or not site.arguments.exact:
+        return UNKNOWN
+    items = tuple(_prepared(site, item.value) for item in given)
+    return items[0] if len(items) == 1 else Tuple(items)
+
+
+def _prepared(site: Site, value: Value) -> Value:
+    held = site.held(value)
+    if not isinstance(value, Reference) or held is None:
+        return UNKNOWN
+    origin = site.frame.origin(f"moved by `{site.name}`", site.span, "moved")
+    if moves.is_module(site.frame, site.env, value):
+        moves.place_object(site.frame, site.env, value, _device(site), origin)
+    elif isinstance(held, LibraryObject) and held.cls == LOADER:
+        return site.allocate(LOADER, replace(held, device=_device(site), origin=origin))
+    return value
+
+
+def _device(site: Site) -> Device:
+    held = None if site.receiver is None else site.held(site.receiver.value)
+    return held.device if isinstance(held, LibraryObject) else UNKNOWN_DEVICE
+
+
+def update(site: Site) -> Value:
+    """`metric.update(predictions, target)`: state on the CPU does not take results from elsewhere."""
+    held = None if site.receiver is None else site.held(site.receiver.value)
+    if site.receiver is not None and isinstance(held, LibraryObject) and held.device == CPU:
+        for given in site.arguments.positional[:1]:
+            library.meet(site.frame, site.env, site.receiver, given, "Metric.update", site.span)
+    return UNKNOWN
+
+
+Transfer = Callable[[Site], Value | None]
+
+CLASSES: dict[str, Transfer] = {ACCELERATOR: accelerator}
+
+METHODS: dict[str, Transfer] = {
+    f"{ACCELERATOR}.prepare": prepare,
+    f"{ACCELERATOR}.prepare_model": prepare,
+    f"{ACCELERATOR}.prepare_data_loader": prepare,
+    f"{ACCELERATOR}.unwrap_model": same,
+    f"{METRIC}.update": update,
+}
+
+CALLS: dict[str, Transfer] = {METRIC: update}

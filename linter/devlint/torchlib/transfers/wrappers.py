@@ -1,0 +1,47 @@
+"""Functions that take a function or module and give back what behaves like it: the result is what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.analysis import calls
+from devlint.analysis.arguments import Arguments
+from devlint.analysis.site import Site
+from devlint.domain.value import UNKNOWN, Value
+
+CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn determinism_check debug early_stop".split())
+"""Keywords of `checkpoint` that are not passed on."""
+
+
+def same(site: Site) -> Value:
+    """`torch.compile(module)`, `weight_norm(module)`: nothing is moved, and the result is called alike."""
+    given = site.arguments.first()
+    return UNKNOWN if given is None else given.value
+
+
+def checkpoint(site: Site) -> Value | None:
+    """`checkpoint(function, *args)`: calls the function."""
+    given = site.arguments.positional
+    if not given:
+        return UNKNOWN
+    keywords = tuple(pair for pair in site.arguments.keywords if pair[0] not in CHECKPOINT_OPTIONS)
+    arguments = Arguments(given[1:], keywords, site.arguments.exact)
+    return calls.invoke(site.frame, site.env, given[0], arguments, site.span)
+
+
+Transfer = Callable[[Site], Value | None]
+
+FUNCTIONS: dict[str, Transfer] = {
+    "peft.get_peft_model": same,
+    "torch.compile": same,
+    "torch.jit.script": same,
+    "torch.nn.utils.parametrizations.orthogonal": same,
+    "torch.nn.utils.parametrizations.spectral_norm": same,
+    "torch.nn.utils.parametrizations.weight_norm": same,
+    "torch.nn.utils.parametrize.register_parametrization": same,
+    "torch.nn.utils.remove_spectral_norm": same,
+    "torch.nn.utils.remove_weight_norm": same,
+    "torch.nn.utils.spectral_norm": same,
+    "torch.nn.utils.weight_norm": same,
+    "torch.utils.checkpoint.checkpoint": checkpoint,
+}
