@@ -22,6 +22,9 @@ INSTANCE_ATTRIBUTES = frozenset(
 )
 """Attributes of modules and distributions that exist on instances only."""
 
+MIXED_IN = frozenset({"transformers.PreTrainedModel.generate", "transformers.PreTrainedModel.from_config"})
+"""Methods of most of the classes that a class stands for, though not of itself."""
+
 
 @functools.cache
 def catalogue() -> Catalogue:
@@ -102,7 +105,11 @@ def is_installed(name: str) -> bool:
 
 def is_ours(name: str) -> bool:
     """Whether the library need not have the name: instances have it, or it stands for several classes."""
-    return name.rpartition(".")[2] in INSTANCE_ATTRIBUTES or ("._" in name and not name.startswith("torch."))
+    holder, _, last = name.rpartition(".")
+    if name.startswith(("torch.", "numpy.")):
+        return last in INSTANCE_ATTRIBUTES
+    attribute = last in (entry.attributes if (entry := catalogue().class_(holder)) else {})
+    return attribute or "._" in name or name in MIXED_IN
 
 
 def exists(name: str) -> bool:
