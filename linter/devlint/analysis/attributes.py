@@ -187,8 +187,9 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     if not classes.is_module(held.cls):
         return held.put(name, value, registered=False, where=where)
     registered = (isinstance(value, Tensor) and value.role != "plain") or is_module(frame, env, value)
-    if name in held.registered and isinstance(value, Tensor):
-        return held.put(name, replace(value, role="buffer"), registered=True, where=where)
+    if name in held.registered and isinstance(value, (Tensor, Opaque)):
+        buffer = replace(value, role="buffer") if isinstance(value, Tensor) else value
+        return held.put(name, buffer, registered=True, where=where)
     if not registered and not classes.moves_itself(held.cls):
         value = placement.kept(frame, name, value, span)
     return held.put(name, value, registered=registered, where=where)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, follows
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
@@ -65,7 +65,9 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
     if not (first.certain and second.certain and first.role == second.role == "operand") or not _runs_forward(frame):
         return
     for side, other in ((first, second), (second, first)):
-        if not isinstance(other.device, Variable) or other.device.place.endswith(".device"):
+        if not isinstance(other.device, Variable) or other.device.place.startswith(NAMELESS):
+            continue
+        if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
         if side.device == UNKNOWN_DEVICE or _is_of_self(side.device):
             _note_left_behind(frame, side, other, ())
