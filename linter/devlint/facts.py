@@ -181,10 +181,12 @@ class UncheckedDevice:
 
     Attributes:
         device: `cuda` or `cuda:N`, as written.
-        written: how it is written: "string" (a literal), "method" (`.cuda()`), "index" (an integer literal).
+        written: how it is written: "string" (a literal), "method" (`.cuda()`), "index" (an integer literal),
+            "call" (of a function that needs CUDA), "autocast" (the decorator).
         text: the source text, shortened.
         use: where it is first used, if that is elsewhere than where it is written.
         receiver: what is moved or created, in words, or "".
+        available: how many devices the machine has, where that is known; it is too few.
     """
 
     device: Device
@@ -192,6 +194,38 @@ class UncheckedDevice:
     text: str
     use: Place | None
     receiver: str
+    available: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LostIndex:
+    """A tensor that was brought from one GPU to the CPU goes back to the current GPU, which may be another.
+
+    `name` is the tensor, `device` where it came from, `trace` how it got to the CPU.
+    """
+
+    name: str
+    device: Device
+    trace: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VisibilityConflict:
+    """CUDA_VISIBLE_DEVICES and the use of CUDA disagree.
+
+    Attributes:
+        problem: "late" (CUDA has started, and does not read the variable any more) or "beyond" (a device is used
+            that the variable hides).
+        text: what the variable is set to, or what uses the device, as written.
+        device, visible: the device that is used, and how many there are; None for "late".
+        related: where CUDA has started, or where the variable was set.
+    """
+
+    problem: str
+    text: str
+    device: Device | None
+    visible: int | None
+    related: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +313,8 @@ Fact: TypeAlias = (
     | StaleOptimizer
     | DiscardedMove
     | UncheckedDevice
+    | LostIndex
+    | VisibilityConflict
     | InvalidDevice
     | UnmappedLoad
     | MissingAttribute

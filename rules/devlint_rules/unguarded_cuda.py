@@ -14,11 +14,12 @@ class UnguardedCuda(OperationRule):
     """
     ## What it does
     Reports `.cuda()`, `"cuda"` and their like where no test of `torch.cuda.is_available()` or something
-    equivalent leads to them.
+    equivalent leads to them, and `@torch.autocast("cuda")` on a function.
 
     ## Why is this bad
     The program runs on no machine without an NVIDIA GPU: not on a laptop, not in continuous integration,
-    not on an accelerator of another make.
+    not on an accelerator of another make. A decorator `@torch.autocast("cuda")` raises nothing there, but
+    leaves the function in full precision, whatever its author wanted.
 
     ## Example
 
@@ -38,7 +39,9 @@ class UnguardedCuda(OperationRule):
 
     ## Known limits
     A `try` around the use is not counted as a test. A device that comes from outside, such as a command
-    line option, is the user's choice and never reported.
+    line option, is the user's choice and never reported. `with torch.autocast("cuda")` is left alone: it is
+    harmless on other machines. Functions such as `torch.cuda.synchronize()` are reported only where `devices`
+    says that the machine has no CUDA device.
 
     ## PyTorch says
     RuntimeError: No CUDA GPUs are available
@@ -54,9 +57,17 @@ class UnguardedCuda(OperationRule):
         for use in self.facts_of(node, UncheckedDevice):
             if index_of(use.device) is not None:
                 continue
+            if use.written == "autocast":
+                self.report(
+                    node,
+                    f"{quoted(use.text)} is for CUDA whatever device the function meets: elsewhere it does nothing",
+                    advice="enter `torch.autocast(x.device.type)` in the body of the function",
+                )
+                continue
+            lacks = "nothing has checked that there is one" if use.available is None else "this machine has none"
             self.report(
                 node,
-                f"{quoted(use.text)} needs a CUDA device, and nothing has checked that there is one",
+                f"{quoted(use.text)} needs a CUDA device, and {lacks}",
                 related=used_here(use),
                 pytorch="No CUDA GPUs are available",
                 advice='choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that',

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import UncheckedDevice
+from devlint.facts import LostIndex, UncheckedDevice
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import index_of, quoted, used_here
+from devlint_rules._wording import in_words, index_of, quoted, story, used_here
 
 _NONE = "No CUDA GPUs are available"
 _TOO_FEW = "CUDA error: invalid device ordinal"
@@ -17,7 +17,8 @@ class UnguardedCudaIndex(OperationRule):
     """
     ## What it does
     Reports `"cuda:0"`, `"cuda:1"`, `.cuda(1)` and their like where no test of `torch.cuda.device_count()`,
-    `torch.cuda.is_available()` or something equivalent leads to them.
+    `torch.cuda.is_available()` or something equivalent leads to them. Reports as well a bare `.cuda()` that brings a
+    tensor back from the CPU, which had come there from another GPU than the current one, or from any.
 
     ## Why is this bad
     The number belongs to one machine. On a machine with fewer devices the program raises; on a shared one
@@ -54,7 +55,7 @@ class UnguardedCudaIndex(OperationRule):
     code = "DEV302"
     severity = Severity.WARNING
     since = "0.1.0"
-    wants = (UncheckedDevice,)
+    wants = (UncheckedDevice, LostIndex)
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the uses of a CUDA device with an index at the node."""
@@ -69,10 +70,19 @@ class UnguardedCudaIndex(OperationRule):
                 needs = f"{index + 1} CUDA devices, and nothing has checked that there are so many"
                 pytorch = _TOO_FEW
                 test = f"torch.cuda.device_count() > {index}"
+            if use.available is not None:
+                needs = f"{needs.partition(',')[0]}, and this machine has {use.available or 'none'}"
             self.report(
                 node,
                 f"{quoted(use.text)} ({use.device}) needs {needs}",
                 related=used_here(use),
                 pytorch=pytorch,
                 advice=f"test `{test}` first, or take the device from a setting",
+            )
+        for lost in self.facts_of(node, LostIndex):
+            self.report(
+                node,
+                f"{quoted(lost.name)} was brought from {in_words(lost.device)}, and `.cuda()` means the current GPU",
+                related=story(lost.trace),
+                advice="remember the device before the tensor leaves it, and use `.to(device)`",
             )

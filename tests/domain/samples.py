@@ -17,7 +17,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
-from devlint.domain.process import NOTHING_SETTLED, UNKNOWN_BACKEND, Process
+from devlint.domain.process import UNKNOWN_BACKEND, UNKNOWN_NUMBER, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -234,6 +234,14 @@ heaps: st.SearchStrategy[dict[ObjectId, Object]] = st.fixed_dictionaries(
 )
 
 
+processes = st.builds(
+    Process,
+    st.sampled_from([None, "", "nccl", UNKNOWN_BACKEND]),
+    st.sampled_from([None, 0, 2, UNKNOWN_NUMBER]),
+    st.booleans(),
+)
+
+
 def environments(*, fallback: bool) -> st.SearchStrategy[Environment]:
     """Environments of one side: on a machine without an accelerator, or any."""
     return st.builds(
@@ -245,7 +253,7 @@ def environments(*, fallback: bool) -> st.SearchStrategy[Environment]:
         st.just(fallback),
         st.sampled_from([None, 0, 1]),
         devices,
-        st.sampled_from([NOTHING_SETTLED, Process("nccl"), Process(""), Process(UNKNOWN_BACKEND)]),
+        processes,
         st.booleans(),
     )
 

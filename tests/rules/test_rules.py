@@ -15,11 +15,13 @@ from devlint.facts import (
     Fact,
     FileFacts,
     InvalidDevice,
+    LostIndex,
     Meeting,
     MissingAttribute,
     ParallelMisuse,
     Step,
     UncheckedDevice,
+    VisibilityConflict,
 )
 from devlint.frontend.concrete import check
 from devlint.registry import find, load_rules
@@ -379,6 +381,52 @@ def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -
     assert found.related == ()
     assert pytorch in str(found.pytorch)
     assert test in str(found.advice)
+
+
+@pytest.mark.parametrize(
+    ("device", "available", "words"),
+    [
+        (Concrete("cuda"), 0, "`d` needs a CUDA device, and this machine has none"),
+        (Concrete("cuda", 0), 0, "`d` (cuda:0) needs a CUDA device, and this machine has none"),
+        (Concrete("cuda", 2), 2, "`d` (cuda:2) needs 3 CUDA devices, and this machine has 2"),
+    ],
+)
+def test_device_that_a_known_machine_lacks(device: Concrete, available: int, words: str) -> None:
+    (found,) = _report(UncheckedDevice(device, "string", "d", None, "", available))
+    assert found.message == words
+
+
+def test_lost_index() -> None:
+    (found,) = _report(LostIndex("y", Variable("x"), (Step(_place(2, 1, 4), "moved to cpu by `cpu`"),)))
+
+    assert (found.code, found.pytorch) == ("DEV302", None)
+    assert found.message == "`y` was brought from the device of `x`, and `.cuda()` means the current GPU"
+    assert found.related == (Related(_place(2, 1, 4), "moved to cpu by `cpu`"),)
+
+
+@pytest.mark.parametrize(
+    ("fact", "words", "pytorch"),
+    [
+        (
+            VisibilityConflict("late", '"0"', None, None, ()),
+            'CUDA_VISIBLE_DEVICES is set to `"0"` too late: CUDA has started',
+            None,
+        ),
+        (
+            VisibilityConflict("beyond", '"cuda:2"', Concrete("cuda", 2), 2, ()),
+            '`"cuda:2"` uses cuda:2, and CUDA_VISIBLE_DEVICES leaves only 2 visible',
+            "CUDA error: invalid device ordinal",
+        ),
+        (
+            VisibilityConflict("beyond", "x.cuda()", Concrete("cuda", 0), 0, ()),
+            "`x.cuda()` uses cuda:0, and CUDA_VISIBLE_DEVICES leaves no device visible",
+            "No CUDA GPUs are available",
+        ),
+    ],
+)
+def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch: str | None) -> None:
+    (found,) = _report(fact)
+    assert (found.code, found.message, found.pytorch) == ("DEV305", words, pytorch)
 
 
 def test_invalid_device_string() -> None:

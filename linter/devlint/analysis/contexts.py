@@ -28,7 +28,7 @@ def enter(frame: Frame, instruction: ir.With, env: Environment) -> DeviceScope:
             held = env.heap.get(context.object)
             if isinstance(held, LibraryObject) and held.cls == DEVICE_SCOPE:
                 scope = DeviceScope(current=env.current)
-                env.current = _ordinal(frame, env, held.part("device"), span)
+                env.current = _ordinal(frame, env, held, span)
             elif isinstance(held, Instance):
                 result = UNKNOWN
             else:
@@ -42,10 +42,11 @@ def enter(frame: Frame, instruction: ir.With, env: Environment) -> DeviceScope:
     return scope
 
 
-def _ordinal(frame: Frame, env: Environment, value: Value, span: ir.Span) -> int | None:
-    if isinstance(value, Constant) and type(value.value) is int:
-        return value.value
-    device = as_device(frame, env, value, span, used=False).device
+def _ordinal(frame: Frame, env: Environment, scope: LibraryObject, span: ir.Span) -> int | None:
+    value = scope.part("device")
+    if isinstance(value, Constant) and (type(value.value) is not int or value.value < 0):
+        value = UNKNOWN if not isinstance(value.value, str) else value
+    device = as_device(frame, env, value, span).device
     if isinstance(device, Concrete) and device.type == "cuda":
         return device.index if device.index is not None else env.current
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from devlint.analysis import visibility
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, follows, parse
 from devlint.domain.environment import Environment
@@ -12,7 +13,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import PLUGIN_DEVICES
+from devlint.torchlib.knowledge import NEEDS_CUDA, PLUGIN_DEVICES, STARTS_CUDA
 
 _LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
 
@@ -90,22 +91,36 @@ def default_device(env: Environment) -> Device:
 
 
 def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
-    """Records a CUDA device that is used where nothing has made sure that it is there."""
-    device = found.device
-    if not isinstance(device, Concrete) or device.type != "cuda" or found.checked:
+    """A CUDA device is used: records one where nothing has made sure that it is there, or that is hidden."""
+    device, origin = found.device, found.origin
+    if not isinstance(device, Concrete) or device.type != "cuda":
         return
+    excused = found.checked or env.checked
+    hidden = not excused and not env.fallback and visibility.is_hidden(frame, env, device, span)
+    visibility.start(frame, env, span, f"{device} is used here")
     devices = frame.program.devices
-    if env.checked or (devices is not None and (device.index or 0) < devices):
+    lacks = devices is not None and (device.index or 0) >= devices
+    if origin is None or hidden or (devices is not None and not lacks):
         return
-    origin = found.origin
-    if origin is None:
+    # Where the machine is known, an index that it lacks is wrong however the code has made sure of CUDA.
+    if excused and not (lacks and devices):
         return
     frame.uses.append(found)
+    available = devices if lacks else None
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
-        frame.record(origin.span, UncheckedDevice(device, found.written, frame.text(origin.span), use, ""))
+        text = frame.text(origin.span)
+        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available))
     else:
-        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, ""))
+        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available))
+
+
+def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
+    """A function of torch is called that needs CUDA, which is certain to fail on a machine that is known to lack it."""
+    if name in STARTS_CUDA:
+        visibility.start(frame, env, span, f"`{name}` is called here")
+    if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:
+        frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
 
 
 def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> Constant:

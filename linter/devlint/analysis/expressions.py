@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, containers, instances, library, meeting, protocols, scopes, statements
+from devlint.analysis import (
+    attributes,
+    calls,
+    containers,
+    instances,
+    library,
+    meeting,
+    protocols,
+    scopes,
+    statements,
+    visibility,
+)
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import note_literal
 from devlint.analysis.frame import Frame
@@ -107,6 +118,8 @@ def transfer_store_subscript(frame: Frame, instruction: ir.StoreSubscript, env: 
 
 def transfer_delete_subscript(frame: Frame, instruction: ir.DeleteSubscript, env: Environment) -> Environment:
     """`del base[index]`: which elements are left is not followed."""
+    if frame.registers[instruction.base] == visibility.VARIABLES:
+        visibility.store(frame, env, frame.registers[instruction.index], None, instruction.span)
     instances.escape(env, frame.registers[instruction.base])
     return env
 

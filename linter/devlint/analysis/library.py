@@ -7,7 +7,7 @@ from dataclasses import replace
 from devlint.analysis import conflicts, placement
 from devlint.analysis.arguments import Arguments, Bound, Given, bind
 from devlint.analysis.containers import allocate
-from devlint.analysis.devices import default_device
+from devlint.analysis.devices import check_call, default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.gathering import fits
 from devlint.analysis.moves import is_module_class, module_device
@@ -83,6 +83,7 @@ def _decides(given: Given, found: list[tuple[Signature, Bound]]) -> bool:
 
 def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
     """A call of a library function; Unknown for what is not in the catalogue."""
+    check_call(frame, env, name, span)
     transfer = transfers.FUNCTIONS.get(name)
     if transfer is not None:
         return transfer(Site(frame, env, name, arguments, span))

@@ -40,7 +40,8 @@ def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceVa
     device = landing(env, target)
     if device == tensor.device:
         return replace(tensor, role="plain")
-    return Tensor(device, tensor.rank, origin=moved_by(frame, replace(target, device=device), span, how))
+    origin = moved_by(frame, replace(target, device=device), span, how)
+    return Tensor(device, tensor.rank, origin=replace(origin, left=tensor.device))
 
 
 def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceValue, span: Span, how: str) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.analysis import calls, classes, library
+from devlint.analysis import calls, classes, library, visibility
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
 from devlint.analysis.frame import Frame
@@ -100,6 +100,8 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
 
 def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Given, span: Span) -> None:
     """`base[key] = value`."""
+    if base.value == visibility.VARIABLES:
+        visibility.store(frame, env, key.value, value, span)
     held = base.value
     if isinstance(held, Tensor) or (isinstance(held, Opaque) and frame.kind(held) is Kind.TENSOR):
         library.call_tensor_method(frame, env, base, "__setitem__", Arguments((key, value), ()), span)

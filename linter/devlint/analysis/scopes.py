@@ -9,19 +9,24 @@ from dataclasses import replace
 from devlint.analysis import calls, statements
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
+from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
+from devlint.domain.heap import LibraryObject
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
+    Constant,
     Imported,
     Library,
     Method,
+    Reference,
     Test,
     UserClass,
     Value,
 )
+from devlint.facts import UncheckedDevice
 from devlint.frontend import ir
-from devlint.torchlib.knowledge import KEEPING_DECORATORS, MODULE, MODULE_BASES
+from devlint.torchlib.knowledge import AUTOCAST, KEEPING_DECORATORS, MODULE, MODULE_BASES
 
 BUILTINS = frozenset(dir(builtins))
 
@@ -127,6 +132,7 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
         return value if _stands_for(made) else made
     if isinstance(decorator, Method) and isinstance(decorator.receiver, Closure) and decorator.name in _ACCESSORS:
         return decorator.receiver  # `@x.setter`: the name still means the property
+    _note_autocast(frame, env, decorator, span)
     marks = set(value.decorated)
     if _CHECKING.search(frame.text(span)):
         marks.add("checked")
@@ -145,6 +151,15 @@ def _stands_for(wrapper: Closure) -> bool:
     return "wraps" in wrapper.decorated and {"args", "kwargs"} <= kinds
 
 
+def _note_autocast(frame: Frame, env: Environment, decorator: Value, span: ir.Span) -> None:
+    """Records `@torch.autocast("cuda")`: the type of device is settled where the function is defined."""
+    held = env.heap.get(decorator.object) if isinstance(decorator, Reference) else None
+    if not isinstance(held, LibraryObject) or held.cls != AUTOCAST or env.checked or frame.program.devices:
+        return
+    if held.part("device_type") in (Constant("cuda"), Constant("cuda", True)):
+        frame.record(span, UncheckedDevice(Concrete("cuda"), "autocast", frame.text(span), None, ""))
+
+
 def _keeps(frame: Frame, decorator: Value, span: ir.Span) -> bool:
     if isinstance(decorator, Library):
         return decorator.name in KEEPING_DECORATORS
@@ -159,7 +174,7 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     """A class definition: its body is executed, what it binds are the class's attributes."""
     body = instruction.body
     around = dict(frame.enclosing) | (env.names if isinstance(frame.scope, ir.Function) else {})
-    inner = Frame(frame.program, body, frame.globals, around, None, frame.site, False, {}, frame.depth)
+    inner = Frame(frame.program, body, frame.globals, around, None, frame.site, frame.recording, {}, frame.depth)
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names

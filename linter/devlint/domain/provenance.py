@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from devlint.domain.device import Device
 from devlint.frontend.ir import Span
 
 
@@ -23,6 +24,7 @@ class Origin:
         born: how the value came to be; see `devlint.facts.Meeting.born`.
         because: why the device was that one, or None when the event itself says so.
         checked: the device was chosen by asking whether it is there.
+        left: of a move, where it came from.
     """
 
     what: str
@@ -31,6 +33,7 @@ class Origin:
     born: str
     because: Origin | None = None
     checked: bool = False
+    left: Device | None = None
 
     def steps(self) -> tuple[Origin, ...]:
         """The trace, oldest first."""

@@ -49,6 +49,20 @@ MODULE_METHODS = frozenset(
 PLUGIN_DEVICES = frozenset("npu mlu musa neuron tpu gcu sdaa hccl dml ocl rbln spyre xla habana".split())
 """Device types that torch accepts once a plug-in has registered them, and refuses before."""
 
+NEEDS_CUDA = frozenset(
+    """
+    torch.cuda.synchronize torch.cuda.current_device torch.cuda.init torch.cuda.get_device_name
+    torch.cuda.get_device_properties torch.cuda.get_device_capability torch.cuda.memory_allocated
+    """.split()
+)
+"""Functions that raise where there is no CUDA device, whatever they are given (torch 2.13)."""
+
+STARTS_CUDA = NEEDS_CUDA | {"torch.cuda.is_available", "torch.accelerator.is_available"}
+"""Functions after which CUDA does not read CUDA_VISIBLE_DEVICES any more."""
+
+AUTOCAST = "torch.autocast"
+"""The mode that computes in lower precision on one type of device."""
+
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 
@@ -83,7 +97,8 @@ TENSOR_NAMES = frozenset(
 
 KEEPING_DECORATORS = frozenset(
     """
-    abc.abstractmethod contextlib.contextmanager functools.cache functools.lru_cache functools.wraps
+    torch.autocast torch.amp.autocast torch.cuda.amp.autocast abc.abstractmethod
+    contextlib.contextmanager functools.cache functools.lru_cache functools.wraps
     torch._dynamo.disable torch.autograd.function.once_differentiable torch.compile torch.compiler.disable
     torch.enable_grad torch.inference_mode torch.jit.export torch.jit.ignore torch.jit.script
     torch.jit.unused torch.no_grad typing.final typing.no_type_check typing.override

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from devlint.analysis import visibility
+from devlint.analysis.arguments import Given
 from devlint.analysis.devices import as_device, literal_origin
 from devlint.analysis.narrowing import present
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Value
+from devlint.torchlib.knowledge import AUTOCAST
 
 DEVICE_SCOPE = "torch.cuda.device"
+
+_CHANGES_VARIABLES = (
+    *(f"os.environ.{name}" for name in ("update", "setdefault", "pop", "clear")),
+    *("os.putenv", "os.unsetenv"),
+)
 
 
 def is_available(site: Site) -> Value:
@@ -47,20 +55,17 @@ def make_device(site: Site) -> Value:
 def set_device(site: Site) -> Value:
     """`torch.cuda.set_device(i)`: `cuda` without an index is that one from now on."""
     given = site.arguments.get(0, "device")
-    site.env.current = None if given is None else ordinal(site, given.value)
+    site.env.current = None if given is None else ordinal(site, given)
     return Constant(None)
 
 
-def ordinal(site: Site, value: Value) -> int | None:
-    """The ordinal that a device argument of `torch.cuda` names, None if it is not known."""
-    match value:
-        case Constant(value=bool()):
-            return None
-        case Constant(value=int() as index):
-            return index
-        case _:
-            found = as_device(site.frame, site.env, value, site.span, used=False).device
-            return found.index if isinstance(found, Concrete) else None
+def ordinal(site: Site, given: Given) -> int | None:
+    """The ordinal that a device argument of `torch.cuda` names, None if it is not known; negative ones do nothing."""
+    value = given.value
+    if isinstance(value, Constant) and (type(value.value) not in (int, str) or value.value == -1):
+        return site.env.current
+    found = as_device(site.frame, site.env, value, given.span).device
+    return found.index if isinstance(found, Concrete) else None
 
 
 def set_default_device(site: Site) -> Value:
@@ -69,7 +74,7 @@ def set_default_device(site: Site) -> Value:
     if given is None or given.value == Constant(None):
         site.env.default = CPU
     else:
-        site.env.default = as_device(site.frame, site.env, given.value, given.span, used=False).device
+        site.env.default = as_device(site.frame, site.env, given.value, given.span).device
     return Constant(None)
 
 
@@ -79,9 +84,18 @@ def set_default_tensor_type(site: Site) -> Value:
     name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
     if not isinstance(name, str):
         site.env.default = UNKNOWN_DEVICE
+    elif ".cuda." in name:
+        site.env.default = legacy_cuda(site).device
     else:
-        site.env.default = Concrete("cuda") if ".cuda." in name else CPU
+        site.env.default = CPU
     return Constant(None)
+
+
+def legacy_cuda(site: Site) -> DeviceValue:
+    """The device of `torch.cuda.FloatTensor` where it stands for a place: the current one."""
+    origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is called here")
+    found = DeviceValue(Concrete("cuda"), False, origin, "string")
+    return as_device(site.frame, site.env, found, site.span)
 
 
 def current_device(site: Site) -> Value:
@@ -99,6 +113,21 @@ def device_scope(site: Site) -> Value:
     given = site.arguments.get(0, "device")
     value = UNKNOWN if given is None else given.value
     return site.allocate("scope", LibraryObject(DEVICE_SCOPE, CPU, None, (("device", value),)))
+
+
+def autocast(site: Site) -> Value:
+    """`torch.autocast(device_type)`: a mode for one type of device, which does nothing on any other."""
+    given = site.value(0, "device_type") if site.name != "torch.cuda.amp.autocast" else Constant("cuda")
+    kind = UNKNOWN if given is None else given
+    return site.allocate(AUTOCAST, LibraryObject(AUTOCAST, CPU, None, (("device_type", kind),)))
+
+
+def change_variables(site: Site) -> Value:
+    """`os.environ.update(…)` and its like: which variables they change is not followed."""
+    key = site.value(0, "key")
+    if not isinstance(key, Constant) or key.value == visibility.VARIABLE:
+        visibility.store(site.frame, site.env, Constant(visibility.VARIABLE), None, site.span)
+    return UNKNOWN
 
 
 Transfer = Callable[[Site], Value | None]
@@ -121,9 +150,13 @@ FUNCTIONS: dict[str, Transfer] = {
     "torch.cuda.current_device": current_device,
     "torch.accelerator.current_device_index": current_device,
     "torch.accelerator.current_accelerator": current_accelerator,
+    **dict.fromkeys(_CHANGES_VARIABLES, change_variables),
 }
 
 CLASSES: dict[str, Transfer] = {
     "torch.device": make_device,
     DEVICE_SCOPE: device_scope,
+    "torch.autocast": autocast,
+    "torch.amp.autocast": autocast,
+    "torch.cuda.amp.autocast": autocast,
 }

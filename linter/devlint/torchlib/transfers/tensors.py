@@ -14,7 +14,7 @@ from devlint.analysis import moves
 from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, differ
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
     NUMBER,
@@ -33,6 +33,8 @@ from devlint.domain.value import (
     Tuple,
     Value,
 )
+from devlint.facts import LostIndex
+from devlint.torchlib.transfers.availability import legacy_cuda
 
 
 def from_data(site: Site) -> Value:
@@ -142,8 +144,22 @@ def cuda(site: Site) -> Value:
     """`x.cuda()`, `x.cuda(1)`, `x.cuda(device)`."""
     given = site.arguments.get(0, "device")
     if given is None or given.value == Constant(None):
+        _note_lost_index(site)
         return _move(site, _receiver(site), own_device(site, "cuda"), "cuda")
     return _move(site, _receiver(site), site.device(given), "cuda")
+
+
+def _note_lost_index(site: Site) -> None:
+    """A tensor that came to the CPU from one GPU goes back to the current one."""
+    receiver = _receiver(site)
+    origin = receiver.value.origin if isinstance(receiver.value, Tensor) else None
+    if origin is None or not isinstance(receiver.value, Tensor) or receiver.value.device != CPU:
+        return
+    left = origin.left
+    elsewhere = isinstance(left, Concrete) and left.type == "cuda" and differ(left, Concrete("cuda", site.env.current))
+    if elsewhere or isinstance(left, Variable):
+        assert left is not None
+        site.record(LostIndex(site.frame.text(receiver.span), left, site.steps(origin)))
 
 
 def own_device(site: Site, kind: str) -> DeviceValue:
@@ -168,8 +184,8 @@ def to_type(site: Site) -> Value:
         given = site.arguments.get(0, "dtype")
         kept = value == NUMBER or (given is not None and is_dtype(site, given))
         return receiver.value if kept else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
-    target = Concrete("cuda") if ".cuda." in name else CPU
-    return _move(site, receiver, DeviceValue(target, True), "type")
+    target = legacy_cuda(site) if ".cuda." in name else DeviceValue(CPU, True)
+    return _move(site, receiver, target, "type")
 
 
 def _receiver(site: Site) -> Given:

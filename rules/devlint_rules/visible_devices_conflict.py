@@ -1,0 +1,80 @@
+"""visible-devices-conflict: CUDA_VISIBLE_DEVICES is set too late, or hides a device that is used."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import VisibilityConflict
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import quoted, story
+
+_NONE = "No CUDA GPUs are available"
+_TOO_FEW = "CUDA error: invalid device ordinal"
+
+
+class VisibleDevicesConflict(OperationRule):
+    """
+    ## What it does
+    Reports `os.environ["CUDA_VISIBLE_DEVICES"] = …` where CUDA has already started, and a CUDA device that is used
+    although the program has hidden it so.
+
+    ## Why is this bad
+    CUDA reads the variable once, when it starts: with the first tensor on a device, and also when
+    `torch.cuda.is_available()` asks. Setting it later changes nothing, so the program runs on GPUs that it was told
+    to keep off. Set in time, it numbers the devices anew: of `"2,3"`, the two are `cuda:0` and `cuda:1`.
+
+    ## Example
+
+        import os
+
+        import torch
+
+        os.environ["CUDA_VISIBLE_DEVICES"] = "2,3"
+        x = torch.ones(3, device="cuda:2")  # error: [visible-devices-conflict] "cuda:2"
+
+    ## Use instead
+
+        import os
+
+        import torch
+
+        os.environ["CUDA_VISIBLE_DEVICES"] = "2,3"
+        x = torch.ones(3, device="cuda:0")
+
+    ## Fix safety
+    No fix is offered: which device was meant is for the author to say.
+
+    ## Known limits
+    The variable must be set, and CUDA started, in the same function, in one that it calls, or at the top of the
+    file. A value that is not written out hides nothing that devlint knows of. Where a test of
+    `torch.cuda.device_count()` or something equivalent leads to the use, it is not reported.
+
+    ## PyTorch says
+    AcceleratorError: CUDA error: invalid device ordinal
+    """
+
+    code = "DEV305"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    wants = (VisibilityConflict,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the conflicts with CUDA_VISIBLE_DEVICES at the node."""
+        for conflict in self.facts_of(node, VisibilityConflict):
+            if conflict.problem == "late":
+                self.report(
+                    node,
+                    f"CUDA_VISIBLE_DEVICES is set to {quoted(conflict.text)} too late: CUDA has started",
+                    related=story(conflict.related),
+                    advice="set it before anything uses CUDA or asks for it, or outside the program",
+                )
+                continue
+            left = f"only {conflict.visible} visible" if conflict.visible else "no device visible"
+            self.report(
+                node,
+                f"{quoted(conflict.text)} uses {conflict.device}, and CUDA_VISIBLE_DEVICES leaves {left}",
+                related=story(conflict.related),
+                pytorch=_TOO_FEW if conflict.visible else _NONE,
+                advice="number the devices as the variable leaves them, from 0",
+            )
