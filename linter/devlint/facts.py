@@ -298,6 +298,61 @@ class BackendMismatch:
 
 
 @dataclass(frozen=True, slots=True)
+class SyncInLoop:
+    """Each turn of a training loop waits for the device.
+
+    Attributes:
+        text: what waits, as written.
+        how: "" for a method that is called, else what reads the value: "print", "testing", "float" ….
+        device: where the value is.
+    """
+
+    text: str
+    how: str
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class CreateThenMove:
+    """A tensor is created on the CPU only to be moved; `factory` creates it, `method` moves it to `device`."""
+
+    factory: str
+    method: str
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class LoopInvariantTransfer:
+    """Each turn of a loop copies the same tensor to the same device."""
+
+    name: str
+    method: str
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBeforeSync:
+    """The host reads a copy that nothing has waited for.
+
+    `text` reads it, `how` as for `SyncInLoop`, `related` is the copy.
+    """
+
+    text: str
+    how: str
+    related: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedDeviceTensor:
+    """Memory is to be pinned that is not the host's: `name` gives tensors on `device`; PyTorch says `message`."""
+
+    name: str
+    device: Device
+    message: str
+    related: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reveal:
     """`reveal_device(value)` was executed; `text` is the value's device in the domain's notation."""
 
@@ -320,6 +375,11 @@ Fact: TypeAlias = (
     | MissingAttribute
     | ParallelMisuse
     | BackendMismatch
+    | SyncInLoop
+    | CreateThenMove
+    | LoopInvariantTransfer
+    | ReadBeforeSync
+    | PinnedDeviceTensor
     | Reveal
 )
 

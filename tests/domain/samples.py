@@ -254,6 +254,7 @@ def environments(*, fallback: bool) -> st.SearchStrategy[Environment]:
         st.sampled_from([None, 0, 1]),
         devices,
         processes,
+        st.frozensets(st.sampled_from([("a.py", HERE.span), ("b.py", HERE.span)])),
         st.booleans(),
     )
 
@@ -293,7 +294,15 @@ def content(thing: object) -> object:
         case Environment():
             names = {name: content(value) for name, value in thing.names.items()}
             heap = {identity: content(held) for identity, held in thing.heap.items()}
-            rest = (thing.checked, thing.fallback, thing.current, thing.default, thing.process, thing.always)
+            rest = (
+                thing.checked,
+                thing.fallback,
+                thing.current,
+                thing.default,
+                thing.process,
+                thing.arriving,
+                thing.always,
+            )
             return Environment, names, heap, dict(thing.assumptions), rest
         case _:
             return thing

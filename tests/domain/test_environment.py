@@ -128,7 +128,9 @@ def test_a_variable_found_equal_to_another_becomes_it_one_found_concrete_stays(v
 
 
 def test_a_copy_is_ones_own() -> None:
-    env = Environment({"x": UNKNOWN}, {IDS[0]: Sequence(())}, {X: CPU}, True, False, 1, GPU, Process("nccl"), False)
+    env = Environment(
+        {"x": UNKNOWN}, {IDS[0]: Sequence(())}, {X: CPU}, True, False, 1, GPU, Process("nccl"), frozenset(), False
+    )
     copy = env.copy()
     assert copy == env
     copy.names["y"] = UNKNOWN

@@ -11,15 +11,20 @@ from devlint.facts import (
     Anchored,
     BackendMismatch,
     Conflict,
+    CreateThenMove,
     DiscardedMove,
     Fact,
     FileFacts,
     InvalidDevice,
+    LoopInvariantTransfer,
     LostIndex,
     Meeting,
     MissingAttribute,
     ParallelMisuse,
+    PinnedDeviceTensor,
+    ReadBeforeSync,
     Step,
+    SyncInLoop,
     UncheckedDevice,
     VisibilityConflict,
 )
@@ -427,6 +432,26 @@ def test_lost_index() -> None:
 def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch: str | None) -> None:
     (found,) = _report(fact)
     assert (found.code, found.message, found.pytorch) == ("DEV305", words, pytorch)
+
+
+@pytest.mark.parametrize(
+    ("fact", "code", "words"),
+    [
+        (SyncInLoop("loss.item()", "", CUDA0), "DEV501", "`loss.item()` in each step waits for cuda:0 to finish"),
+        (SyncInLoop("loss", "print", Variable("x")), "DEV501", "print `loss` in each step waits for the device of `x`"),
+        (CreateThenMove("torch.ones(3)", "cuda", CUDA1), "DEV502", "`torch.ones(3)` is created on the CPU, and `cuda`"),
+        (LoopInvariantTransfer("w", "to", CUDA0), "DEV503", "each turn copies the same `w` to cuda:0"),
+        (ReadBeforeSync("y.item()", "", ()), "DEV504", "`y.item()` reads a copy that may not have arrived"),
+        (ReadBeforeSync("y", "testing", ()), "DEV504", "testing `y` reads a copy that may not have arrived"),
+        (PinnedDeviceTensor("the dataset", CUDA0, SAID, ()), "DEV505", "the dataset gives tensors on cuda:0"),
+    ],
+)
+def test_transfers(fact: Fact, code: str, words: str) -> None:
+    (found,) = _report(fact)
+
+    assert (found.code, found.severity) == (code, Severity.WARNING)
+    assert found.message.startswith(words)
+    assert found.advice
 
 
 def test_invalid_device_string() -> None:

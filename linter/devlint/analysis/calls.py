@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, summaries
+from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.frame import Frame
@@ -39,12 +39,9 @@ from devlint.domain.value import (
 from devlint.facts import DiscardedMove, Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import MODULE_METHODS, TENSOR_CALLS, TENSOR_KEYWORDS
+from devlint.torchlib.knowledge import MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
-
-MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
-"""Methods that put a tensor or module somewhere."""
 
 
 def given(value: Value, span: Span) -> Given:
@@ -64,6 +61,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None
+    if isinstance(function.value, Method):
+        reads.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
         _note_discarded_move(frame, env, function, arguments, result, instruction.span)
     name = f"{frame.text(function.span).rpartition('.')[2]}()"
@@ -117,11 +116,13 @@ def invoke_closure(
     if "opaque" in closure.decorated:
         _let_go(env, arguments)
         return UNKNOWN
+    env.arriving = frozenset()
     return summaries.call(frame, env, closure, owner, arguments, span)
 
 
 def _let_go(env: Environment, arguments: Arguments) -> None:
     """Objects handed to code that is not followed may come back changed: moved, filled, replaced."""
+    env.arriving = frozenset()
     for argument in arguments.all():
         instances.escape(env, argument.value)
 
@@ -139,6 +140,9 @@ def _call_partial(
 
 def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
     name = value.name
+    if name in reads.READING_FUNCTIONS:
+        for argument in arguments.all():
+            reads.read(frame, env, argument.value, argument.span, name.rpartition(".")[2])
     if name.endswith(".reveal_device"):
         return _reveal(frame, env, arguments, span)
     if name == "builtins.super":
@@ -194,6 +198,7 @@ def _call_method(
     if asks and not isinstance(method.receiver, Constant):
         return Test(holds=(Present(True),))
     receiver = Given(method.receiver, _receiver_span(function.span, name), method.place)
+    reads.note_method(frame, env, receiver, name, arguments, span)
     match receiver.value:
         case Tensor():
             return library.call_tensor_method(frame, env, receiver, name, arguments, span)

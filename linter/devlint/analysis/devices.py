@@ -119,6 +119,8 @@ def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
     """A function of torch is called that needs CUDA, which is certain to fail on a machine that is known to lack it."""
     if name in STARTS_CUDA:
         visibility.start(frame, env, span, f"`{name}` is called here")
+    if name.endswith(".synchronize"):
+        env.arriving = frozenset()
     if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:
         frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
 

@@ -12,6 +12,7 @@ from devlint.analysis import (
     library,
     meeting,
     protocols,
+    reads,
     scopes,
     statements,
     visibility,
@@ -370,6 +371,7 @@ def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> E
             text += part
             continue
         value = frame.registers[part]
+        reads.read(frame, env, value, frame.spans[part], "formatting")
         if isinstance(value, Constant) and isinstance(value.value, (str, int)):
             text += str(value.value)
             checked = checked and value.checked

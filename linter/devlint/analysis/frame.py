@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from devlint.analysis.loops import NO_PLAN, Plan
 from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
@@ -37,11 +38,20 @@ _UNDECIDED = (Kind.ANY, Kind.MOVABLE, Kind.ARRAY)
 
 @dataclass(slots=True)
 class Loop:
-    """How many `with` are around a loop, and the environments with which `break` and `continue` leave its body."""
+    """One loop that is executed.
+
+    Attributes:
+        scopes: how many `with` are around it.
+        breaks, continues: the environments with which `break` and `continue` leave its body.
+        plan: what its text says.
+        branching: how many branches are around its body; what is in no other branch happens in each turn.
+    """
 
     scopes: int = 0
     breaks: Environment | None = None
     continues: Environment | None = None
+    plan: Plan = NO_PLAN
+    branching: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,7 @@ class Frame:
         forwards: the function passes on, to somebody, the device that it was given.
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
+        branching: how many branches are around the present point.
         owners: for a register that holds an attribute, the object it was read from and its name.
         registers, spans, places: value, source span and place loaded from, by register.
     """
@@ -134,6 +145,7 @@ class Frame:
     forwards: bool = False
     constructions: dict[Span, Construction] = field(default_factory=dict)
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
+    branching: int = 0
 
     def __post_init__(self) -> None:
         count = self.scope.registers

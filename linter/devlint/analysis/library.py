@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import conflicts, placement
-from devlint.analysis.arguments import Arguments, Bound, Given, bind
+from devlint.analysis.arguments import Arguments, Bound, Given, bind, constant
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_call, default_device
 from devlint.analysis.frame import Frame
@@ -13,7 +13,7 @@ from devlint.analysis.gathering import fits
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.operations import Application
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Unreached
+from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.summary import Side
@@ -27,6 +27,7 @@ from devlint.domain.value import (
     Tensor,
     Value,
 )
+from devlint.facts import PinnedDeviceTensor
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
 from devlint.torchlib.knowledge import MODULE, TENSOR
@@ -94,7 +95,18 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
     if found is None:
         return UNKNOWN
     signature, bound = found
-    return Application(frame, env, name, span).run(signature, bound, exact=arguments.exact)
+    result = Application(frame, env, name, span).run(signature, bound, exact=arguments.exact)
+    if constant(arguments.keyword("pin_memory")) is True:
+        _note_pinning(frame, env, name, result, span)
+    return result
+
+
+def _note_pinning(frame: Frame, env: Environment, name: str, result: Value, span: Span) -> None:
+    """A factory with `pin_memory` creates in the host's memory."""
+    if isinstance(result, Tensor) and isinstance(result.device, Concrete) and result.device.type == "cuda":
+        message = "Only dense CPU tensors can be pinned"
+        if not env.fallback:
+            frame.record(span, PinnedDeviceTensor(f"`{name}`", result.device, message, ()))
 
 
 def call_tensor_method(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, forwarding, instances, registration
+from devlint.analysis import classes, execution, forwarding, instances, loops, registration
 from devlint.analysis.frame import Frame
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
@@ -46,6 +46,7 @@ from devlint.frontend.lower import lower
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR
+from devlint.torchlib.signature import DeviceTerm
 from devlint.torchlib.transfers import CLASSES
 
 DEEPEST_SUMMARY = 10
@@ -106,6 +107,7 @@ class Program:
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._open: set[object] = set()
+        self._plans: dict[object, loops.Plan] = {}
         self._recursive: set[ir.Function] = set()
 
     # --- files ----------------------------------------------------------------------------------------------
@@ -302,6 +304,23 @@ class Program:
         for name, value in arguments.items():
             if isinstance(value, (Tensor, Opaque)):
                 self.recorder.note_argument(function, name, value.device)
+
+    def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
+        """What the text of a loop says of it."""
+        key = (file, loop.span, len(loop.body))
+        if key not in self._plans:
+            self._plans[key] = loops.plan(loop.body)
+        return self._plans[key]
+
+    def takes_device(self, name: str) -> bool:
+        """Whether a library function can be told where to create its result."""
+        signatures = self.catalogue.function(name) or ()
+        return any(
+            isinstance(term, DeviceTerm)
+            for form in signatures
+            for parameter in form.parameters
+            for term in parameter.terms
+        )
 
     # --- definitions ----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from devlint.analysis import contexts, protocols
+from devlint.analysis import contexts, protocols, reads
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import merge
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
@@ -53,21 +53,27 @@ def branch(
     orelse: Callable[[Environment], Environment | None],
 ) -> Environment | None:
     """Runs two continuations under what a truth value proves on each side, and joins what they leave."""
+    reads.read(frame, env, frame.registers[test], frame.spans[test], "testing")
     outcome = truth(frame.registers[test], env, frame.program.devices)
     if outcome.known is not None:
         proofs = outcome.holds if outcome.known else outcome.fails
         narrowed = apply_proofs(env, proofs)
         if narrowed is None:
             return None
-        return (then if outcome.known else orelse)(narrowed)
+        frame.branching += 1
+        after = (then if outcome.known else orelse)(narrowed)
+        frame.branching -= 1
+        return after
     always, exits = env.always, frame.exits
     holds = apply_proofs(env.copy(), outcome.holds)
     fails = apply_proofs(env, outcome.fails)
     for side in (holds, fails):
         if side is not None:
             side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
+    frame.branching += 1
     after_then = None if holds is None else then(holds)
     after_else = None if fails is None else orelse(fails)
+    frame.branching -= 1
     if after_then is not None and after_else is not None:
         by_then = changed_by(after_then, outcome.holds, outcome.fails)
         by_else = changed_by(after_else, outcome.fails, outcome.holds)
@@ -126,6 +132,13 @@ def _give_up(before: Environment, entry: Environment) -> Environment:
     return replace(entry, names=names, heap={})
 
 
+def _turn(frame: Frame, instruction: ir.While | ir.For, env: Environment) -> Environment | None:
+    """One turn of the innermost loop, which is that of the instruction."""
+    loop = frame.loops[-1]
+    loop.plan, loop.branching = frame.program.plan(frame.file, instruction), frame.branching
+    return execute(frame, instruction.body, env)
+
+
 def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Environment | None:
     """`while`: test and body to a fixpoint; then `orelse` where the test fails, joined with the breaks."""
     exits: list[Environment | None] = []
@@ -143,7 +156,7 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
             frame,
             instruction.test.register,
             tested,
-            lambda side: execute(frame, instruction.body, side),
+            lambda side: _turn(frame, instruction, side),
             stop,
         )
         exits.append(failed[0] if failed else None)
@@ -177,7 +190,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     def once(start: Environment, loop: Loop) -> Environment | None:
         each = frame.identified(elements.each, "element", instruction.span)
         frame.set(instruction.element, each, span, elements.place)
-        return execute(frame, instruction.body, start)
+        return _turn(frame, instruction, start)
 
     if elements.few is not None:
         current: Environment | None = env
@@ -188,7 +201,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
             loop = Loop(len(frame.scopes))
             frame.loops.append(loop)
             frame.set(instruction.element, value, span)
-            after = execute(frame, instruction.body, current)
+            after = _turn(frame, instruction, current)
             frame.loops.pop()
             current = join(after, loop.continues)
             breaks = join(breaks, loop.breaks)

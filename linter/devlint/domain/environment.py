@@ -31,6 +31,7 @@ from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.process import join as join_processes
 from devlint.domain.value import Opaque, Tensor, Value, chosen
 from devlint.domain.value import join as join_values
+from devlint.frontend.ir import Span
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Environment:
         current: the index of the current CUDA device, None if not known.
         default: where factories create tensors that are not told.
         process: what the program has settled about its process.
+        arriving: the copies to the CPU, by file and place, for which nothing has waited.
         always: this point is reached on every run that leaves the function normally.
     """
 
@@ -56,6 +58,7 @@ class Environment:
     current: int | None = 0
     default: Device = CPU
     process: Process = NOTHING_SETTLED
+    arriving: frozenset[tuple[str, Span]] = frozenset()
     always: bool = True
 
     def copy(self) -> Environment:
@@ -80,6 +83,7 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         left.current if left.current == right.current else None,
         join_devices(left.default, right.default),
         join_processes(left.process, right.process),
+        left.arriving & right.arriving,
         left.always and right.always,
     )
 

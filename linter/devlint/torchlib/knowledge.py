@@ -49,6 +49,9 @@ MODULE_METHODS = frozenset(
 PLUGIN_DEVICES = frozenset("npu mlu musa neuron tpu gcu sdaa hccl dml ocl rbln spyre xla habana".split())
 """Device types that torch accepts once a plug-in has registered them, and refuses before."""
 
+MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
+"""Methods that put a tensor or module somewhere."""
+
 NEEDS_CUDA = frozenset(
     """
     torch.cuda.synchronize torch.cuda.current_device torch.cuda.init torch.cuda.get_device_name

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from devlint.analysis import calls
+from devlint.analysis.arguments import Arguments, Given, constant
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE
-from devlint.domain.heap import LibraryObject
-from devlint.domain.value import UNKNOWN, Constant, Value
-from devlint.facts import UnmappedLoad
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
+from devlint.domain.heap import Dictionary, LibraryObject, Sequence
+from devlint.domain.value import UNKNOWN, Closure, Constant, Tensor, Tuple, Value
+from devlint.facts import PinnedDeviceTensor, UnmappedLoad
 
 LOADER = "torch.utils.data.DataLoader"
 TENSOR_DATASET = "torch.utils.data.TensorDataset"
@@ -22,8 +24,41 @@ def loader(site: Site) -> Value:
     dataset = site.value(0, "dataset") or UNKNOWN
     own = site.arguments.keyword("collate_fn")
     device = CPU if own is None or own.value == Constant(None) else UNKNOWN_DEVICE
+    _note_pinning(site, dataset, own)
     origin = site.frame.origin("batches of this DataLoader are on the CPU", site.span, "loader")
     return site.allocate(LOADER, LibraryObject(LOADER, device, origin, (("dataset", dataset),)))
+
+
+def _note_pinning(site: Site, dataset: Value, collate: Given | None) -> None:
+    """With `pin_memory` a loader pins what it yields, which must be on the CPU."""
+    if constant(site.arguments.keyword("pin_memory")) is not True:
+        return
+    held = site.held(dataset)
+    given: list[Value] = []
+    name = ""
+    if isinstance(held, LibraryObject) and held.cls == TENSOR_DATASET:
+        given = [part for _, part in held.parts]
+        name = "the dataset"
+    if collate is not None and isinstance(collate.value, Closure):
+        made = calls.invoke(site.frame, site.env, collate, Arguments((Given(UNKNOWN, collate.span),), ()), site.span)
+        given = [] if made is None else _parts(site, made)
+        name = f"`{site.frame.text(collate.span)}`"
+    for value in given:
+        if isinstance(value, Tensor) and isinstance(value.device, Concrete) and value.device.type == "cuda":
+            message = "cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned"
+            site.record(PinnedDeviceTensor(name, value.device, message, site.steps(value.origin)))
+            return
+
+
+def _parts(site: Site, value: Value) -> list[Value]:
+    if isinstance(value, Tuple):
+        return list(value.items)
+    held = site.held(value)
+    if isinstance(held, Sequence) and held.items is not None:
+        return list(held.items)
+    if isinstance(held, Dictionary):
+        return [part for _, part in held.items]
+    return [value]
 
 
 def tensor_dataset(site: Site) -> Value:

@@ -1,0 +1,63 @@
+"""loop-invariant-transfer: each turn of a loop copies the same tensor to the same device."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import LoopInvariantTransfer as LoopInvariantTransferFact
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted
+
+
+class LoopInvariantTransfer(OperationRule):
+    """
+    ## What it does
+    Reports `x.to(device)` in a loop that changes neither `x` nor `device`. The rule is opt-in.
+
+    ## Why is this bad
+    The copy is made anew in each turn, and the host waits for it.
+
+    ## Example
+
+        import torch
+
+        weights = torch.ones(4)
+        for step in range(3):
+            batch = torch.randn(8, 4, device="cuda")
+            batch * weights.to("cuda")  # error: [loop-invariant-transfer] "`weights`" never
+
+    ## Use instead
+
+        import torch
+
+        weights = torch.ones(4).to("cuda")
+        for step in range(3):
+            batch = torch.randn(8, 4, device="cuda")
+            batch * weights
+
+    ## Fix safety
+    No fix is offered: the name may be used on the CPU elsewhere.
+
+    ## Known limits
+    The tensor must have a name; attributes such as `self.weights` are not looked at, as a call may change them. A loop
+    that calls a method of the tensor whose name ends in `_`, or stores into it, is taken to change it.
+
+    ## PyTorch says
+    Nothing: the result is the same, and comes later.
+    """
+
+    code = "DEV503"
+    severity = Severity.WARNING
+    opt_in = True
+    since = "0.1.0"
+    wants = (LoopInvariantTransferFact,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the copies at the node that each turn repeats."""
+        for again in self.facts_of(node, LoopInvariantTransferFact):
+            self.report(
+                node,
+                f"each turn copies the same {quoted(again.name)} to {in_words(again.device)}",
+                advice="move it once, before the loop",
+            )

@@ -1,0 +1,68 @@
+"""pin-device-tensor: memory is pinned that is not the host's."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import PinnedDeviceTensor
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, story
+
+
+class PinDeviceTensor(OperationRule):
+    """
+    ## What it does
+    Reports `pin_memory=True` of a DataLoader whose dataset or `collate_fn` gives tensors on a device, and of a function
+    that creates on one. The rule is opt-in.
+
+    ## Why is this bad
+    Pinned memory is the host's, locked so that a GPU can copy from it. What is on a GPU already cannot be pinned, and
+    PyTorch raises; a loader does so with its first batch.
+
+    ## Example
+
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+
+        dataset = TensorDataset(torch.ones(4, 2, device="cuda"))
+        loader = DataLoader(dataset, pin_memory=True)  # error: [pin-device-tensor] "the dataset" later
+        batches = list(loader)
+
+    ## Use instead
+
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+
+        dataset = TensorDataset(torch.ones(4, 2))
+        loader = DataLoader(dataset, pin_memory=True)
+        batches = [batch.to("cuda", non_blocking=True) for (batch,) in loader]
+
+    ## Fix safety
+    No fix is offered: keeping the data on the CPU and leaving `pin_memory` out are both possible.
+
+    ## Known limits
+    Of datasets, only TensorDataset is looked into. `x.pin_memory()` of a tensor on a device is an error of its own,
+    which device-tensor-for-cpu-argument reports.
+
+    ## PyTorch says
+    RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned
+    """
+
+    code = "DEV505"
+    severity = Severity.WARNING
+    opt_in = True
+    since = "0.1.0"
+    wants = (PinnedDeviceTensor,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports what cannot be pinned at the node."""
+        for pinned in self.facts_of(node, PinnedDeviceTensor):
+            where = in_words(pinned.device)
+            self.report(
+                node,
+                f"{pinned.name} gives tensors on {where}, and `pin_memory` takes those on the CPU only",
+                related=story(pinned.related),
+                pytorch=pinned.message,
+                advice="leave `pin_memory` out, or leave the tensors on the CPU until the loader has yielded them",
+            )

@@ -1,0 +1,77 @@
+"""sync-in-loop: each step of a training loop waits for the device."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import SyncInLoop as SyncInLoopFact
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import in_words, quoted
+
+
+class SyncInLoop(OperationRule):
+    """
+    ## What it does
+    Reports `.item()`, `.tolist()`, `.cpu()`, `print`, `float()` and tests of a tensor on a device in each step of a
+    training loop, which is a loop that calls `backward`. The rule is opt-in.
+
+    ## Why is this bad
+    A GPU works through its queue while Python fills it. Whoever reads a number waits until the queue is empty, and the
+    GPU then waits for Python: in each step, both stand still for a while.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1).to("cuda")
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        total = 0.0
+        for step in range(3):
+            loss = net(torch.randn(8, 4, device="cuda")).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()  # error: [sync-in-loop] "loss.item()" never
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1).to("cuda")
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        total = torch.zeros((), device="cuda")
+        for step in range(3):
+            loss = net(torch.randn(8, 4, device="cuda")).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+        print(total.item())
+
+    ## Fix safety
+    No fix is offered: what is read may be needed at once.
+
+    ## Known limits
+    What stands under an `if` that may go either way is taken to happen now and then. Functions that the loop calls are
+    not looked into, nor is an outer loop around the one that calls `backward`.
+
+    ## PyTorch says
+    Nothing: the program is right, and slower than it could be.
+    """
+
+    code = "DEV501"
+    severity = Severity.WARNING
+    opt_in = True
+    since = "0.1.0"
+    wants = (SyncInLoopFact,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports what waits for the device at the node."""
+        for sync in self.facts_of(node, SyncInLoopFact):
+            reads = f"{quoted(sync.text)} in" if not sync.how else f"{sync.how} {quoted(sync.text)} in"
+            self.report(
+                node,
+                f"{reads} each step waits for {in_words(sync.device)} to finish",
+                advice="keep the number on the device, and read it every so many steps or behind the loop",
+            )
