@@ -14,7 +14,7 @@ class InvalidDeviceString(OperationRule):
     """
     ## What it does
     Reports a device that PyTorch refuses to parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`,
-    `-1`.
+    `-1`. Reports as well `.cuda("cpu")`, and an index that is given twice: `torch.device("cuda:1", 1)`.
 
     ## Why is this bad
     The line raises on every machine, however many devices it has.
@@ -49,9 +49,10 @@ class InvalidDeviceString(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the invalid devices at the node."""
         for device in self.facts_of(node, InvalidDevice):
-            self.report(
-                node,
-                f"there is no device {quoted(device.text)}",
-                pytorch=device.message,
-                advice='write a type and an optional number, such as "cpu", "cuda" or "cuda:1"',
-            )
+            text, advice = quoted(device.text), 'write a type and an optional number, such as "cpu", "cuda" or "cuda:1"'
+            message = f"there is no device {text}"
+            if "must be cuda device" in device.message:
+                message, advice = f"`cuda` goes to CUDA devices only, not to {text}", f"write `.to({device.text})`"
+            elif "index was passed explicitly" in device.message:
+                message, advice = f"{text} gives the index twice", "leave one of the two out"
+            self.report(node, message, pytorch=device.message, advice=advice)

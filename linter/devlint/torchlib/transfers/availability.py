@@ -16,6 +16,7 @@ from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Value
+from devlint.facts import InvalidDevice
 from devlint.torchlib.knowledge import AUTOCAST
 
 DEVICE_SCOPE = "torch.cuda.device"
@@ -44,6 +45,11 @@ def make_device(site: Site) -> Value:
         return DeviceValue(UNKNOWN_DEVICE)
     found = as_device(site.frame, site.env, given.value, given.span, used=False)
     index = site.value(1, "index")
+    written = given.value.value if isinstance(given.value, Constant) else None
+    if index is not None and isinstance(written, str) and ":" in written:
+        message = f"type (string) must not include an index because index was passed explicitly: {written}"
+        site.record(InvalidDevice(site.frame.text(site.span), message))
+        return DeviceValue(UNKNOWN_DEVICE)
     if isinstance(index, Constant) and isinstance(index.value, int) and isinstance(found.device, Concrete):
         origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here")
         return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, "string")

@@ -33,7 +33,7 @@ from devlint.domain.value import (
     Tuple,
     Value,
 )
-from devlint.facts import LostIndex
+from devlint.facts import InvalidDevice, LostIndex
 from devlint.torchlib.transfers.availability import legacy_cuda
 
 
@@ -146,7 +146,11 @@ def cuda(site: Site) -> Value:
     if given is None or given.value == Constant(None):
         _note_lost_index(site)
         return _move(site, _receiver(site), own_device(site, "cuda"), "cuda")
-    return _move(site, _receiver(site), site.device(given), "cuda")
+    target = site.device(given)
+    if target.device == CPU:
+        site.record(InvalidDevice(site.frame.text(given.span), "Invalid device, must be cuda device"))
+        return UNKNOWN
+    return _move(site, _receiver(site), target, "cuda")
 
 
 def _note_lost_index(site: Site) -> None:
