@@ -186,8 +186,11 @@ def _function(
     name = f"helper{len(world.functions)}"
     world.functions.append(Function(name, tuple(takes), returns, options))
     driver = f"{name}({', '.join(ON_ACCELERATOR[each] for each in takes)})"
-    shown = f"list({driver})" if returns == "matrices" else driver
-    return Definition(Statement(f"def {name}({', '.join(parameters)}):", tuple(body)), shown)
+    if returns == "matrices":
+        driver = f"list({driver})"
+    if returns == "function":
+        driver += f"({ON_ACCELERATOR['matrix']})"
+    return Definition(Statement(f"def {name}({', '.join(parameters)}):", tuple(body)), driver)
 
 
 def _module(world: _World) -> Definition:

@@ -66,7 +66,7 @@ class Constraints:
             return rank
         if rank == "broadcast":
             return self.highest.get(device)
-        if rank in ("reduced", "squeezed", "product", "equation"):
+        if rank in ("reduced", "squeezed", "product", "loss", "equation"):
             return self._computed(rank)
         name, *change = rank.split()
         known = self.ranks.get(name, set())
@@ -84,6 +84,8 @@ class Constraints:
         match word:
             case "product" if first and second:
                 return max(first, second) - (min(first, second) == 1)
+            case "loss" if self.named.get("reduce") is None and self.named.get("size_average") is None:
+                return max(self.dimensions, default=0) if self.named.get("reduction") == "none" else 0
             case "equation" if isinstance(equation, str) and "->" in equation and "." not in equation:
                 return len(equation.split("->")[1].strip())
             case "reduced" if first is not None and not self.named.get("keepdim"):

@@ -20,6 +20,7 @@ from devlint.domain.summary import Side
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
+    Constant,
     Kind,
     Method,
     Opaque,
@@ -141,6 +142,8 @@ def tensor_attribute(frame: Frame, env: Environment, base: Tensor, name: str) ->
     terms = frame.program.catalogue.attribute(TENSOR, name)
     if terms is None:
         return None
+    if name == "ndim" and base.rank is not None and base.rank != SOME_DIMENSIONS:
+        return Constant(base.rank)
     for term in terms:
         if isinstance(term, TensorTerm):
             return Tensor(base.device, base.rank if term.rank == "R" else None, origin=base.origin)

@@ -73,6 +73,15 @@ def _product(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return max(known) - (0 if min(known) > 1 else 1)
 
 
+def _loss(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+    """Of a loss: a number, unless `reduction="none"` leaves one for each pair of elements."""
+    given = [argument.value for argument in bound.get("reduction", ())]
+    reduction = given[0].value if given and isinstance(given[0], Constant) else None if given else "mean"
+    if reduction is None or bound.get("reduce") or bound.get("size_average"):
+        return None
+    return _broadcast(env, operands, bound) if reduction == "none" else 0
+
+
 def _equation(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     """As many as the equation of `einsum` names behind its arrow."""
     values = [given.value for given in bound.get("equation", ())]
@@ -88,6 +97,7 @@ RULES: Mapping[str, Rule] = {
     "reduced": _reduced,
     "squeezed": _squeezed,
     "product": _product,
+    "loss": _loss,
     "equation": _equation,
 }
 """The words of the notation for ranks."""

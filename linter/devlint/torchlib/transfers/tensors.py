@@ -216,6 +216,13 @@ def get_device(site: Site) -> Value:
     return NUMBER
 
 
+def dimensions(site: Site) -> Value:
+    """`x.dim()`: the rank, where it is known."""
+    receiver = _receiver(site).value
+    known = isinstance(receiver, Tensor) and receiver.rank is not None and receiver.rank >= 0
+    return Constant(receiver.rank) if isinstance(receiver, Tensor) and known else NUMBER
+
+
 def size(site: Site) -> Value:
     """`x.size()` is a shape, `x.size(0)` a number."""
     return NUMBER if site.arguments.all() else SHAPE
@@ -273,6 +280,8 @@ METHODS: dict[str, Transfer] = {
     "new_tensor": new_tensor,
     "get_device": get_device,
     "size": size,
+    "dim": dimensions,
+    "ndimension": dimensions,
 }
 
 
