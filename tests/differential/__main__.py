@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument("seed", type=int, nargs="?", default=0, metavar="SEED")
     parser.add_argument("--misses", type=int, default=3, metavar="M", help="show so many misses of each cause")
     parser.add_argument("--about", default="", metavar="TEXT", help="show misses only whose cause contains this")
+    parser.add_argument("--mutants", action="store_true", help="also mutate the programs with which PyTorch is content")
     options = parser.parse_args()
     reason = supported()
     if reason is not None:
@@ -33,7 +34,7 @@ def main() -> int:
     shown: Counter[str] = Counter()
     with Judge() as judge:
         comparer = Comparer(judge, quick=True)
-        for comparison in comparisons(comparer, options.seed):
+        for comparison in comparisons(comparer, options.seed, mutate=options.mutants):
             compared.append(comparison)
             for each in comparison.disagreements:
                 shown[each.about] += each.what == "miss" and options.about in each.about
@@ -47,10 +48,10 @@ def main() -> int:
     return int(any(each.what != "miss" for comparison in compared for each in comparison.disagreements))
 
 
-def comparisons(comparer: Comparer, seed: int) -> Iterator[Comparison]:
-    """All programs of a seed and what repairs make of them, without end."""
+def comparisons(comparer: Comparer, seed: int, *, mutate: bool = False) -> Iterator[Comparison]:
+    """All programs of a seed and what repairs and mutations make of them, without end."""
     for start in itertools.count(0, BATCH):
-        yield from comparer.variants([generate(seed, number) for number in range(start, start + BATCH)])
+        yield from comparer.variants([generate(seed, number) for number in range(start, start + BATCH)], mutate=mutate)
 
 
 def distinct(disagreements: list[Disagreement]) -> list[Disagreement]:

@@ -20,6 +20,7 @@ from devlint.rule import Rule
 from devlint.torchlib import catalogue
 
 from tests.differential.batch import MARK, run_all, run_texts
+from tests.differential.mutations import mutant
 from tests.differential.program import Program
 from tests.judge import Judge, Verdict
 
@@ -81,8 +82,12 @@ class Comparer:
         self._judge = judge
         self._quick = quick
 
-    def variants(self, programs: Sequence[Program]) -> Iterator[Comparison]:
-        """Compares programs, and what is left of them when failing statements are replaced."""
+    def variants(self, programs: Sequence[Program], *, mutate: bool = False) -> Iterator[Comparison]:
+        """Compares programs, and what is left of them when failing statements are replaced.
+
+        With `mutate` also a mutant of each with which PyTorch is content.
+        """
+        content: list[Program] = []
         for _ in range(REPAIRS + 1):
             verdicts = run_all(self._judge, programs)
             repaired = []
@@ -90,7 +95,11 @@ class Comparer:
                 yield self.compare(program, verdict)
                 left = program.repaired(verdict.stack) if verdict.outcome == "device-error" else None
                 repaired += [] if left is None else [left]
+                content += [program] if verdict.outcome == "ok" else []
             programs = repaired
+        mutants = [one for one in map(mutant, content) if one is not None] if mutate else []
+        for program, verdict in zip(mutants, run_all(self._judge, mutants), strict=True):
+            yield self.compare(program, verdict)
 
     def compare(self, program: Program, verdict: Verdict | None = None) -> Comparison:
         """Compares one program, whose verdict may be known."""

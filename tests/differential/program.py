@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 HEADER = (
     "import collections, dataclasses, functools, sys, typing; import numpy as np; import torch; from torch import nn; "
     "import torch.nn.functional as F; from torch.utils.data import DataLoader, TensorDataset"
 )
 """The first line of every program."""
+
+
+Change: TypeAlias = Callable[[str], Iterator[str]]
+"""Gives the texts that a statement's text may be replaced by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +104,25 @@ class Program:
             yield replace(self, inside=False)
         for position in range(len(self.definitions)):
             yield replace(self, definitions=self.definitions[:position] + self.definitions[position + 1 :])
-        for change in (_without_one, _simpler):
-            for shorter in change(self.main):
-                yield replace(self, main=shorter)
-            for position, definition in enumerate(self.definitions):
-                for shorter in change((definition.statement,)):
-                    if shorter and (change is _simpler or shorter[0].text == definition.statement.text):
-                        changed = replace(definition, statement=shorter[0])
-                        around = (self.definitions[:position], self.definitions[position + 1 :])
-                        yield replace(self, definitions=(*around[0], changed, *around[1]))
+        for shorter in _without_one(self.main):
+            yield replace(self, main=shorter)
+        for position, definition in enumerate(self.definitions):
+            for shorter in _without_one((definition.statement,)):
+                if shorter and shorter[0].text == definition.statement.text:
+                    yield self._redefined(position, shorter[0])
+        yield from self.rewritten(_shorter_texts)
+
+    def rewritten(self, change: Change) -> Iterator[Program]:
+        """The programs with one statement, on any level, replaced by one of those that `change` makes of it."""
+        for main in _rewritten(self.main, change):
+            yield replace(self, main=main)
+        for position, definition in enumerate(self.definitions):
+            for (statement,) in _rewritten((definition.statement,), change):
+                yield self._redefined(position, statement)
+
+    def _redefined(self, position: int, statement: Statement) -> Program:
+        changed = replace(self.definitions[position], statement=statement)
+        return replace(self, definitions=(*self.definitions[:position], changed, *self.definitions[position + 1 :]))
 
 
 def rendered(statements: tuple[Statement, ...], depth: int = 0) -> Iterator[str]:
@@ -135,18 +150,18 @@ def _without_one(statements: tuple[Statement, ...]) -> Iterator[tuple[Statement,
                 yield (*before, replace(statement, body=body), *after)
 
 
-def _simpler(statements: tuple[Statement, ...]) -> Iterator[tuple[Statement, ...]]:
-    """The statements with one expression, on any level, replaced by a part of it."""
+def _rewritten(statements: tuple[Statement, ...], change: Change) -> Iterator[tuple[Statement, ...]]:
     for position, statement in enumerate(statements):
         before, after = statements[:position], statements[position + 1 :]
-        for text in _shorter_texts(statement.text):
+        for text in change(statement.text):
             yield (*before, replace(statement, text=text), *after)
-        for body in _simpler(statement.body):
+        for body in _rewritten(statement.body, change):
             yield (*before, replace(statement, body=body), *after)
 
 
 def _shorter_texts(text: str) -> Iterator[str]:
-    tree = _parsed(text)
+    """The statement with one expression replaced by a part of it."""
+    tree = parsed(text)
     for node in () if tree is None else ast.walk(tree):
         if not isinstance(node, ast.expr) or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
             continue
@@ -155,11 +170,11 @@ def _shorter_texts(text: str) -> Iterator[str]:
             inner = ast.get_source_segment(text, part) if is_value else None
             if inner and "\n" not in text:
                 shorter = text[: node.col_offset] + inner + text[node.end_col_offset :]
-                if len(shorter) < len(text) and _parsed(shorter) is not None:
+                if len(shorter) < len(text) and parsed(shorter) is not None:
                     yield shorter
 
 
-def _parsed(text: str) -> ast.Module | None:
+def parsed(text: str) -> ast.Module | None:
     """The first lines of a statement as syntax, None for those that are none by themselves, such as `else:`."""
     try:
         return ast.parse(text + (" pass" if text.endswith(":") else ""))

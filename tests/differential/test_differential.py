@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
@@ -11,6 +12,7 @@ from tests.differential import comparison
 from tests.differential.__main__ import comparisons, distinct, figures
 from tests.differential.comparison import Comparer, Findings
 from tests.differential.definitions import generate
+from tests.differential.mutations import changes
 from tests.differential.program import Definition, Program, Statement
 from tests.differential.shrink import shrunken
 from tests.judge import Judge
@@ -47,6 +49,20 @@ def test_programs_are_reproducible_and_shrink_to_programs() -> None:
     assert all(len(smaller.text) < len(program.text) for smaller in program.smaller())
     for smaller in program.smaller():
         compile(smaller.text, "program", "exec")
+
+
+def test_mutants_lack_one_thing() -> None:
+    buffer = Statement("self.register_buffer('scale', torch.ones(3, device='cuda'))")
+    program = replace(PLANTED, definitions=(), main=(Statement("x = x.to('cuda')"), buffer))
+
+    assert {line for changed in program.rewritten(changes) for line in changed.text.splitlines()[1:]} == {
+        "x = x.to('cuda')",
+        "x.to('cuda')",
+        "x = x",
+        "self.register_buffer('scale', torch.ones(3, device='cuda'))",
+        "self.scale = torch.ones(3, device='cuda')",
+        "self.register_buffer('scale', torch.ones(3))",
+    }
 
 
 def claim(line: int, code: str = "DEV101", certainty: Certainty = Certainty.CERTAIN) -> Diagnostic:
