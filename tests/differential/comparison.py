@@ -92,14 +92,19 @@ class Comparer:
             verdicts = run_all(self._judge, programs)
             repaired = []
             for program, verdict in zip(programs, verdicts, strict=True):
-                yield self.compare(program, verdict)
+                yield self._confirmed(program, verdict)
                 left = program.repaired(verdict.stack) if verdict.outcome == "device-error" else None
                 repaired += [] if left is None else [left]
                 content += [program] if verdict.outcome == "ok" else []
             programs = repaired
         mutants = [one for one in map(mutant, content) if one is not None] if mutate else []
         for program, verdict in zip(mutants, run_all(self._judge, mutants), strict=True):
-            yield self.compare(program, verdict)
+            yield self._confirmed(program, verdict)
+
+    def _confirmed(self, program: Program, verdict: Verdict) -> Comparison:
+        """A comparison; a disagreement must stay one when the program runs in a process of its own."""
+        found = self.compare(program, verdict)
+        return self.compare(program) if found.disagreements else found
 
     def compare(self, program: Program, verdict: Verdict | None = None) -> Comparison:
         """Compares one program, whose verdict may be known."""
