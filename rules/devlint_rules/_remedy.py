@@ -12,6 +12,9 @@ from devlint.facts import Conflict, Meeting
 from devlint_rules._surroundings import Surroundings, inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
 
+_FEEDING = ("DataLoader", "torch.utils.data.random_split")
+"""Operations that draw on the default device, and have no argument for another."""
+
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
 
@@ -45,7 +48,7 @@ def bring_together(conflict: Conflict, place: Place, surroundings: Surroundings)
 def _copy_to_cpu(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
     """Advice for a value that an operation takes from the CPU only."""
     name = conflict.first.name
-    if conflict.operation == "Tensor.pin_memory":
+    if conflict.operation.endswith("pin_memory"):
         return f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}"
     if not _seen_from(conflict.first, place, surroundings) or _parsed(name) is None:
         return f"copy {quoted(name)} to the CPU first, with `.cpu()`"
@@ -55,6 +58,9 @@ def _copy_to_cpu(conflict: Conflict, place: Place, surroundings: Surroundings) -
 def _matching_generator(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
     """Advice for numbers that are drawn on one device with the generator of another."""
     drawn, generator = conflict.first, conflict.second
+    if conflict.operation in _FEEDING:
+        device = "" if drawn.device == CPU else f'device="{drawn.device}"'
+        return f"hand over a generator for {drawn.device}: `generator=torch.Generator({device})`"
     if drawn.device == CPU:
         argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
         return f"draw them where the generator is: {argument}"

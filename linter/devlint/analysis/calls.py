@@ -61,6 +61,11 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None
+    if isinstance(function.value, Method) and function.value.name == "size":
+        method = function.value
+        frame.owners[instruction.target] = (method.receiver, "shape", method.place)
+        if arguments.positional:
+            frame.prove_dimensions(env, method.receiver, method.place)
     if isinstance(function.value, Method):
         reads.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:

@@ -13,6 +13,7 @@ from functools import reduce
 from itertools import combinations
 
 from devlint.analysis import placement
+from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.practice import is_on_accelerator_in_practice
 from devlint.analysis.wording import wording
@@ -33,7 +34,7 @@ from devlint.domain.device import (
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side
-from devlint.domain.value import SOME_DIMENSIONS
+from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
 from devlint.facts import Conflict, Meeting, Step
 from devlint.frontend.ir import Function, Span
 
@@ -118,6 +119,18 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
             env.assumptions[side.device] = CPU
         return False
     return True
+
+
+def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt: str, role: str) -> Side | None:
+    """An argument as a side; None if it is not known to be a tensor."""
+    value = given.value
+    if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
+        value = frame.tensor(value)
+    if not isinstance(value, Tensor):
+        return None
+    device = resolve(env, value.device)
+    name, file = frame.text(given.span), frame.file
+    return Side(name, device, value.rank, given.span, value.origin, exempt, True, parameter, role, file=file)
 
 
 def judge(frame: Frame, first: Side, second: Side) -> str | None:

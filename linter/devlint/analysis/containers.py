@@ -211,6 +211,7 @@ def extend(frame: Frame, env: Environment, container: Reference, more: Value) ->
 def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environment:
     """`a, b = source`."""
     value = frame.registers[instruction.source]
+    frame.prove_shape(env, instruction.source)
     count = len(instruction.targets)
     values: list[Value]
     listed: tuple[Value, ...] | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from devlint.analysis import instances, statements
 from devlint.analysis.classes import is_module
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, Proofs
 from devlint.domain.device import UNKNOWN_DEVICE, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
@@ -99,7 +99,7 @@ def run(
     *,
     site: str,
     recording: bool = False,
-    proofs: dict[str, Kind] | None = None,
+    proofs: Proofs | None = None,
 ) -> Outcome:
     """Executes a function body; `env` lends its heap, device settings and assumptions."""
     function = closure.function
@@ -111,7 +111,7 @@ def run(
         owner,
         site,
         recording,
-        {} if proofs is None else proofs,
+        Proofs() if proofs is None else proofs,
         caller.depth + 1,
     )
     frame.budget = caller.budget
@@ -119,7 +119,7 @@ def run(
         element = parameter.annotation.element if parameter.annotation is not None else None
         names_of_element = _resolved_names(frame, closure, element)
         if names_of_element and names_of_element <= TENSOR_NAMES:
-            frame.proofs[f"{parameter.name}[*]"] = Kind.TENSOR
+            frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
     inner = replace(env, names=names, heap=dict(env.heap), assumptions=dict(env.assumptions))
     inner.always = True
     after = statements.execute(frame, function.body, inner)

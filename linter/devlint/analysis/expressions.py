@@ -73,7 +73,7 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
     """`base.name`."""
     base, place = frame.registers[instruction.base], frame.places[instruction.base]
     value = attributes.load(frame, env, base, instruction.name, instruction.span, place)
-    frame.owners[instruction.target] = (base, instruction.name)
+    frame.owners[instruction.target] = (base, instruction.name, place)
     what = f"{'value' if place is None else place}.{instruction.name}"
     frame.set(instruction.target, frame.identified(value, what, instruction.span), instruction.span)
     return env
@@ -86,7 +86,7 @@ def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: 
     attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
     if instruction.name == "data" and isinstance(value, Tensor) and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
-        owner, name = frame.owners[instruction.base]
+        owner, name, _ = frame.owners[instruction.base]
         attributes.store(frame, env, owner, name, value, None, instruction.span)
     return env
 
@@ -103,7 +103,9 @@ def _given(frame: Frame, register: ir.Register) -> Given:
 
 
 def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment) -> Environment:
-    """`base[index]`."""
+    """`base[index]`; who asks for a number of a shape has something with dimensions."""
+    if isinstance(frame.registers[instruction.index], Constant):
+        frame.prove_shape(env, instruction.base)
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
     value = protocols.get_item(frame, env, base, key, instruction.span)
     frame.set(instruction.target, frame.identified(value, "element", instruction.span), instruction.span)
@@ -158,6 +160,10 @@ def binary(
     for one, other, prefix in ((left, right, ""), (right, left, "r")):
         if name is None or not _is_tensor(frame, one.value):
             continue
+        if other.value == ARRAY:
+            if not prefix:
+                library.read_by_numpy(frame, env, f"{operator}=" if in_place else operator, one, span)
+            return UNKNOWN
         if isinstance(other.value, (Constant, Host, Tensor, Opaque)) or other.value == UNKNOWN:
             shown = f"{operator}=" if in_place else operator
             method = f"__i{name}__" if in_place and not prefix else f"__{prefix}{name}__"

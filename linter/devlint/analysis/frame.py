@@ -12,6 +12,7 @@ from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
 from devlint.domain.value import (
+    SOME_DIMENSIONS,
     UNKNOWN,
     Closure,
     DeviceValue,
@@ -84,6 +85,19 @@ class Construction:
 
 
 @dataclass(slots=True)
+class Proofs:
+    """What the uses of opaque values in a body show them to be; the passes over one body share it.
+
+    Attributes:
+        kinds: by path; the first proof stands.
+        dimensional: paths of what has a length: if it is a tensor, it has dimensions.
+    """
+
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    dimensional: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Frame:
     """The state of one execution that is not part of the environment.
 
@@ -110,7 +124,8 @@ class Frame:
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
         branching: how many branches are around the present point.
-        owners: for a register that holds an attribute, the object it was read from and its name.
+        owners: for a register that holds an attribute, the object it was read from, its name, and where the object
+            was loaded from; `x.size()` counts as `x.shape`.
         registers, spans, places: value, source span and place loaded from, by register.
     """
 
@@ -121,12 +136,12 @@ class Frame:
     owner: UserClass | None
     site: str
     recording: bool
-    proofs: dict[str, Kind]
+    proofs: Proofs
     depth: int = 0
     registers: list[Value] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     places: list[str | None] = field(default_factory=list)
-    owners: dict[Register, tuple[Value, str]] = field(default_factory=dict)
+    owners: dict[Register, tuple[Value, str, str | None]] = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
     returned: Environment | None = None
     result: Value | None = None
@@ -232,15 +247,31 @@ class Frame:
 
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""
-        return self.proofs.get(value.path, value.kind) if value.kind is not Kind.TENSOR else value.kind
+        return self.proofs.kinds.get(value.path, value.kind) if value.kind is not Kind.TENSOR else value.kind
 
     def tensor(self, value: Opaque) -> Tensor:
         """An opaque value that is known to be a tensor, as one."""
-        return Tensor(value.device, None, origin=value.origin)
+        rank = SOME_DIMENSIONS if value.path in self.proofs.dimensional else None
+        return Tensor(value.device, rank, origin=value.origin)
 
     def prove(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""
         if isinstance(value, Opaque) and value.kind in _UNDECIDED:
-            known = self.proofs.get(value.path)
+            known = self.proofs.kinds.get(value.path)
             if known is None or known in _UNDECIDED:
-                self.proofs[value.path] = kind
+                self.proofs.kinds[value.path] = kind
+
+    def prove_shape(self, env: Environment, register: Register) -> None:
+        """Notes that a part of what a register holds is taken: if that is the shape of a tensor, it has a length."""
+        owner, name, place = self.owners.get(register, (UNKNOWN, "", None))
+        if name == "shape":
+            self.prove_dimensions(env, owner, place)
+
+    def prove_dimensions(self, env: Environment, value: Value, place: str | None) -> None:
+        """Notes that a value has a length: an opaque one wherever it is used, a tensor from here on."""
+        if isinstance(value, Opaque):
+            self.proofs.dimensional.add(value.path)
+        elif isinstance(value, Tensor) and value.rank is None and place is not None:
+            held = env.names.get(place)
+            if held == value:
+                env.names[place] = replace(value, rank=SOME_DIMENSIONS)

@@ -123,7 +123,7 @@ class Gathered:
                 if kind is Kind.MODULE:
                     return
                 certain = only_tensor or kind is not Kind.ANY
-                device, origin = value.device, value.origin
+                device, rank, origin = value.device, self.frame.tensor(value).rank, value.origin
             case _ if is_host(value):
                 return
             case _:

@@ -137,6 +137,13 @@ def call_tensor_method(
     return receiver.value if "in_place" in signature.markers else result
 
 
+def read_by_numpy(frame: Frame, env: Environment, operation: str, given: Given, span: Span) -> None:
+    """Numpy makes an array of a value, if that is a tensor."""
+    side = conflicts.side_of(frame, env, given, "input", "", "operand")
+    if side is not None:
+        conflicts.find_on_cpu(frame, env, operation, span, side, "host")
+
+
 def tensor_attribute(frame: Frame, env: Environment, base: Tensor, name: str) -> Value | None:
     """An attribute of a tensor that is no method; None if it has none of that name."""
     terms = frame.program.catalogue.attribute(TENSOR, name)

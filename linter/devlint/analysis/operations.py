@@ -125,6 +125,9 @@ class Application:
                     conflicts.find_on_cpu(self.frame, self.env, self.operation, self.span, side, variable)
         for variable, generators in given.generators.items():
             self.check_generators(variable, generators)
+        if any(argument.value == Constant(True) for argument in bound.get("pin_memory", ())):
+            made = replace(self.made("E"), name=self.frame.text(self.span))
+            conflicts.find_on_cpu(self.frame, self.env, "pin_memory", self.span, made, "cpu")
         return self.result(signature.returns, receiver)
 
     # --- agreement ------------------------------------------------------------------------------------------
@@ -148,13 +151,16 @@ class Application:
             self.settled.setdefault(variable, sides[0].device)
             self.origins.setdefault(variable, sides[0].origin)
 
+    def made(self, variable: str) -> Side:
+        """What the operation makes on a device, as a side that stands where the device is named."""
+        span = self.given.device_spans.get(variable, self.span)
+        name, file = self.frame.text(span), self.frame.file
+        return Side(name, self.device(variable), SOME_DIMENSIONS, span, self.origin(variable), file=file)
+
     def check_generators(self, variable: str, generators: Sequence[Side]) -> None:
         """Records a generator for another type of device than that of the numbers drawn from it."""
         sides = self.given.groups.get(variable, ())
-        span = self.given.device_spans.get(variable, self.span)
-        name, file = self.frame.text(span), self.frame.file
-        made = Side(name, self.device(variable), SOME_DIMENSIONS, span, self.origin(variable), file=file)
-        drawn = sides[0] if sides else made
+        drawn = sides[0] if sides else self.made(variable)
         if not self.env.fallback:
             for generator in generators:
                 conflicts.find(self.frame, self.env, self.operation, self.span, (drawn, generator))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from devlint.analysis import classes, execution, forwarding, instances, loops, registration
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
@@ -31,7 +31,6 @@ from devlint.domain.value import (
     DeviceValue,
     Globals,
     Imported,
-    Kind,
     Library,
     ObjectId,
     Opaque,
@@ -140,7 +139,7 @@ class Program:
     def _run_file(self, loaded: LoadedFile, *, recording: bool) -> None:
         loaded.functions.clear()
         loaded.classes.clear()
-        frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, {})
+        frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, Proofs())
         after = execute(frame, loaded.scope.body, Environment())
         if after is not None:
             forwarding.note_unforwarded(frame, after)
@@ -181,7 +180,7 @@ class Program:
         if function in self._analysed:
             return
         self._analysed.add(function)
-        proofs: dict[str, Kind] = {}
+        proofs = Proofs()
         for recording in (False, True):
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, closure, owner)
@@ -195,7 +194,7 @@ class Program:
             self.running.discard(function)
 
     def _outside(self, loaded: LoadedFile) -> Frame:
-        return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, {})
+        return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, Proofs())
 
     def _entry(
         self, frame: Frame, closure: Closure, owner: UserClass | None

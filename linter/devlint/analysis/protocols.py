@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.analysis import calls, classes, library, visibility
+from devlint.analysis import calls, classes, feeding, library, visibility
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
 from devlint.analysis.frame import Frame
@@ -11,6 +11,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
+    ARRAY,
     NUMBER,
     UNKNOWN,
     Closure,
@@ -25,10 +26,12 @@ from devlint.frontend.ir import Span
 from devlint.torchlib.transfers.loading import LOADER, TENSOR_DATASET
 
 
-def iterate(frame: Frame, env: Environment, value: Value, span: Span) -> Elements:
-    """What a `for` loop over the value yields."""
+def iterate(frame: Frame, env: Environment, value: Value, span: Span, where: Span | None = None) -> Elements:
+    """What a `for` loop over the value yields; `where`: the value in the text, if that is not the whole span."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     if isinstance(held, LibraryObject):
+        if held.cls == LOADER:
+            feeding.note_iteration(frame, env, held, span, where or span)
         return Elements(_of_library(frame, env, value, held, span))
     if isinstance(held, Instance) and isinstance(value, Reference):
         return _of_instance(frame, env, value, held, span)
@@ -83,6 +86,9 @@ def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instanc
 def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span) -> Value:
     """`base[key]`."""
     value = base.value
+    if value == ARRAY:
+        _read_part(frame, env, "numpy.ndarray.__getitem__", key, span)
+        return UNKNOWN
     if isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR):
         result = library.call_tensor_method(frame, env, base, "__getitem__", Arguments((key,), ()), span)
         return UNKNOWN if result is None else result
@@ -106,4 +112,13 @@ def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Giv
     if isinstance(held, Tensor) or (isinstance(held, Opaque) and frame.kind(held) is Kind.TENSOR):
         library.call_tensor_method(frame, env, base, "__setitem__", Arguments((key, value), ()), span)
         return
+    if held == ARRAY:
+        _read_part(frame, env, "numpy.ndarray.__setitem__", value, span)
     store_subscript(frame, env, base.value, key.value, value.value)
+
+
+def _read_part(frame: Frame, env: Environment, operation: str, part: Given, span: Span) -> None:
+    """An array is indexed with a value, or is given one: a tensor of one element counts as a number."""
+    held = frame.tensor(part.value) if isinstance(part.value, Opaque) else part.value
+    if isinstance(held, Tensor) and held.rank is not None and held.rank > 0:
+        library.read_by_numpy(frame, env, operation, part, span)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from devlint.analysis import calls, statements
 from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, Proofs
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
@@ -174,7 +174,7 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     """A class definition: its body is executed, what it binds are the class's attributes."""
     body = instruction.body
     around = dict(frame.enclosing) | (env.names if isinstance(frame.scope, ir.Function) else {})
-    inner = Frame(frame.program, body, frame.globals, around, None, frame.site, frame.recording, {}, frame.depth)
+    inner = Frame(frame.program, body, frame.globals, around, None, frame.site, frame.recording, Proofs(), frame.depth)
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names

@@ -184,8 +184,8 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     never ran. An empty loop is rare, and the code behind a loop is written for the other case.
     """
     always = env.always
-    elements = protocols.iterate(frame, env, frame.registers[instruction.iterable], instruction.span)
     span = frame.spans[instruction.iterable]
+    elements = protocols.iterate(frame, env, frame.registers[instruction.iterable], instruction.span, span)
 
     def once(start: Environment, loop: Loop) -> Environment | None:
         each = frame.identified(elements.each, "element", instruction.span)

@@ -7,12 +7,14 @@ from devlint.domain.summary import Side
 
 _CPU_ARGUMENTS = {
     "pack_padded_sequence": "'lengths' argument should be a 1D CPU int64 tensor, but got 1D {device} Long tensor",
-    "pin_memory": "cannot pin 'torch.{type}.FloatTensor' only dense CPU tensors can be pinned",
+    "Tensor.pin_memory": "cannot pin 'torch.{type}.FloatTensor' only dense CPU tensors can be pinned",
+    "pin_memory": "Only dense CPU tensors can be pinned",
+    "FloatTensor": "expected TensorOptions(dtype=float, device=cpu, layout=Strided) (got device={device})",
     "histogram": "Could not run 'aten::histogram.bin_ct' with arguments from the 'CUDA' backend.",
     "set_state": "RNG state must be a torch.ByteTensor",
     "set_rng_state": "RNG state must be a torch.ByteTensor",
 }
-"""By the last part of the operation's name; other operations say which argument they expect on the CPU."""
+"""By the end of the operation's name; other operations say which argument they expect on the CPU."""
 
 
 def wording(operation: str, first: Side, second: Side) -> str:
@@ -26,7 +28,7 @@ def wording(operation: str, first: Side, second: Side) -> str:
         )
     if "cpu" in roles:
         value = second if first.role == "cpu" else first
-        said = _CPU_ARGUMENTS.get(operation.rpartition(".")[2])
+        said = next((text for end, text in _CPU_ARGUMENTS.items() if operation.endswith(end)), None)
         if said is not None:
             return said.format(device=shown(value.device), type=_type(value.device))
         name = operation.rpartition(".")[2]

@@ -19,7 +19,6 @@ from devlint.analysis.arguments import Given
 from devlint.analysis.containers import SLICE
 from devlint.analysis.site import Site
 from devlint.domain.heap import Sequence, summary
-from devlint.domain.summary import Side
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -43,7 +42,10 @@ def get_item(site: Site) -> Value:
     given = site.arguments.get(0, "key")
     if receiver is None or given is None:
         return UNKNOWN
-    _select(site, "[…]", site.receiver, receiver, given)
+    parts = given.value.items if isinstance(given.value, Tuple) else (given.value,)
+    if any(part == SLICE or (isinstance(part, Constant) and type(part.value) is int) for part in parts):
+        site.frame.prove_dimensions(site.env, site.receiver.value, site.receiver.place)
+    _select(site, "[…]", site.receiver, given)
     return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role="plain")
 
 
@@ -67,30 +69,27 @@ def put(site: Site) -> Value:
     return site.receiver.value
 
 
-def _select(site: Site, operation: str, receiver: Given, tensor: Tensor, key: Given) -> None:
+def _select(site: Site, operation: str, receiver: Given, key: Given) -> None:
     """Checks each index with dimensions against the tensor it selects from."""
-    base = _side(site, receiver, tensor, "input", "", "operand")
-    if base is None or site.env.fallback:
+    frame, env = site.frame, site.env
+    base = conflicts.side_of(frame, env, receiver, "input", "", "operand")
+    if base is None or env.fallback:
         return
     for part in _parts(site, key):
-        index = _as_tensor(site, part.value)
-        if index is not None:
-            side = _side(site, part, index, "index", "subscript", "index")
-            if side is not None and conflicts.find(site.frame, site.env, operation, site.span, (base, side)):
-                return
+        index = conflicts.side_of(frame, env, part, "index", "subscript", "index")
+        if index is not None and conflicts.find(frame, env, operation, site.span, (base, index)):
+            return
 
 
 def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone: bool = False) -> None:
     """Checks a value that is assigned through an index; `alone`: even if it has only one element."""
-    target, source = _as_tensor(site, receiver.value), _as_tensor(site, value.value)
-    if target is None or source is None or site.env.fallback:
+    frame, env = site.frame, site.env
+    base = conflicts.side_of(frame, env, receiver, "self", "", "operand")
+    side = conflicts.side_of(frame, env, value, "value", "", "index")
+    if base is None or side is None or env.fallback:
         return
-    if not alone and (source.rank is None or source.rank < 1):
-        return  # it may have one element only
-    base = _side(site, receiver, target, "self", "", "operand")
-    side = _side(site, value, source, "value", "", "index")
-    if base is not None and side is not None:
-        conflicts.find(site.frame, site.env, operation, site.span, (base, side))
+    if alone or (side.rank is not None and side.rank > 0):
+        conflicts.find(frame, env, operation, site.span, (base, side))
 
 
 def _as_tensor(site: Site, value: Value) -> Tensor | None:
@@ -98,12 +97,6 @@ def _as_tensor(site: Site, value: Value) -> Tensor | None:
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
         return site.frame.tensor(value)
     return value if isinstance(value, Tensor) else None
-
-
-def _side(site: Site, given: Given, tensor: Tensor, parameter: str, exempt: str, role: str) -> Side | None:
-    device = conflicts.resolve(site.env, tensor.device)
-    name, file = site.frame.text(given.span), site.frame.file
-    return Side(name, device, tensor.rank, given.span, tensor.origin, exempt, True, parameter, role, file=file)
 
 
 def _parts(site: Site, key: Given) -> Iterator[Given]:

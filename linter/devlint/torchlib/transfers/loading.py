@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from devlint.analysis import calls
+from devlint.analysis import calls, feeding
 from devlint.analysis.arguments import Arguments, Given, constant
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete
 from devlint.domain.heap import Dictionary, LibraryObject, Sequence
 from devlint.domain.value import UNKNOWN, Closure, Constant, Tensor, Tuple, Value
 from devlint.facts import PinnedDeviceTensor, UnmappedLoad
@@ -26,7 +26,30 @@ def loader(site: Site) -> Value:
     device = CPU if own is None or own.value == Constant(None) else UNKNOWN_DEVICE
     _note_pinning(site, dataset, own)
     origin = site.frame.origin("batches of this DataLoader are on the CPU", site.span, "loader")
-    return site.allocate(LOADER, LibraryObject(LOADER, device, origin, (("dataset", dataset),)))
+    parts = [("dataset", dataset)]
+    for position, name in ((2, "shuffle"), (3, "sampler"), (12, "generator")):
+        parts.append((name, site.value(position, name) or Constant(None) if site.arguments.exact else UNKNOWN))
+    return site.allocate(LOADER, LibraryObject(LOADER, device, origin, tuple(parts)))
+
+
+def random_sampler(site: Site) -> Value:
+    """`RandomSampler(data, …)`: remembers its generator for the loader that uses it."""
+    generator = site.value(3, "generator") or Constant(None)
+    made = LibraryObject(feeding.RANDOM_SAMPLER, UNREACHED, None, (("generator", generator),))
+    return site.allocate(site.name, made)
+
+
+def random_split(site: Site) -> Value:
+    """`random_split(dataset, lengths, generator)`: draws an order on the default device."""
+    frame, env, span = site.frame, site.env, site.span
+    given, first = site.arguments.get(2, "generator"), site.arguments.first()
+    if site.arguments.exact and first is not None:
+        if given is None or given.value == Constant(None):
+            generator = feeding.own_generator(frame, "random_split", frame.file, span)
+        else:
+            generator = feeding.generator_side(frame, env, given.value, frame.file, given.span)
+        feeding.draw(frame, env, site.name, span, first.span, generator)
+    return UNKNOWN
 
 
 def _note_pinning(site: Site, dataset: Value, collate: Given | None) -> None:
@@ -92,9 +115,14 @@ def _load(site: Site, position: int) -> Value:
 
 Transfer = Callable[[Site], Value | None]
 
-FUNCTIONS: dict[str, Transfer] = {"torch.load": load, "torch.hub.load_state_dict_from_url": load_url}
+FUNCTIONS: dict[str, Transfer] = {
+    "torch.load": load,
+    "torch.hub.load_state_dict_from_url": load_url,
+    "torch.utils.data.random_split": random_split,
+}
 
 CLASSES: dict[str, Transfer] = {
     LOADER: loader,
     TENSOR_DATASET: tensor_dataset,
+    feeding.RANDOM_SAMPLER: random_sampler,
 }

@@ -58,6 +58,8 @@ def extreme(site: Site) -> Value:
 def length(site: Site) -> Value:
     """`len(x)`."""
     value = site.value(0, "obj")
+    for given in site.arguments.positional:
+        site.frame.prove_dimensions(site.env, given.value, given.place)
     if isinstance(value, Tuple):
         return Constant(len(value.items))
     held = site.held(value)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis import moves
+from devlint.analysis import conflicts, moves
 from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.site import Site
@@ -255,6 +255,11 @@ def legacy(device: str) -> Transfer:
         elif value is not None:
             rank = data_rank(site, value)
         if device == "cpu":
+            given = site.arguments.first()
+            if given is not None and site.name != "torch.Tensor":
+                side = conflicts.side_of(site.frame, site.env, given, "data", "", "operand")
+                if side is not None:
+                    conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, "cpu")
             return site.created(None, rank, CPU)
         return site.created(own_device(site, "cuda"), rank)
 
