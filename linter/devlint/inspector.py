@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import platform
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,9 @@ from devlint.rule import Rule
 from devlint.selection import Rules, Selection, covers, graded, select_rules
 from devlint.settings import Configuration, Settings
 from devlint.suppressions import Suppression, read_suppressions
+
+_MATTERS = re.compile(r"torch|\.detach\(\)")
+"""What a file that has to do with devices contains: it names torch, or takes a tensor out of its graph."""
 
 
 class Analysis(Protocol):
@@ -158,7 +162,7 @@ class Inspector:
         source: Source | None = None
         try:
             source = place.project.source(path)
-            if "torch" not in source.text and not configuration.signatures:
+            if not _MATTERS.search(source.text) and not configuration.signatures:
                 broken = syntax_error(source)
                 return FileResult(display, (broken,) if broken else ())
             phase = "analysis"

@@ -39,8 +39,8 @@ class DeviceTensorForCpuArgument(ConflictRule):
     No fix is offered yet.
 
     ## Known limits
-    A tensor that a caller hands in is reported only if something in the function tells that it is on an
-    accelerator in practice: being an input of `forward`, for instance.
+    A tensor that a caller hands in is reported only if something tells that it is on an accelerator in
+    practice: it is an element of a batch that `forward` takes, or moved to a device that the program chooses.
 
     ## PyTorch says
     RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor

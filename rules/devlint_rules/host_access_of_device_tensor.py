@@ -36,8 +36,9 @@ class HostAccessOfDeviceTensor(ConflictRule):
 
     ## Known limits
     Much code converts tensors that never leave the host. Of a tensor that a caller hands in, a conversion is
-    reported only if something in the function tells that it is on an accelerator in practice, such as
-    `x.cpu().numpy()` elsewhere in it.
+    reported only if something tells that it is on an accelerator in practice: it is an input of `forward`, a
+    parameter of a module, moved to a device that the program chooses, or `.detach()`-ed. What library functions
+    other than those of numpy, `matplotlib.pyplot` and `sklearn.metrics` convert is not known.
 
     ## PyTorch says
     TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.

@@ -11,7 +11,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE, UnknownDevice
+from devlint.domain.device import UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
@@ -349,6 +349,10 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         return value
     if name in ("parameters", "buffers"):
         device, origin = moves.module_device(frame, env, value)
+        if isinstance(device, Unreached) and instances.is_generic(value):
+            # What classes below this one register, for this one registers nothing.
+            device = Variable("self")
+            origin = frame.origin("parameters are where the module is", site.span, "module")
         each = Tensor(device, None, "parameter", origin)
         return site.allocate(name, SequenceObject(None, each, owner=value))
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):

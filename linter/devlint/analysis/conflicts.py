@@ -146,7 +146,7 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
         if follows(side.device) and other.device == CPU:
             if side.role == "generator":
                 return None  # generators are on the CPU as often as not
-            if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side):
+            if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):
                 return None
             return "pinned" if kind in ("operands", "module-input") else kind
     if kind == "generator":

@@ -96,9 +96,12 @@ def row(tensor: Tensor) -> Tensor:
 
 
 def element(frame: Frame, value: Opaque, step: str) -> Value:
-    """An element or attribute of an opaque value: opaque itself; of a tensor, a tensor on the same device."""
+    """An element or attribute of an opaque value: opaque itself; of a tensor, a tensor on the same device.
+
+    A tensor has no elements with names: what was taken for one, such as an input of `forward`, is a mapping then.
+    """
     kind = frame.kind(value)
-    if kind is Kind.TENSOR and step.startswith("["):
+    if kind is Kind.TENSOR and step.startswith("[") and step[1] not in "'\"":
         return frame.tensor(value)
     path = value.path + step
     if len(path) > LONGEST_PATH:

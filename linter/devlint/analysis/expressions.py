@@ -43,6 +43,7 @@ from devlint.domain.value import (
     Tuple,
     Value,
     chosen,
+    is_array,
     is_host,
 )
 from devlint.domain.value import join as join_values
@@ -160,7 +161,7 @@ def binary(
     for one, other, prefix in ((left, right, ""), (right, left, "r")):
         if name is None or not _is_tensor(frame, one.value):
             continue
-        if other.value == ARRAY:
+        if is_array(other.value):
             if not prefix:
                 library.read_by_numpy(frame, env, f"{operator}=" if in_place else operator, one, span)
             return UNKNOWN

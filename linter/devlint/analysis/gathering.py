@@ -90,7 +90,9 @@ class Gathered:
                 case TensorTerm():
                     self._take_tensor(parameter, term, exempt, value, span, only_tensor)
                 case ListTerm():
-                    self._take_elements(parameter, term.element, value, span)
+                    # Where anything is taken, being in a list proves nothing.
+                    anything = tuple(other for other in terms if isinstance(other, ObjectTerm))
+                    self._take_elements(parameter, term.element + anything, value, span)
                 case TupleTerm() if isinstance(value, Tuple) and len(value.items) == len(term.items):
                     for inner, item in zip(term.items, value.items, strict=True):
                         self.take(parameter, inner, item, span)

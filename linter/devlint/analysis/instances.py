@@ -83,6 +83,11 @@ def generic(frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool]:
     return self_value, _surrounded(frame, heap, identity, cls), checked
 
 
+def is_generic(value: Reference) -> bool:
+    """Whether a value is the instance of which only the class is known."""
+    return value.object.site.startswith("self:")
+
+
 def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) -> Heap:
     held = heap.get(identity)
     if not isinstance(held, Instance):

@@ -11,16 +11,17 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
-    ARRAY,
     NUMBER,
     UNKNOWN,
     Closure,
+    Constant,
     Kind,
     Opaque,
     Reference,
     Tensor,
     Tuple,
     Value,
+    is_array,
 )
 from devlint.frontend.ir import Span
 from devlint.torchlib.transfers.loading import LOADER, TENSOR_DATASET
@@ -86,10 +87,11 @@ def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instanc
 def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span) -> Value:
     """`base[key]`."""
     value = base.value
-    if value == ARRAY:
+    if is_array(value):
         _read_part(frame, env, "numpy.ndarray.__getitem__", key, span)
         return UNKNOWN
-    if isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR):
+    named = isinstance(key.value, Constant) and isinstance(key.value.value, str)  # an element of a mapping
+    if isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR and not named):
         result = library.call_tensor_method(frame, env, base, "__getitem__", Arguments((key,), ()), span)
         return UNKNOWN if result is None else result
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
@@ -112,7 +114,7 @@ def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Giv
     if isinstance(held, Tensor) or (isinstance(held, Opaque) and frame.kind(held) is Kind.TENSOR):
         library.call_tensor_method(frame, env, base, "__setitem__", Arguments((key, value), ()), span)
         return
-    if held == ARRAY:
+    if is_array(held):
         _read_part(frame, env, "numpy.ndarray.__setitem__", value, span)
     store_subscript(frame, env, base.value, key.value, value.value)
 

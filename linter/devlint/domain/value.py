@@ -385,6 +385,11 @@ def is_host(value: Value) -> bool:
     return isinstance(value, (Constant, Host, DeviceValue, DeviceType, Test))
 
 
+def is_array(value: Value) -> bool:
+    """Whether the value is certainly an array of numpy."""
+    return isinstance(value, Host) and value.kind == "array"
+
+
 def chosen(winner: Value, loser: Value | None) -> Value:
     """The value of the path with an accelerator; where the fallback has another, a check has chosen it."""
     if isinstance(winner, (Constant, DeviceValue)) and winner != loser:
