@@ -7,10 +7,10 @@ any tensor, a generator shares the type of the device only, and numpy reads from
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import combinations
+from itertools import chain, combinations
 
 from devlint.analysis import placement
 from devlint.analysis.arguments import Given
@@ -90,7 +90,7 @@ def kind_of(first: Side, second: Side) -> str:
 def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> bool:
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
     pairs = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
-    for first, second in pairs:
+    for first, second in chain(pairs, *(_on_one_path(first, second) for first, second in pairs)):
         kind = judge(frame, first, second)
         if kind is not None:
             _report(frame, kind, operation, span, first, second)
@@ -105,6 +105,15 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
                 Requirement(kind, operation, first, second, message, frame.file, span, env.always)
             )
     return False
+
+
+def _on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
+    """The pair again where one side was created on the CPU on some path, and the other one follows something."""
+    for side, other in ((first, second), (second, first)):
+        if side.stray is not None and isinstance(other.device, Variable):
+            created = replace(side, device=CPU, origin=side.stray)
+            if not is_spared(created):
+                yield created, other
 
 
 def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Side, role: str) -> bool:

@@ -114,10 +114,10 @@ class Gathered:
     ) -> None:
         device: Device
         rank: Rank = None
-        certain = True
+        certain, stray = True, None
         match value:
             case Tensor():
-                device, rank, origin = value.device, value.rank, value.origin
+                device, rank, origin, stray = value.device, value.rank, value.origin, value.stray
             case Opaque():
                 if only_tensor:
                     self.frame.prove(value, Kind.TENSOR)
@@ -137,7 +137,7 @@ class Gathered:
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
         role = "index" if term.word == "Index" else "operand"
-        side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file)
+        side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file, stray=stray)
         self.groups.setdefault(term.device, []).append(side)
 
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:

@@ -7,12 +7,14 @@ named after the name and the place. Two uses of it agree, and it follows its sur
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from devlint.analysis.frame import Frame
 from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.environment import Environment
+from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Tensor, Value, join
 from devlint.frontend.ir import Span
 
@@ -40,7 +42,11 @@ def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: st
     if one is not None and other is not None:
         both = join(one, other)
         assert isinstance(both, Tensor)
-        return replace(both, device=_variable(frame, name, span)) if isinstance(both.device, Either) else both
+        if isinstance(both.device, Either):
+            return replace(both, device=_variable(frame, name, span))
+        if both.device != UNKNOWN_DEVICE or _DEVICE_WORD.search(frame.text(span)):
+            return both
+        return replace(both, stray=_stray(one, other))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         return frame.nameless(name, span)
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
@@ -49,6 +55,20 @@ def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: st
         if CPU not in (left.device, right.device):
             return replace(joined, device=_variable(frame, name, span))
     return joined
+
+
+_DEVICE_WORD = re.compile(r"cpu|cuda|gpu|mps|xpu|npu|device|offload|available|onnx|trac|script", re.IGNORECASE)
+"""A test with such a word may know what is on which device: what its sides create is no stray."""
+
+
+def _stray(one: Tensor, other: Tensor) -> Origin | None:
+    """How one of two tensors was created on the CPU, if the other is somewhere else."""
+    for tensor in (one, other):
+        if tensor.stray is not None:
+            return tensor.stray
+        if tensor.device == CPU and tensor.origin is not None and tensor.origin.born in ("created", "host"):
+            return None if tensor.origin.checked else tensor.origin
+    return None
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

@@ -84,7 +84,8 @@ class Application:
         span: the whole operation.
         given: what its arguments say.
         bound: its arguments by parameter.
-        settled: the device that each variable stands for, as far as anything decides it; `origins` say why.
+        settled: the device that each variable stands for, as far as anything decides it; `origins` say why, and
+            `strays` what else it may be.
     """
 
     frame: Frame
@@ -95,6 +96,7 @@ class Application:
     bound: Bound = field(default_factory=dict)
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
+    strays: dict[str, Origin | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.given = Gathered(self.frame, self.env)
@@ -135,6 +137,8 @@ class Application:
     def settle(self, variable: str, sides: Sequence[Side]) -> None:
         """Finds the device a group agrees on, and records who does not agree."""
         firm = [side for side in _exempted(sides) if not conflicts.is_spared(side)]
+        if len(firm) == 1:
+            self.strays[variable] = firm[0].stray
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
@@ -245,7 +249,8 @@ class Application:
             return UNKNOWN
         match terms[0]:
             case TensorTerm(device=device, rank=rank):
-                return Tensor(self.device(device), self.rank(rank), origin=self.origin(device))
+                stray = self.strays.get(device)
+                return Tensor(self.device(device), self.rank(rank), origin=self.origin(device), stray=stray)
             case TupleTerm(items=items, names=names):
                 return Tuple(tuple(self.result(item, receiver) for item in items), names)
             case ListTerm(element=element):

@@ -45,6 +45,7 @@ class Side:
             of random numbers; or, where this side is the operation that wants the other on the CPU, "host"
             (Python reads its memory) or "cpu" (all other reasons).
         module: the module it is met through, if it is one.
+        stray: as for a tensor: how it was created on the CPU, on one of the paths that lead here.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Side:
     role: str = "operand"
     module: Holder | None = None
     file: str = ""
+    stray: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

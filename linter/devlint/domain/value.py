@@ -93,12 +93,18 @@ class DeviceType:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor. `role` is "parameter" or "buffer" once it is registered or about to be, else "plain"."""
+    """A tensor.
+
+    Attributes:
+        role: "parameter" or "buffer" once it is registered or about to be, else "plain".
+        stray: where paths with different devices have met, how it was created on the CPU on one of them.
+    """
 
     device: Device
     rank: Rank
     role: str = "plain"
     origin: Origin | None = field(default=None, compare=False)
+    stray: Origin | None = field(default=None, compare=False)
 
 
 class Kind(enum.Enum):
@@ -338,7 +344,8 @@ def join(left: Value, right: Value) -> Value:
         case Tensor(), Tensor():
             role = left.role if left.role == right.role else "plain"
             device = join_devices(left.device, right.device)
-            return replace(left, device=device, rank=join_ranks(left.rank, right.rank), role=role)
+            rank = join_ranks(left.rank, right.rank)
+            return replace(left, device=device, rank=rank, role=role, stray=left.stray or right.stray)
         case Opaque(), Opaque() if left.path == right.path:
             kind = left.kind if left.kind == right.kind else Kind.ANY
             return replace(left, kind=kind, device=join_devices(left.device, right.device))
