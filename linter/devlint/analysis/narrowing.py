@@ -24,6 +24,7 @@ from devlint.domain.value import (
     Host,
     Kind,
     Library,
+    Method,
     Opaque,
     Present,
     Proof,
@@ -39,8 +40,11 @@ from devlint.torchlib.knowledge import MODULE, TENSOR, TENSOR_NAMES
 
 NOTHING = Test()
 
-_CHOICE = re.compile(r"cuda|gpu|accelerator|device", re.IGNORECASE)
+_CHOICE = re.compile(r"cuda|gpu|accelerator", re.IGNORECASE)
 """A setting with such a name, tested for truth, is how programs let their user say that there is a GPU."""
+
+_REFUSAL = re.compile(r"(no|not|without|disable|force_cpu|cpu)(_|(?=cuda|gpu))", re.IGNORECASE)
+"""Begins a setting that says the opposite."""
 
 
 def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | None:
@@ -105,12 +109,22 @@ def truth(value: Value, env: Environment, devices: int | None) -> Test:
             if isinstance(held, Dictionary) and held.complete:
                 return Test(known=bool(held.items))
             return NOTHING
-        case Opaque() if _CHOICE.search(value.path.rsplit(".", 1)[-1]):
-            return Test(holds=(Present(True),))
+        case Opaque():
+            return choice(value.path.rsplit(".", 1)[-1])
+        case Method(receiver=Opaque(), name=name):
+            return choice(name)
         case Closure() | UserClass() | Library() | DeviceValue():
             return Test(known=True)
         case _:
             return NOTHING
+
+
+def choice(name: str) -> Test:
+    """What a setting proves by being true: the user's word counts like a check, and without it there is no GPU."""
+    if not _CHOICE.search(name):
+        return Test(holds=(Present(True),)) if "device" in name.lower() else NOTHING
+    test = Test((Present(True),), (Present(False),))
+    return negate(test) if _REFUSAL.match(name.lstrip("?_")) else test
 
 
 def present(devices: int | None) -> Test:

@@ -13,8 +13,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, forwarding, instances, loops, registration
-from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis import (
+    analysis,
+    classes,
+    devlint,
+    execution,
+    forwarding,
+    frame,
+    from,
+    import,
+    instances,
+    loops,
+    moves,
+    registration,
+)
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
@@ -144,8 +156,19 @@ class Program:
         if after is not None:
             forwarding.note_unforwarded(frame, after)
             loaded.globals.names.update(after.names)
-            loaded.default, loaded.checked, loaded.heap = after.default, after.checked, after.heap
+            loaded.default, loaded.checked = after.default, after.checked
             loaded.process = after.process
+            loaded.heap = self._seen_by_functions(frame, loaded, after)
+
+    def _seen_by_functions(self, frame: Frame, loaded: LoadedFile, after: Environment) -> Heap:
+        """The objects of a file as its functions find them: a module that some function may move is anywhere."""
+        for name, value in after.names.items():
+            on_cpu = moves.is_module(frame, after, value) and moves.module_device(frame, after, value)[0] == CPU
+            if on_cpu and isinstance(value, Reference):
+                handed_on = rf"^\s.*(\b{name}\s*\.\s*(to|cuda|xpu|mps|apply)\s*\(|[(,=*]\s*{name}\s*[,)])"
+                if re.search(handed_on, loaded.source.text, re.MULTILINE):
+                    moves.place_object(frame, after, value, UNKNOWN_DEVICE, None)
+        return after.heap
 
     def report(self, source: Source) -> None:
         """Records the facts of a file: of its body, and of every function and method in it."""
