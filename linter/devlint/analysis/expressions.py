@@ -83,7 +83,7 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
 def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: Environment) -> Environment:
     """`base.name = source`."""
     base = frame.registers[instruction.base]
-    value, place = frame.registers[instruction.source], frame.places[instruction.base]
+    value, place = frame.kept(instruction.source), frame.places[instruction.base]
     attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
     if instruction.name == "data" and isinstance(value, Tensor) and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
@@ -258,7 +258,8 @@ def transfer_unary(frame: Frame, instruction: ir.Unary, env: Environment) -> Env
     operand = _given(frame, instruction.operand)
     value: Value = UNKNOWN
     if instruction.operator == "not":
-        value = negate(truth(operand.value, env, frame.program.devices))
+        optional = frame.optional[instruction.operand]
+        value = negate(truth(operand.value, env, frame.program.devices, optional=optional))
     elif _is_tensor(frame, operand.value):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[instruction.operator]
         found = library.call_tensor_method(frame, env, operand, name, Arguments((), ()), instruction.span)
@@ -284,7 +285,8 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         )
         value = UNKNOWN if found is None else found
     else:
-        value = compare(instruction.operator, left.value, right.value, left.place, frame.program.devices)
+        kept = frame.kept(instruction.left)
+        value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices)
         if name is not None and _is_elementwise(frame, left.value) and right.value != Constant(None):
             value = left.value
         elif value == Test() and not (is_host(left.value) or is_host(right.value)) and name is not None:
@@ -302,7 +304,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
     if current is None:
         return None
     value = frame.registers[first.register]
-    test = truth(value, current, devices)
+    test = truth(value, current, devices, optional=frame.optional[first.register])
     for operand in instruction.operands[1:]:
         if test.known is (not is_and):
             break
@@ -313,7 +315,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         if after is None:
             continue
         right = frame.registers[operand.register]
-        other = truth(right, after, devices)
+        other = truth(right, after, devices, optional=frame.optional[operand.register])
         is_test = isinstance(value, Test) or isinstance(right, Test)
         decided = test.known is is_and
         test = (both if is_and else either)(test, other)
@@ -347,7 +349,7 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
     def side(operand: ir.Operand, start: Environment) -> Environment | None:
         after = evaluate(frame, operand, start)
         if after is not None:
-            results.append((frame.registers[operand.register], after.fallback))
+            results.append((frame.kept(operand.register), after.fallback))
         return after
 
     joined = branch(

@@ -20,10 +20,12 @@ from devlint.domain.value import (
     Kind,
     ObjectId,
     Opaque,
+    Optional,
     Tensor,
     UserClass,
     Value,
     chosen,
+    optional,
 )
 from devlint.domain.value import join as join_values
 from devlint.facts import Fact, MissingAttribute
@@ -126,7 +128,8 @@ class Frame:
         branching: how many branches are around the present point.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
-        registers, spans, places: value, source span and place loaded from, by register.
+        registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
+            by register.
     """
 
     program: Program
@@ -139,6 +142,7 @@ class Frame:
     proofs: Proofs
     depth: int = 0
     registers: list[Value] = field(default_factory=list)
+    optional: list[bool] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     places: list[str | None] = field(default_factory=list)
     owners: dict[Register, tuple[Value, str, str | None]] = field(default_factory=dict)
@@ -165,8 +169,14 @@ class Frame:
     def __post_init__(self) -> None:
         count = self.scope.registers
         self.registers = [UNKNOWN] * count
+        self.optional = [False] * count
         self.spans = [self.scope.span] * count
         self.places = [None] * count
+
+    def kept(self, register: Register) -> Value:
+        """The content of a register as it is stored somewhere."""
+        value = self.registers[register]
+        return optional(value) if self.optional[register] else value
 
     @property
     def file(self) -> str:
@@ -174,8 +184,9 @@ class Frame:
         return self.globals.file
 
     def set(self, register: Register, value: Value, span: Span, place: str | None = None) -> None:
-        """Fills a register."""
-        self.registers[register] = value
+        """Fills a register: with what a value is when it is used, and beside it whether it may be None."""
+        self.optional[register] = isinstance(value, Optional)
+        self.registers[register] = value.present if isinstance(value, Optional) else value
         self.spans[register] = span
         self.places[register] = place
 

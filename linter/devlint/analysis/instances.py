@@ -22,6 +22,7 @@ from devlint.domain.value import (
     Kind,
     ObjectId,
     Opaque,
+    Optional,
     Reference,
     Tensor,
     Tuple,
@@ -139,12 +140,16 @@ def _settled(value: Value) -> Value:
         return replace(value, device=UNKNOWN_DEVICE)
     if isinstance(value, Tuple):
         return Tuple(tuple(map(_settled, value.items)))
+    if isinstance(value, Optional):
+        return Optional(_settled(value.present))
     return value
 
 
 def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
     """Puts a registered part, and all that is registered in it, on device variables named after their places."""
     match value:
+        case Optional():
+            return Optional(_follow(heap, value.present, place, seen))
         case Tensor() | Opaque():
             origin = _story(place, value.origin)
             return replace(value, device=_variable(place, value.device), origin=origin)

@@ -15,7 +15,7 @@ from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Tensor, Value, join
+from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Optional, Tensor, Value, join, optional, present
 from devlint.frontend.ir import Span
 
 
@@ -38,6 +38,11 @@ def either(frame: Frame, left: Value, right: Value, span: Span, name: str = "val
 
 def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span) -> Value:
     """What two sides left, as a thing of its own where the join has lost what it is."""
+    if isinstance(joined, Optional) or isinstance(left, Optional) or isinstance(right, Optional):
+        ours, theirs = present(left), present(right)
+        if ours is None or theirs is None:
+            return joined
+        return optional(_identified(frame, join(ours, theirs), ours, theirs, name, span))
     one, other = _as_tensor(frame, left), _as_tensor(frame, right)
     if one is not None and other is not None:
         both = join(one, other)

@@ -17,6 +17,7 @@ from devlint.domain.value import (
     DeviceValue,
     Kind,
     Opaque,
+    Optional,
     Reference,
     Tensor,
     Value,
@@ -93,10 +94,9 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
             case Instance() if classes.is_module(held.cls):
                 attributes = []
                 for name, stored in held.attributes:
-                    if name in held.registered and isinstance(stored, (Tensor, Opaque)):
-                        stored = replace(stored, device=device, origin=origin)
                     if name in held.registered:
-                        pending.append(stored)
+                        pending.append(stored.present if isinstance(stored, Optional) else stored)
+                        stored = _put(stored, device, origin)
                     attributes.append((name, stored))
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
             case Sequence() if held.module is not None:
@@ -112,7 +112,9 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
 
 
 def _put(part: Value, device: Device, origin: Origin | None) -> Value:
-    """A member of a module container after its move; other modules are moved in the heap."""
+    """A part of a module after its move; other modules are moved in the heap."""
+    if isinstance(part, Optional):
+        return Optional(_put(part.present, device, origin))
     return replace(part, device=device, origin=origin) if isinstance(part, (Tensor, Opaque)) else part
 
 
@@ -146,6 +148,8 @@ def state(
                 yield item.device, item.origin
             case Opaque():
                 yield item.device, item.origin
+            case Optional():
+                pending.append(item.present)
             case Reference() if item.object not in seen:
                 seen.add(item.object)
                 match env.heap.get(item.object):

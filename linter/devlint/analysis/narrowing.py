@@ -26,6 +26,7 @@ from devlint.domain.value import (
     Library,
     Method,
     Opaque,
+    Optional,
     Present,
     Proof,
     Reference,
@@ -91,8 +92,10 @@ def changed_by(env: Environment, proofs: tuple[Proof, ...], others: tuple[Proof,
     }
 
 
-def truth(value: Value, env: Environment, devices: int | None) -> Test:
-    """The value as a test: what `if value:` proves."""
+def truth(value: Value, env: Environment, devices: int | None, *, optional: bool = False) -> Test:
+    """The value as a test: what `if value:` proves; an `optional` one may be None instead."""
+    if optional:
+        return Test(truth(value, env, devices).holds)
     match value:
         case Test():
             return value
@@ -165,6 +168,8 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
                 same = left.value is right.value
                 return Test(known=same if operator == "is" else not same)
             return NOTHING
+        case _ if isinstance(left, Optional):
+            return compare(operator, left.present, right, None, devices)
         case "==" | "!=":
             test = _equal(left, right, place, devices)
             return negate(test) if operator == "!=" else test
@@ -181,10 +186,10 @@ def _is_none(value: Value, place: str | None) -> Test:
     match value:
         case Constant():
             return Test(known=value.value is None)
-        case Opaque():
-            if place is None:
-                return NOTHING
+        case Opaque() if place is not None:
             return Test(holds=(Replace(place, value, Constant(None)),))
+        case Optional() if place is not None:
+            return Test((Replace(place, value, Constant(None)),), (Replace(place, value, value.present),))
         case Host() | DeviceValue() | Tensor() | Tuple() | Reference() | Library() | Closure() | UserClass():
             return Test(known=False)
         case _:

@@ -13,20 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import (
-    analysis,
-    classes,
-    devlint,
-    execution,
-    forwarding,
-    frame,
-    from,
-    import,
-    instances,
-    loops,
-    moves,
-    registration,
-)
+from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration
+from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute

@@ -74,7 +74,7 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
 
 def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Environment:
     """Binds a name."""
-    value = frame.registers[instruction.source]
+    value = frame.kept(instruction.source)
     name = instruction.name
     if name in frame.scope.global_names:
         # Other functions may run before or after this one.

@@ -54,7 +54,7 @@ def branch(
 ) -> Environment | None:
     """Runs two continuations under what a truth value proves on each side, and joins what they leave."""
     reads.read(frame, env, frame.registers[test], frame.spans[test], "testing")
-    outcome = truth(frame.registers[test], env, frame.program.devices)
+    outcome = truth(frame.registers[test], env, frame.program.devices, optional=frame.optional[test])
     if outcome.known is not None:
         proofs = outcome.holds if outcome.known else outcome.fails
         narrowed = apply_proofs(env, proofs)
@@ -265,7 +265,7 @@ def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Envir
 
 def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> None:
     """`return`: control leaves the function."""
-    value = Constant(None) if instruction.source is None else frame.registers[instruction.source]
+    value = Constant(None) if instruction.source is None else frame.kept(instruction.source)
     frame.leave(env, value)
 
 

@@ -29,12 +29,14 @@ from devlint.domain.value import (
     Kind,
     ObjectId,
     Opaque,
+    Optional,
     Reference,
     Tensor,
     Test,
     Tuple,
     UserClass,
     Value,
+    optional,
 )
 from devlint.frontend.ir import Span
 
@@ -159,6 +161,8 @@ class Substitution:
                 return replace(value, device=self.device(value.device), origin=origin)
             case Tuple():
                 return Tuple(tuple(self.value(item, objects) for item in value.items))
+            case Optional():
+                return optional(self.value(value.present, objects))
             case Reference() if value.object in objects:
                 return self.adopt(value.object, objects)
             case Reference():

@@ -139,6 +139,13 @@ class Tuple:
 
 
 @dataclass(frozen=True, slots=True)
+class Optional:
+    """`present`, or None. It stands where values are kept; who uses one uses what is present."""
+
+    present: Value
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectId:
     """An abstract object: where it was allocated, and through which calls."""
 
@@ -302,7 +309,7 @@ class Test:
 
 
 Value: TypeAlias = (
-    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Reference | Library
+    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Optional | Reference | Library
     | SourceFile | Imported | Method | Closure | Bound | UserClass | Partial | Super | Test
 )  # fmt: skip
 
@@ -328,6 +335,15 @@ def join(left: Value, right: Value) -> Value:
     if left is right or left == right:
         return left
     match left, right:
+        case (Optional(), _) | (_, Optional()):
+            ours, theirs = present(left), present(right)
+            if ours is None or theirs is None:
+                return left if theirs is None else right
+            return optional(join(ours, theirs))
+        case (Constant(value=None), Tensor() | Opaque() | DeviceValue() | Reference()):
+            return Optional(right)
+        case (Tensor() | Opaque() | DeviceValue() | Reference(), Constant(value=None)):
+            return Optional(left)
         case Constant(), Constant():
             if type(left.value) is type(right.value) and left.value == right.value:
                 return replace(left, checked=left.checked and right.checked)
@@ -367,6 +383,18 @@ def join(left: Value, right: Value) -> Value:
 def _as_tensor(value: Value) -> Value:
     """What an opaque tensor is without its identity."""
     return Tensor(value.device, None, origin=value.origin) if isinstance(value, Opaque) else value
+
+
+def present(value: Value) -> Value | None:
+    """The value where it is not None; None if it always is."""
+    if isinstance(value, Optional):
+        return value.present
+    return None if isinstance(value, Constant) and value.value is None else value
+
+
+def optional(value: Value) -> Value:
+    """The value, or None; of something unknown that says nothing more."""
+    return Optional(value) if isinstance(value, (Tensor, Opaque, DeviceValue, Reference)) else UNKNOWN
 
 
 def _join_enclosing(left: Closure, right: Closure) -> Value:
