@@ -177,6 +177,12 @@ class Gathered:
         self.ranks[variable] = None if before is None or sizes is None else before + len(sizes)
         self.sizes[variable] = (*self.sizes.get(variable, ()), *(sizes or (UNKNOWN,)))
 
+    def count_sizes(self, terms: Terms, count: int) -> None:
+        """Notes how many sizes were given one by one: of several, each is one dimension, whatever it is."""
+        for term in terms:
+            if isinstance(term, SizeTerm) and count > 1:
+                self.ranks[term.rank] = count
+
     def _take_object(self, parameter: str, term: ModuleTerm | InstanceTerm, value: Value, span: Span) -> None:
         device: Device = UNKNOWN_DEVICE
         origin: Origin | None = None

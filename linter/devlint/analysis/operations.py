@@ -111,6 +111,7 @@ class Application:
         for parameter in signature.parameters:
             for argument in bound.get(parameter.name, ()):
                 given.take(parameter.name, parameter.terms, argument.value, argument.span)
+            given.count_sizes(parameter.terms, len(bound.get(parameter.name, ())))
             if not bound.get(parameter.name) and parameter.default is not None:
                 for term in parameter.terms:
                     if isinstance(term, DeviceTerm):
