@@ -33,7 +33,7 @@ NEVER_RUN = {"torch_geometric_graphs.py": "asks how torch was built, which prete
 
 
 def _files() -> list[Path]:
-    folders = ("flow", "torchlib", "libraries", "rules", "tutorials")
+    folders = ("flow", "torchlib", "libraries", "rules", "tutorials", "causes")
     files = [file for folder in folders for file in sorted((FIXTURES / folder).rglob("*.py"))]
     return files + sorted(FIXTURES.glob("projects/*/main.py"))
 
@@ -49,6 +49,7 @@ def _reports() -> list[Path]:
     return [
         *sorted(path for path in (FIXTURES / "projects").iterdir() if path.is_dir()),
         FIXTURES / "showcase",
+        FIXTURES / "causes",
     ]
 
 
@@ -64,10 +65,12 @@ def _listed(sentences: list[str]) -> str:
 
 
 def _rules_for(file: Path) -> tuple[str, ...] | None:
-    """The rule that a folder is about; elsewhere those that are on by default."""
+    """The rule that a folder is about; elsewhere those that are on by default, or for the causes, all of them."""
     folder, inner = file.relative_to(FIXTURES).parts[:2]
     if folder == "libraries":
         return ("DEV1",)
+    if folder == "causes":
+        return ("ALL",)
     return (inner.replace("_", "-"),) if folder == "rules" else None
 
 
@@ -150,6 +153,7 @@ def test_nothing_is_claimed_in_vain(file: Path, running: Callable[[Path], Execut
 @pytest.mark.parametrize("folder", _reports(), ids=_name)
 def test_report(folder: Path, in_repository: Path, expect: Expect) -> None:
     arguments = ["check", str(folder.relative_to(in_repository)), "--isolated", "--output-format", "full"]
+    arguments += ["--select", "ALL"] if folder.name == "causes" else []
     result = CliRunner().invoke(devlint, arguments)
     assert result.exit_code in (0, 1), result.output
     expect(folder / "expected.txt", result.stdout)

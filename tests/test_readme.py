@@ -16,7 +16,11 @@ from devlint.settings import Configuration, Settings, read_configuration
 from tests.conftest import REPOSITORY, Expect
 
 README = REPOSITORY / "README.md"
-SHOWCASE = REPOSITORY / "fixtures" / "showcase"
+FIXTURES = REPOSITORY / "fixtures"
+SHOWCASE = FIXTURES / "showcase"
+BLOCK = re.MULTILINE | re.DOTALL
+QUOTED = ("error[DEV102]", "error[DEV104]", "warning[DEV201]")
+"""How the reports on the frequent causes begin that the README shows."""
 
 
 def _blocks(language: str) -> list[str]:
@@ -31,12 +35,19 @@ def _set_up() -> tuple[list[str], list[str]]:
     return first.split(" && "), second.split(" && ")
 
 
-def test_the_report_is_one_of_those_on_the_showcase(expect: Expect) -> None:
-    reports = (SHOWCASE / "expected.txt").read_text(encoding="utf-8").split("\n\n")
-    (report,) = [report for report in reports if report.startswith("error[DEV101]")]
-    before, marker, rest = README.read_text(encoding="utf-8").partition("```text\n")
-    _, end, after = rest.partition("```\n")
-    expect(README, before + marker + report.rstrip("\n") + "\n" + end + after)
+def _reports_on(folder: str) -> list[str]:
+    return (FIXTURES / folder / "expected.txt").read_text(encoding="utf-8").split("\n\n")
+
+
+def test_the_reports_are_those_on_the_fixtures(expect: Expect) -> None:
+    first = [text for text in _reports_on("showcase") if text.startswith("error[DEV101]")]
+    causes = [text for text in _reports_on("causes") if text.startswith(QUOTED)]
+    assert len(first) == 1
+    assert len(causes) == len(QUOTED)
+    shown = iter(["\n\n".join(first), "\n\n".join(causes)])
+    text = README.read_text(encoding="utf-8")
+    wanted = re.sub(r"^```text\n.*?^```$", lambda _: f"```text\n{next(shown).strip()}\n```", text, flags=BLOCK)
+    expect(README, wanted)
 
 
 def test_the_last_line_of_the_first_command_is_quoted(in_repository: Path) -> None:
