@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
@@ -42,6 +43,9 @@ from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
+
+_MODULE_NAME = re.compile(r"(model|module|net|network|encoder|decoder|\.forward|\.generate)$")
+"""A parameter or attribute with such a name that is called is a module, or what a module does."""
 
 
 def given(value: Value, span: Span) -> Given:
@@ -98,6 +102,8 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
         case Partial():
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque():
+            if frame.kind(value) is Kind.MODULE or _MODULE_NAME.search(value.path):
+                library.meet_inputs(frame, env, frame.text(function.span), arguments, span)
             _let_go(env, arguments)
             return UNKNOWN
         case _:

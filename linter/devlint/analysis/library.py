@@ -13,7 +13,7 @@ from devlint.analysis.gathering import fits
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.operations import Application
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.summary import Side
@@ -261,6 +261,27 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     where = conflicts.resolve(env, held.device)
     one = Side(frame.text(value.span), where, rank, value.span, held.origin, "", certain, "input", file=frame.file)
     conflicts.find(frame, env, operation, span, (module, one))
+
+
+def meet_inputs(frame: Frame, env: Environment, operation: str, arguments: Arguments, span: Span) -> None:
+    """A module of which nothing is known is called: an input that was moved on purpose meets one made on the CPU.
+
+    Lengths stay on the CPU by design, and a number that was made a tensor may meet anything.
+    """
+    moved, created = [], []
+    for given in arguments.all():
+        held, text = given.value, frame.text(given.span)
+        if not isinstance(held, (Tensor, Opaque)) or held.origin is None:
+            continue
+        device = conflicts.resolve(env, held.device)
+        rank = held.rank if isinstance(held, Tensor) else SOME_DIMENSIONS
+        side = Side(text, device, rank, given.span, held.origin, parameter="input", file=frame.file)
+        if held.origin.born == "moved" and isinstance(device, Variable):
+            moved.append(side)
+        elif held.origin.born == "created" and device == CPU and rank not in (None, 0) and "len" not in text:
+            created.append(side)
+    if moved and created and not env.fallback:
+        conflicts.find(frame, env, operation, span, (moved[0], created[0]))
 
 
 def object_attribute(
