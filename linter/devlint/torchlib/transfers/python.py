@@ -218,6 +218,11 @@ def isinstance_(site: Site) -> Value:
     return is_instance(subject.value, classes, subject.place)
 
 
+def cast(site: Site) -> Value:
+    """`typing.cast(Type, x)`: `x` itself."""
+    return site.value(1, "val") or UNKNOWN
+
+
 def is_tensor(site: Site) -> Value:
     """`torch.is_tensor(x)`."""
     given = site.arguments.first()
@@ -315,6 +320,7 @@ FUNCTIONS: dict[str, Transfer] = {
     "builtins.getattr": getattr_,
     "builtins.setattr": setattr_,
     "torch.is_tensor": is_tensor,
+    "typing.cast": cast,
     "tqdm.tqdm": same,
     "tqdm.auto.tqdm": same,
     "copy.deepcopy": copy,
