@@ -102,7 +102,7 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
         if name in held.registered and movable:
             value = _follow(heap, value, place, set())
         elif name in stored_elsewhere or (own_way and isinstance(value, Tensor)):
-            value = UNKNOWN
+            value = Opaque(place)
         elif isinstance(value, Opaque) and "." not in value.path:
             # What `__init__` was given is no parameter of this method.
             value = replace(
@@ -114,7 +114,7 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
             value = _settled(value)
         attributes.append((name, value))
     known = {name for name, _ in attributes}
-    attributes.extend((name, UNKNOWN) for name in sorted(stored_elsewhere - known))
+    attributes.extend((name, Opaque(f"self.{name}")) for name in sorted(stored_elsewhere - known))
     heap[identity] = replace(held, attributes=tuple(attributes))
     return heap
 
