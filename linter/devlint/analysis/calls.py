@@ -8,11 +8,12 @@ from dataclasses import replace
 from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
+from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
-from devlint.domain.device import UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
@@ -40,7 +41,7 @@ from devlint.domain.value import (
 from devlint.facts import DiscardedMove, Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
+from devlint.torchlib.knowledge import MODULE, MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
 
@@ -89,7 +90,8 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             return invoke_closure(frame, env, value, None, arguments, span)
         case Bound():
             receiver = Given(value.receiver, function.span)
-            return invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
+            result = invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
+            return _promised(frame, env, value, span) if result == UNKNOWN else result
         case UserClass():
             return instances.construct(frame, env, value, arguments, span)
         case Method():
@@ -102,13 +104,30 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
         case Partial():
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque():
-            if frame.kind(value) is Kind.MODULE or _MODULE_NAME.search(value.path):
+            first = arguments.first()
+            if frame.kind(value) is Kind.MODULE and value.path.startswith(NAMELESS) and first is not None:
+                library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
+            elif frame.kind(value) is Kind.MODULE or _MODULE_NAME.search(value.path):
                 library.meet_inputs(frame, env, frame.text(function.span), arguments, span)
             _let_go(env, arguments)
             return UNKNOWN
         case _:
             _let_go(env, arguments)
             return UNKNOWN
+
+
+def _promised(frame: Frame, env: Environment, method: Bound, span: Span) -> Value:
+    """What a method that cannot be followed says that it returns: if a module, then a part of the one it belongs to."""
+    held = env.heap.get(method.receiver.object) if isinstance(method.receiver, Reference) else None
+    if not isinstance(held, Instance) or not classes.is_module(held.cls):
+        return UNKNOWN
+    name = method.function.function.name.rpartition(".")[2]
+    for cls in classes.lineage(held.cls):
+        found = cls.attributes.get(name) if isinstance(cls, UserClass) else None
+        if isinstance(found, Closure) and annotated(frame, found, found.function.returns) == {MODULE}:
+            part = frame.nameless(f"{name}()", span)
+            return replace(part, kind=Kind.MODULE, device=Variable(part.path))
+    return UNKNOWN
 
 
 def invoke_closure(

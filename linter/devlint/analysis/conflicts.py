@@ -110,7 +110,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
 def _on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something."""
     for side, other in ((first, second), (second, first)):
-        if side.stray is not None and isinstance(other.device, Variable):
+        if side.stray is not None and follows(other.device):
             created = replace(side, device=CPU, origin=side.stray)
             if not is_spared(created):
                 yield created, other
@@ -153,6 +153,8 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
     kind = kind_of(first, second)
     for side, other in ((first, second), (second, first)):
         if follows(side.device) and other.device == CPU:
+            if other.origin is not None and other.origin.born == "parameter":
+                return None  # a test has found it there, where the other one may be too
             if side.role == "generator":
                 return None  # generators are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):

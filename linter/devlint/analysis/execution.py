@@ -63,7 +63,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     """A parameter about which only its declaration is known."""
     name = parameter.name
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
-    names = _resolved_names(frame, closure, parameter.annotation)
+    names = annotated(frame, closure, parameter.annotation)
     wanted = names - {"None", "typing.Any"}
     if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
         return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
@@ -83,7 +83,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     return Opaque(name, kind, Variable(name), origin)
 
 
-def _resolved_names(frame: Frame, closure: Closure, annotation: Annotation | None) -> frozenset[str]:
+def annotated(frame: Frame, closure: Closure, annotation: Annotation | None) -> frozenset[str]:
     """The alternatives of an annotation as qualified names."""
     if annotation is None:
         return frozenset()
@@ -117,7 +117,7 @@ def run(
     frame.budget = caller.budget
     for parameter in function.parameters:
         element = parameter.annotation.element if parameter.annotation is not None else None
-        names_of_element = _resolved_names(frame, closure, element)
+        names_of_element = annotated(frame, closure, element)
         if names_of_element and names_of_element <= TENSOR_NAMES:
             frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
     inner = replace(env, names=names, heap=dict(env.heap), assumptions=dict(env.assumptions))

@@ -16,7 +16,6 @@ from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.domain.value import (
     NUMBER,
-    SHAPE,
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
@@ -169,12 +168,12 @@ class Gathered:
                 sizes = held.items
         elif isinstance(value, Constant) or value == NUMBER:
             sizes = (value,)
-        elif value == SHAPE:
-            # The shape of another tensor: one that has dimensions, or nobody would ask.
+        before = self.ranks.get(variable, 0)
+        if sizes is None or before is None or before == SOME_DIMENSIONS:
+            # A shape that comes from elsewhere has dimensions, or nobody would ask.
             self.ranks[variable] = SOME_DIMENSIONS
             return
-        before = self.ranks.get(variable, 0)
-        self.ranks[variable] = None if before is None or sizes is None else before + len(sizes)
+        self.ranks[variable] = before + len(sizes)
         self.sizes[variable] = (*self.sizes.get(variable, ()), *(sizes or (UNKNOWN,)))
 
     def count_sizes(self, terms: Terms, count: int) -> None:

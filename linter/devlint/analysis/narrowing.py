@@ -274,7 +274,7 @@ def on_type(device: Device, kind: str) -> Test:
             return Test(known=device.type == kind)
         case Variable():
             here = (Assume(device, Concrete(kind)),)
-            away = (Assume(device, Concrete("cpu")),) if kind != "cpu" else ()
+            away = (Assume(device, Concrete("cpu")),) if kind == "cuda" else ()
             checked = (Present(True),)
             return Test(here + checked, away) if kind != "cpu" else Test(here, checked)
         case _:

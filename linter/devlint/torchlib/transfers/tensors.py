@@ -57,7 +57,8 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
         return replace(data, role="plain")
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
         return site.frame.tensor(data)
-    if keeps_unknown and (data == UNKNOWN or isinstance(data, Opaque)):
+    sliced = isinstance(data, Opaque) and site.frame.kind(data) in (Kind.ARRAY, Kind.MOVABLE)
+    if sliced or (keeps_unknown and (data == UNKNOWN or isinstance(data, Opaque))):
         return Tensor(UNKNOWN_DEVICE, None)
     if site.arguments.keyword("device") is not None:
         return Tensor(UNKNOWN_DEVICE, rank)
