@@ -11,17 +11,16 @@ with 1 if the filed reasons of the misses do not fit.
 from __future__ import annotations
 
 import difflib
-import io
 import json
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.recall.bugs import FAMILIES, SCOPES, Bug, read_bugs, read_misses
+from tests.recall.clones import unpack
 
 
 class Said(NamedTuple):
@@ -30,19 +29,6 @@ class Said(NamedTuple):
     code: str
     lines: tuple[int, ...]
     message: str
-
-
-def unpack(clones: Path, repo: str, commit: str, work: Path) -> Path:
-    """The Python files of a commit, unpacked once."""
-    target = work / f"{repo.replace('/', '+')}-{commit[:12]}"
-    if not target.exists():
-        clone = clones / repo.replace("/", "+")
-        git = clone / "repo" if (clone / "repo").exists() else clone
-        archive = ["git", "-C", str(git), "archive", commit, ":(glob)**/*.py"]
-        done = subprocess.run(archive, capture_output=True, check=True)
-        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
-            tar.extractall(target, filter="data")
-    return target
 
 
 def lint(root: Path, path: str) -> list[Said]:
@@ -96,6 +82,7 @@ def main(arguments: list[str]) -> int:
     reasons = read_misses()
     unexplained = 0
     work = Path(tempfile.gettempdir()) / "devlint-recall"
+    work.mkdir(exist_ok=True)
     for bug in read_bugs():
         if chosen and bug.id not in chosen:
             continue

@@ -26,6 +26,7 @@ from devlint.domain.value import (
     Library,
     Method,
     Opaque,
+    Optional,
     Reference,
     SourceFile,
     Super,
@@ -111,7 +112,7 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         if held.cls.dynamic or held.open:
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
-            if classes.find(held.cls, "__getattr__") is None:
+            if classes.find(held.cls, "__getattr__") is None and not classes.stores(held.cls, name):
                 frame.miss_device(span, held.cls.name)
             return UNKNOWN
         return Method(base, name, place)
@@ -186,10 +187,11 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     where = (frame.file, span)
     if not classes.is_module(held.cls):
         return held.put(name, value, registered=False, where=where)
-    registered = (isinstance(value, Tensor) and value.role != "plain") or is_module(frame, env, value)
-    if name in held.registered and isinstance(value, (Tensor, Opaque)):
-        buffer = replace(value, role="buffer") if isinstance(value, Tensor) else value
-        return held.put(name, buffer, registered=True, where=where)
+    there = value.present if isinstance(value, Optional) else value
+    registered = (isinstance(there, Tensor) and there.role != "plain") or is_module(frame, env, there)
+    if name in held.registered and isinstance(there, (Tensor, Opaque)):
+        buffer = replace(there, role="buffer") if isinstance(there, Tensor) else there
+        return held.put(name, Optional(buffer) if there is not value else buffer, registered=True, where=where)
     if not registered and not classes.moves_itself(held.cls):
         value = placement.kept(frame, name, value, span)
     return held.put(name, value, registered=registered, where=where)

@@ -114,18 +114,24 @@ def moves_itself(cls: UserClass) -> bool:
     return any(find(cls, name) is not None for name in ("_apply", "to", "cuda", "cpu"))
 
 
+def stores(cls: UserClass, name: str) -> bool:
+    """Whether some method stores an attribute of that name on `self`."""
+    every = [item for item in lineage(cls) if isinstance(item, UserClass)]
+    return any(name in stored for item in every for stored in item.self_stores.values())
+
+
 def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
     """The attributes that methods other than one store on `self`, and others than those that are parts of that one."""
     names: set[str] = set()
     for item in lineage(cls):
         if isinstance(item, UserClass):
             for method, stores in item.self_stores.items():
-                if method != besides and stores and not _is_part_of(cls, method, besides):
+                if method != besides and stores and not is_part_of(cls, method, besides):
                     names |= stores
     return frozenset(names)
 
 
-def _is_part_of(cls: UserClass, method: str, whole: str) -> bool:
+def is_part_of(cls: UserClass, method: str, whole: str) -> bool:
     """Whether a method takes nothing and is called by one method alone, so that it does the same each time."""
     found = find(cls, method)
     if found is None or not isinstance(found[0], Closure) or len(found[0].function.parameters) != 1:

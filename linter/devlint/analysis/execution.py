@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from devlint.analysis import instances, statements
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis.narrowing import choice
 from devlint.domain.device import UNKNOWN_DEVICE, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
@@ -20,6 +22,7 @@ from devlint.domain.value import (
     DeviceValue,
     Kind,
     Opaque,
+    Test,
     UserClass,
     Value,
 )
@@ -34,6 +37,10 @@ class Outcome:
     frame: Frame
     env: Environment | None
     value: Value | None
+
+
+_ON_HOST = re.compile(r"(^|_)(cpu|host)(_|$)")
+"""A parameter of such a name is not one that follows the accelerator: `x_host`, `cpu_state`."""
 
 
 def parameter_values(
@@ -65,6 +72,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
     names = annotated(frame, closure, parameter.annotation)
     wanted = names - {"None", "typing.Any"}
+    if wanted == {"builtins.bool"} and choice(name) != Test():
+        return choice(name)
     if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
         return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted == {DEVICE}:
@@ -75,6 +84,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return ARRAY
     if wanted == {DTYPE}:
         return NUMBER
+    if _ON_HOST.search(name):
+        return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)
     if wanted == {MODULE}:

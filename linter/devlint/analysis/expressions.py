@@ -259,7 +259,7 @@ def transfer_unary(frame: Frame, instruction: ir.Unary, env: Environment) -> Env
     value: Value = UNKNOWN
     if instruction.operator == "not":
         optional = frame.optional[instruction.operand]
-        value = negate(truth(operand.value, env, frame.program.devices, optional=optional))
+        value = negate(truth(operand.value, env, frame.program.devices, frame.text(operand.span), optional=optional))
     elif _is_tensor(frame, operand.value):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[instruction.operator]
         found = library.call_tensor_method(frame, env, operand, name, Arguments((), ()), instruction.span)
@@ -304,7 +304,9 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
     if current is None:
         return None
     value = frame.registers[first.register]
-    test = truth(value, current, devices, optional=frame.optional[first.register])
+    test = truth(
+        value, current, devices, frame.text(frame.spans[first.register]), optional=frame.optional[first.register]
+    )
     for operand in instruction.operands[1:]:
         if test.known is (not is_and):
             break
@@ -315,7 +317,9 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         if after is None:
             continue
         right = frame.registers[operand.register]
-        other = truth(right, after, devices, optional=frame.optional[operand.register])
+        other = truth(
+            right, after, devices, frame.text(frame.spans[operand.register]), optional=frame.optional[operand.register]
+        )
         is_test = isinstance(value, Test) or isinstance(right, Test)
         decided = test.known is is_and
         test = (both if is_and else either)(test, other)

@@ -64,8 +64,11 @@ def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Inst
     return held
 
 
-def generic(frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool]:
-    """An instance of which only the class is known, the heap it lives in, and whether `__init__` checks for CUDA."""
+def generic(frame: Frame, cls: UserClass, *, moved: bool) -> tuple[Reference, Heap, bool]:
+    """An instance of which only the class is known, the heap it lives in, and whether `__init__` checks for CUDA.
+
+    `moved`: its registered parts are where a caller has moved them, not where `__init__` puts them.
+    """
     identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
     start = Environment(default=frame.program.default_of(cls.globals))
     start.heap[identity] = Instance(cls, open=classes.is_open(cls))
@@ -81,7 +84,7 @@ def generic(frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool]:
             outcome = execution.run(frame, init, owner, names, start, site=f"{identity.site}>")
             if outcome.env is not None:
                 heap, checked = outcome.env.heap, outcome.env.checked
-    return self_value, _surrounded(frame, heap, identity, cls), checked
+    return self_value, _surrounded(frame, heap, identity, cls) if moved else heap, checked
 
 
 def is_generic(value: Reference) -> bool:
@@ -204,6 +207,34 @@ def generator(frame: Frame, env: Environment | None, yielded: Value | None) -> V
     identity = frame.new_object(frame.scope.span, "generator")
     env.heap[identity] = Sequence(None, UNKNOWN if yielded is None else yielded)
     return Reference(identity)
+
+
+def copied(frame: Frame, env: Environment, value: Value, span: Span, made: dict[ObjectId, Reference]) -> Value:
+    """What `copy.deepcopy` makes of a value; `made` holds the copies of objects so far."""
+    if isinstance(value, Tuple):
+        return replace(value, items=tuple(copied(frame, env, item, span, made) for item in value.items))
+    if not isinstance(value, Reference):
+        return value
+    if value.object in made:
+        return made[value.object]
+    held = env.heap.get(value.object)
+    made[value.object] = copy = Reference(frame.new_object(span, f"copy of {value.object.site}"))
+    match held:
+        case LibraryObject():
+            parts = tuple((name, copied(frame, env, part, span, made)) for name, part in held.parts)
+            env.heap[copy.object] = replace(held, parts=parts)
+        case Instance() if classes.find(held.cls, "__deepcopy__") is None:
+            stored = tuple((name, copied(frame, env, part, span, made)) for name, part in held.attributes)
+            env.heap[copy.object] = replace(held, attributes=stored)
+        case Sequence():
+            items = None if held.items is None else tuple(copied(frame, env, it, span, made) for it in held.items)
+            env.heap[copy.object] = replace(held, items=items, rest=copied(frame, env, held.rest, span, made))
+        case Dictionary():
+            pairs = tuple((key, copied(frame, env, item, span, made)) for key, item in held.items)
+            env.heap[copy.object] = replace(held, items=pairs, rest=copied(frame, env, held.rest, span, made))
+        case _:
+            return UNKNOWN
+    return copy
 
 
 def escape(env: Environment, value: Value) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.domain.device import Concrete, Device, Variable, differ
+from devlint.domain.device import CPU, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import Dictionary, Sequence
 from devlint.domain.value import (
@@ -34,6 +34,7 @@ from devlint.domain.value import (
     Tensor,
     Test,
     Tuple,
+    Unknown,
     UserClass,
     Value,
 )
@@ -61,6 +62,8 @@ def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | N
                 if known is not None and differ(known, device):
                     return None
                 env.assumptions[variable] = device
+                if device == CPU:
+                    env.fallback = True  # who asks this of one tensor means all that come with it
             case Replace(place=place, seen=seen, by=by):
                 if env.names.get(place) == seen:
                     env.names[place] = by
@@ -92,10 +95,13 @@ def changed_by(env: Environment, proofs: tuple[Proof, ...], others: tuple[Proof,
     }
 
 
-def truth(value: Value, env: Environment, devices: int | None, *, optional: bool = False) -> Test:
-    """The value as a test: what `if value:` proves; an `optional` one may be None instead."""
+def truth(value: Value, env: Environment, devices: int | None, text: str = "", *, optional: bool = False) -> Test:
+    """The value as a test: what `if value:` proves; an `optional` one may be None instead.
+
+    `text` is how the program writes it.
+    """
     if optional:
-        return Test(truth(value, env, devices).holds)
+        return Test(truth(value, env, devices, text).holds)
     match value:
         case Test():
             return value
@@ -118,6 +124,8 @@ def truth(value: Value, env: Environment, devices: int | None, *, optional: bool
             return choice(name)
         case Closure() | UserClass() | Library() | DeviceValue():
             return Test(known=True)
+        case Host(kind="number") | Unknown() if text.replace(".", "").isidentifier():
+            return choice(text.rsplit(".", 1)[-1])
         case _:
             return NOTHING
 
@@ -274,7 +282,7 @@ def on_type(device: Device, kind: str) -> Test:
             return Test(known=device.type == kind)
         case Variable():
             here = (Assume(device, Concrete(kind)),)
-            away = (Assume(device, Concrete("cpu")),) if kind == "cuda" else ()
+            away = (Assume(device, CPU),) if kind == "cuda" else ()
             checked = (Present(True),)
             return Test(here + checked, away) if kind != "cpu" else Test(here, checked)
         case _:

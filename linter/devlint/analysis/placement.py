@@ -17,7 +17,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Holder, Side
-from devlint.domain.value import Opaque, Reference, Tensor, Value
+from devlint.domain.value import Kind, Opaque, Reference, Tensor, Value
 from devlint.facts import Built, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
 
@@ -39,8 +39,13 @@ def holder(env: Environment, value: Value) -> Holder:
 
 
 def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
-    """A value that a module is given as a plain attribute, with that as the latest part of its story."""
-    if not isinstance(value, (Tensor, Opaque)) or not frame.text(span).endswith(f".{name}"):
+    """A value that a module is given as a plain attribute, with that as the latest part of its story.
+
+    Only what is declared as a tensor: a parameter or a module would register itself.
+    """
+    if not isinstance(value, Tensor) and not (isinstance(value, Opaque) and value.kind is Kind.TENSOR):
+        return value
+    if not frame.text(span).endswith(f".{name}"):
         return value
     what = f"kept in {frame.text(span)}, which a move of the module does not reach"
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration
+from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
@@ -53,8 +54,8 @@ DEEPEST_SUMMARY = 10
 
 LONGEST_TEXT = 40
 
-_CHOSEN = re.compile(r"(to_|try_|use_)?(cuda|gpu|gpus)")
-"""Who calls a function of such a name has chosen CUDA: `to_cuda`, `cuda`, `gpu`."""
+_CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
+"""Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -102,7 +103,7 @@ class Program:
         self._files: dict[str, LoadedFile | None] = {}
         self._summaries: dict[Globals, dict[object, Summary]] = {}
         self._entries: dict[ir.Function, int] = {}
-        self._generic: dict[UserClass, tuple[Reference, Heap, bool] | None] = {}
+        self._generic: dict[tuple[UserClass, bool], tuple[Reference, Heap, bool] | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._open: set[object] = set()
@@ -131,8 +132,8 @@ class Program:
     def _forget(self, loaded: LoadedFile) -> None:
         """Drops what was concluded while the file's names were not complete."""
         self._summaries.pop(loaded.globals, None)
-        for cls in [cls for cls in self._generic if cls.globals is loaded.globals]:
-            del self._generic[cls]
+        for key in [key for key in self._generic if key[0].globals is loaded.globals]:
+            del self._generic[key]
         for function in [key for key, count in self._entries.items() if count >= ENTRIES]:
             del self._entries[function]
 
@@ -223,7 +224,7 @@ class Program:
                 bound[parameters[0].name] = reference
                 env.heap |= heap
             else:
-                generic = self.generic(frame, owner)
+                generic = self.generic(frame, owner, closure.function.name.rpartition(".")[2])
                 if generic is not None:
                     bound[parameters[0].name], heap, env.checked = generic
                     env.heap |= heap
@@ -235,12 +236,16 @@ class Program:
         identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
         return Reference(identity), {identity: Instance(cls, open=classes.is_open(cls))}
 
-    def generic(self, frame: Frame, cls: UserClass) -> tuple[Reference, Heap, bool] | None:
-        """The instance that a class's methods are analysed for; None while it is being made."""
-        if cls not in self._generic:
-            self._generic[cls] = None
-            self._generic[cls] = instances.generic(frame, cls)
-        return self._generic[cls]
+    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> tuple[Reference, Heap, bool] | None:
+        """The instance that a method is analysed for; None while it is being made.
+
+        A caller may have moved it, unless the method is a private part of `__init__`.
+        """
+        key = (cls, not (method.startswith("_") and classes.is_part_of(cls, method, "__init__")))
+        if key not in self._generic:
+            self._generic[key] = None
+            self._generic[key] = instances.generic(frame, cls, moved=key[1])
+        return self._generic[key]
 
     def default_of(self, globals_: Globals) -> Device:
         """Where a function of a file creates tensors: unknown if the file changes the default somewhere."""
@@ -309,11 +314,11 @@ class Program:
         summaries_[key] = replace(summary, returns=UNKNOWN)
         return summaries_[key]
 
-    def note_arguments(self, function: ir.Function, arguments: Mapping[str, Value]) -> None:
+    def note_arguments(self, frame: Frame, function: ir.Function, arguments: Mapping[str, Given]) -> None:
         """Notes what a call passes, for conflicts that rest on a parameter being on an accelerator."""
-        for name, value in arguments.items():
-            if isinstance(value, (Tensor, Opaque)):
-                self.recorder.note_argument(function, name, value.device)
+        for name, given in arguments.items():
+            if isinstance(given.value, (Tensor, Opaque)):
+                self.recorder.note_argument(function, name, given.value.device, frame.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""

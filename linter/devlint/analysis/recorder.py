@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.diagnostics import Place
-from devlint.domain.device import CPU, UNREACHED, Device, join
+from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, Reveal
-from devlint.frontend.ir import Function, Span
+from devlint.frontend.ir import Function, Scope, Span
 
 
 class Recorder:
@@ -19,11 +19,16 @@ class Recorder:
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
         self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[tuple[Function, str], ...]]] = {}
         self._arguments: dict[tuple[Function, str], Device] = {}
+        self._handed_on: dict[tuple[Function, str], set[tuple[Function, str]]] = {}
 
-    def note_argument(self, function: Function, parameter: str, device: Device) -> None:
-        """Notes where a call has the tensor that it passes for a parameter."""
+    def note_argument(self, function: Function, parameter: str, device: Device, scope: Scope) -> None:
+        """Notes where a call in `scope` has the tensor that it passes for a parameter, or whose parameter that is."""
         key = (function, parameter)
-        self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
+        mine = {own.name for own in scope.parameters} if isinstance(scope, Function) else set()
+        if isinstance(scope, Function) and isinstance(device, Variable) and device.place in mine - {"self"}:
+            self._handed_on.setdefault(key, set()).add((scope, device.place))
+        else:
+            self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
 
     def record(self, file: str, span: Span, fact: Fact, unless: tuple[tuple[Function, str], ...] = ()) -> None:
         """Adds a fact; a place has one conflict, and one fact of each other class.
@@ -44,9 +49,17 @@ class Recorder:
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether every call that was seen passes a CPU tensor for the parameter that a fact rests on."""
         doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
-        return bool(doubts) and all(
-            any(self._arguments.get(parameter) == CPU for parameter in unless) for unless in doubts
-        )
+        return bool(doubts) and all(any(self._is_on_cpu(parameter, set()) for parameter in unless) for unless in doubts)
+
+    def _is_on_cpu(self, parameter: tuple[Function, str], seen: set[tuple[Function, str]]) -> bool:
+        """Whether every call passes for a parameter what is on the CPU, or the like parameter of its own function."""
+        if parameter in seen:
+            return True
+        seen.add(parameter)
+        device, callers = self._arguments.get(parameter), self._handed_on.get(parameter, set())
+        if device is None and not callers:
+            return False
+        return device in (None, CPU) and all(self._is_on_cpu(caller, seen) for caller in callers)
 
     def _is_told_elsewhere(self, fact: Fact) -> bool:
         """Whether a conflict inside a called function is reported there, where it can be mended."""

@@ -54,7 +54,9 @@ def branch(
 ) -> Environment | None:
     """Runs two continuations under what a truth value proves on each side, and joins what they leave."""
     reads.read(frame, env, frame.registers[test], frame.spans[test], "testing")
-    outcome = truth(frame.registers[test], env, frame.program.devices, optional=frame.optional[test])
+    outcome = truth(
+        frame.registers[test], env, frame.program.devices, frame.text(frame.spans[test]), optional=frame.optional[test]
+    )
     if outcome.known is not None:
         proofs = outcome.holds if outcome.known else outcome.fails
         narrowed = apply_proofs(env, proofs)

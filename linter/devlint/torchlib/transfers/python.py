@@ -9,6 +9,7 @@ from devlint.analysis import attributes, calls, instances, library, protocols
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.containers import items_of
+from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
@@ -204,9 +205,17 @@ def same(site: Site) -> Value:
 
 
 def copy(site: Site) -> Value:
-    """`copy.deepcopy(x)`: a tensor is where the original is; of an object's copy nothing is known."""
+    """`copy.copy(x)`: a tensor is where the original is; of an object's copy nothing is known."""
     given = site.arguments.first()
     return UNKNOWN if given is None or isinstance(given.value, Reference) else given.value
+
+
+def deepcopy(site: Site) -> Value:
+    """`copy.deepcopy(x)`: a tensor is where the original is, a module has parts of its own that are."""
+    given = site.arguments.first()
+    if given is None or not is_module(site.frame, site.env, given.value):
+        return copy(site)
+    return instances.copied(site.frame, site.env, given.value, site.span, {})
 
 
 def isinstance_(site: Site) -> Value:
@@ -323,7 +332,7 @@ FUNCTIONS: dict[str, Transfer] = {
     "typing.cast": cast,
     "tqdm.tqdm": same,
     "tqdm.auto.tqdm": same,
-    "copy.deepcopy": copy,
+    "copy.deepcopy": deepcopy,
     "copy.copy": copy,
     "functools.partial": partial,
     **dict.fromkeys(("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"), no_return),
