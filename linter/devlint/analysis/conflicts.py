@@ -89,7 +89,8 @@ def kind_of(first: Side, second: Side) -> str:
 
 def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> bool:
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
-    pairs = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
+    apart = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
+    pairs = [(one, other) for one, other in apart if may_meet(env, one, other)]
     for first, second in chain(pairs, *(_on_one_path(first, second) for first, second in pairs)):
         kind = judge(frame, first, second)
         if kind is not None:
@@ -140,6 +141,11 @@ def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt
     device = resolve(env, value.device)
     name, file = frame.text(given.span), frame.file
     return Side(name, device, value.rank, given.span, value.origin, exempt, True, parameter, role, file=file)
+
+
+def may_meet(env: Environment, first: Side, second: Side) -> bool:
+    """Whether two sides may be apart here: who has found one input on the CPU means all that come with it."""
+    return not (env.on_host and any(isinstance(side.device, Variable) for side in (first, second)))
 
 
 def judge(frame: Frame, first: Side, second: Side) -> str | None:

@@ -63,7 +63,7 @@ def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | N
                     return None
                 env.assumptions[variable] = device
                 if device == CPU:
-                    env.fallback = True  # who asks this of one tensor means all that come with it
+                    env.on_host = True
             case Replace(place=place, seen=seen, by=by):
                 if env.names.get(place) == seen:
                     env.names[place] = by

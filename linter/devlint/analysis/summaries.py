@@ -246,7 +246,7 @@ def _require(
     """Checks one requirement of a summary with the caller's devices."""
     first = side_of(substitution, requirement.first, span)
     second = side_of(substitution, requirement.second, span)
-    if conflicts.is_spared(first) or conflicts.is_spared(second):
+    if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(env, first, second):
         return
     kind = conflicts.judge(frame, first, second)
     here = replace(requirement, first=first, second=second, message=wording(requirement.operation, first, second))

@@ -48,6 +48,7 @@ class Environment:
         process: what the program has settled about its process.
         arriving: the copies to the CPU, by file and place, for which nothing has waited.
         always: this point is reached on every run that leaves the function normally.
+        on_host: a test has found that something the surroundings decide is on the CPU.
     """
 
     names: dict[str, Value] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Environment:
     process: Process = NOTHING_SETTLED
     arriving: frozenset[tuple[str, Span]] = frozenset()
     always: bool = True
+    on_host: bool = False
 
     def copy(self) -> Environment:
         """An environment of one's own, equal to this one."""
@@ -85,6 +87,7 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         join_processes(left.process, right.process),
         left.arriving & right.arriving,
         left.always and right.always,
+        left.on_host and right.on_host,
     )
 
 

@@ -124,7 +124,8 @@ def device_scope(site: Site) -> Value:
 def autocast(site: Site) -> Value:
     """`torch.autocast(device_type)`: a mode for one type of device, which does nothing on any other."""
     given = site.value(0, "device_type") if site.name != "torch.cuda.amp.autocast" else Constant("cuda")
-    kind = UNKNOWN if given is None else given
+    enabled = site.value(2 if site.name != "torch.cuda.amp.autocast" else 0, "enabled")
+    kind = UNKNOWN if given is None or enabled == Constant(False) else given
     return site.allocate(AUTOCAST, LibraryObject(AUTOCAST, CPU, None, (("device_type", kind),)))
 
 
