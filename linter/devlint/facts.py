@@ -34,7 +34,7 @@ class Meeting:
         born: how it came to be, for a rule to choose its words by: "created" (a factory put it there),
             "moved", "parameter" (follows a parameter), "module" (parameters of a module), "attribute" (a plain
             attribute of a module), "loader" (a batch of a DataLoader), "host" (made from host data such as numpy
-            or a tokenizer), "unknown".
+            or a tokenizer), "object" (tensors inside an object that is neither tensor nor module), "unknown".
     """
 
     name: str

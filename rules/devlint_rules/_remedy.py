@@ -31,6 +31,8 @@ def bring_together(conflict: Conflict, place: Place, surroundings: Surroundings)
     if conflict.kind == "generator":
         return _matching_generator(conflict, place, surroundings)
     stray, settled = _stray_and_settled(conflict)
+    if stray.born == "object":
+        return f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}"
     target = _device_of(conflict, settled)
     if target is not None and not _seen_from(settled, place, surroundings):
         target = None
@@ -149,6 +151,8 @@ def _seen_from(side: Meeting, place: Place, surroundings: Surroundings) -> bool:
 
 def _device_of(conflict: Conflict, side: Meeting) -> str | None:
     """Source text for the device of a value, None where no expression that stands in the program tells it."""
+    if side.born == "object":
+        return None
     if is_addressable(side.name):
         if not _is_called_module(conflict, side):
             return f"{side.name}.device"

@@ -137,6 +137,7 @@ def test_facts_of_a_file_and_of_one_line(shell: Shell) -> None:
         '    text: "cuda:0"\n'
         "    use: -\n"
         "    receiver: -\n"
+        "    available: -\n"
     )
     whole = shell.run("facts", "a.py").stdout
     assert whole.startswith("a.py:2  x  cuda:0\na.py:3  x  cuda:0\na.py:2:1  Conflict\n")

@@ -48,7 +48,7 @@ HOLDS = (Present(True), Assume(Variable("x"), GPU))
         (Tensor(CPU, 1, "buffer"), Tensor(CPU, 1, "parameter"), Tensor(CPU, 1)),
         (Tensor(CPU, 1), Constant(1.0), UNKNOWN),
         (Opaque("x", Kind.TENSOR), Opaque("x", Kind.MODULE), Opaque("x")),
-        (Opaque("x", Kind.TENSOR), Opaque("y", Kind.TENSOR), UNKNOWN),
+        (Opaque("x", Kind.TENSOR), Opaque("y", Kind.TENSOR), Tensor(UNKNOWN_DEVICE, None)),
         (Tuple((Tensor(CPU, 1), NUMBER)), Tuple((Tensor(CPU, 1), TEXT)), Tuple((Tensor(CPU, 1), UNKNOWN))),
         (Tuple((NUMBER,)), Tuple((NUMBER, NUMBER)), UNKNOWN),
         (Test(HOLDS, known=True), Test(HOLDS[:1], known=False), Test(HOLDS[:1])),

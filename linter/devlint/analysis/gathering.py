@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from devlint.analysis import conflicts, placement
 from devlint.analysis.containers import elements_of, items_of
@@ -195,6 +195,8 @@ class Gathered:
                     device, origin = replaced[0].device, replaced[0].origin
         elif isinstance(value, Opaque):
             device, origin = value.device, value.origin
+        if origin is not None and isinstance(term, InstanceTerm):
+            origin = replace(origin, born="object")
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
         holder = placement.holder(self.env, value) if isinstance(term, ModuleTerm) else None

@@ -202,6 +202,13 @@ def decisive(device: Device) -> Variable | None:
     return min(variables_of(device), key=str, default=None)
 
 
+def qualified(side: Side, inner: Side) -> Side:
+    """A side named after the part of the argument that it is, for when both sides are parts of one argument."""
+    if not isinstance(inner.device, Variable):
+        return side
+    return replace(side, name=side.name + re.sub(r"^\w+", "", inner.device.place))
+
+
 def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     """One side of a summary's requirement with the caller's value in its place."""
     variable = decisive(side.device)

@@ -17,7 +17,7 @@ from devlint.analysis.devices import check_use
 from devlint.analysis.execution import run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
-from devlint.analysis.substitution import Substitution, abstract, side_of
+from devlint.analysis.substitution import Substitution, abstract, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment
@@ -246,6 +246,8 @@ def _require(
     """Checks one requirement of a summary with the caller's devices."""
     first = side_of(substitution, requirement.first, span)
     second = side_of(substitution, requirement.second, span)
+    if first.name == second.name:
+        first, second = qualified(first, requirement.first), qualified(second, requirement.second)
     if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(env, first, second):
         return
     kind = conflicts.judge(frame, first, second)
