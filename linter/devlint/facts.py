@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from devlint.diagnostics import Certainty, Place
-from devlint.domain.device import Device
+from devlint.domain.device import CPU, Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,19 @@ class StaleOptimizer:
 
 @dataclass(frozen=True, slots=True)
 class DiscardedMove:
-    """The result of moving a tensor is thrown away; `method` is `to`, `cuda`, `cpu` …, `name` the tensor."""
+    """The result of moving a tensor is thrown away; `method` is `to`, `cuda`, `cpu` …, `name` the tensor.
+
+    Attributes:
+        device: where it should have gone.
+        trace: how it got where it is.
+        before: where it is; one that only follows something may be at its goal already.
+    """
 
     name: str
     method: str
     device: Device
     trace: tuple[Step, ...]
+    before: Device = CPU
 
 
 @dataclass(frozen=True, slots=True)

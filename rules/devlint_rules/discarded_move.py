@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import libcst as cst
-from devlint.diagnostics import Place, Severity
-from devlint.domain.device import UnknownDevice
+from devlint.diagnostics import Certainty, Place, Severity
+from devlint.domain.device import Concrete, UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 from devlint.rule import OperationRule
 
@@ -73,6 +73,7 @@ class DiscardedMove(OperationRule):
             self.report(
                 node,
                 f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
+                certainty=Certainty.CERTAIN if isinstance(move.before, Concrete) else Certainty.ON_ACCELERATOR,
                 related=story(move.trace),
                 advice=_keep(move, _code(node)),
             )

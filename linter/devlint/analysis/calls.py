@@ -511,4 +511,4 @@ def _note_discarded_move(
         return
     trace = tuple(conflicts.step(frame, event) for event in (origin.steps() if origin else ()))
     name = frame.text(_receiver_span(function.span, method.name))
-    frame.record(span, DiscardedMove(name, method.name, result.device, trace))
+    frame.record(span, DiscardedMove(name, method.name, result.device, trace, before))
