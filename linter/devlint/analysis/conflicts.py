@@ -20,6 +20,7 @@ from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
     CPU,
+    NAMELESS,
     SURROUNDINGS,
     UNKNOWN_DEVICE,
     Concrete,
@@ -111,10 +112,15 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
 def _on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something."""
     for side, other in ((first, second), (second, first)):
-        if side.stray is not None and follows(other.device):
+        if side.stray is not None and follows(other.device) and not _is_of_something_unknown(other.device):
             created = replace(side, device=CPU, origin=side.stray)
             if not is_spared(created):
                 yield created, other
+
+
+def _is_of_something_unknown(device: Device) -> bool:
+    """Whether it is the `.device` of what is unknown, which may be this very value."""
+    return isinstance(device, Variable) and device.place.startswith(NAMELESS) and device.shown.endswith(".device")
 
 
 def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Side, role: str) -> bool:

@@ -173,8 +173,8 @@ class Substitution:
     def adopt(self, identity: ObjectId, objects: dict[ObjectId, Object]) -> Reference:
         """Brings an object that the callee made into the caller's heap, under a name of this call's own."""
         mine = ObjectId(f"{self.frame.site}{self.span.line}:{self.span.column}>{identity.site}")
-        if mine in self.env.heap and mine in self.adopted:
-            return Reference(mine)
+        if mine in self.adopted:
+            return Reference(mine)  # it may be held by what it holds, and not be finished yet
         self.adopted.add(mine)
         held = objects[identity]
         match held:
