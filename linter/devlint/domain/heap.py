@@ -13,7 +13,7 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value
+from devlint.domain.value import UNKNOWN, ObjectId, Tensor, UserClass, Value
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 
@@ -67,7 +67,9 @@ class Instance:
         return None
 
     def put(self, name: str, value: Value, *, registered: bool, where: tuple[str, Span] | None = None) -> Instance:
-        """The instance after storing an attribute."""
+        """The instance after storing an attribute; what a module registers moves with it, wherever it was created."""
+        if registered and isinstance(value, Tensor):
+            value = replace(value, stray=None)
         attributes = tuple((k, v) for k, v in self.attributes if k != name) + ((name, value),)
         names = self.registered | {name} if registered else self.registered - {name}
         places = tuple(item for item in self.places if item[0] != name)
