@@ -113,7 +113,7 @@ def _on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something."""
     for side, other in ((first, second), (second, first)):
         if side.stray is not None and follows(other.device) and not _is_of_something_unknown(other.device):
-            created = replace(side, device=CPU, origin=side.stray)
+            created = replace(side, device=CPU, origin=side.stray.origin)
             if not is_spared(created):
                 yield created, other
 

@@ -14,7 +14,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.environment import Environment
-from devlint.domain.provenance import Origin
+from devlint.domain.provenance import Stray
 from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Optional, Tensor, Value, join, optional, present
 from devlint.frontend.ir import Span
 
@@ -51,7 +51,7 @@ def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: st
             return replace(both, device=_variable(frame, name, span))
         if both.device != UNKNOWN_DEVICE or _DEVICE_WORD.search(frame.text(span)):
             return both
-        return replace(both, stray=_stray(one, other))
+        return replace(both, stray=_stray(one, other, _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         return frame.nameless(name, span)
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
@@ -66,14 +66,30 @@ _DEVICE_WORD = re.compile(r"cpu|cuda|gpu|mps|xpu|npu|device|offload|available|on
 """A test with such a word may know what is on which device: what its sides create is no stray."""
 
 
-def _stray(one: Tensor, other: Tensor) -> Origin | None:
+def _stray(one: Tensor, other: Tensor, subject: str) -> Stray | None:
     """How one of two tensors was created on the CPU, if the other is somewhere else."""
     for tensor in (one, other):
         if tensor.stray is not None:
             return tensor.stray
         if tensor.device == CPU and tensor.origin is not None and tensor.origin.born in ("created", "host"):
-            return None if tensor.origin.checked else tensor.origin
+            return None if tensor.origin.checked else Stray(tensor.origin, subject)
     return None
+
+
+def _subject(frame: Frame, span: Span) -> str:
+    """What a test is about: `mask` for `mask is None` and `not mask`."""
+    return _OF_A_TEST.sub("", frame.text(span))
+
+
+_OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
+
+
+def test_again(frame: Frame, env: Environment, span: Span) -> None:
+    """Forgets what one path has created where a test of the same subject may exclude that path."""
+    subject = _subject(frame, span)
+    for name, value in env.names.items():
+        if isinstance(value, Tensor) and value.stray is not None and value.stray.subject == subject:
+            env.names[name] = replace(value, stray=None)
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

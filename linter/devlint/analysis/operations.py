@@ -33,7 +33,7 @@ from devlint.domain.device import (
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.provenance import Origin
+from devlint.domain.provenance import Origin, Stray
 from devlint.domain.summary import Side
 from devlint.domain.value import (
     NUMBER,
@@ -96,7 +96,7 @@ class Application:
     bound: Bound = field(default_factory=dict)
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
-    strays: dict[str, Origin | None] = field(default_factory=dict)
+    strays: dict[str, Stray | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.given = Gathered(self.frame, self.env)

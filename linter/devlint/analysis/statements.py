@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, protocols, reads
 from devlint.analysis.frame import Frame, Loop
-from devlint.analysis.meeting import merge
+from devlint.analysis.meeting import merge, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
@@ -71,6 +71,7 @@ def branch(
     fails = apply_proofs(env, outcome.fails)
     for side in (holds, fails):
         if side is not None:
+            test_again(frame, side, frame.spans[test])
             side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
     frame.branching += 1
     after_then = None if holds is None else then(holds)

@@ -38,3 +38,11 @@ class Origin:
     def steps(self) -> tuple[Origin, ...]:
         """The trace, oldest first."""
         return (self,) if self.because is None else (self.because, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """How a value was created on the CPU, on one of the paths to a place; `subject` is what chose the path."""
+
+    origin: Origin
+    subject: str

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from devlint.domain.device import Device
 from devlint.domain.heap import Object
 from devlint.domain.process import NOTHING_SETTLED, Process
-from devlint.domain.provenance import Origin
+from devlint.domain.provenance import Origin, Stray
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Span
 
@@ -59,7 +59,7 @@ class Side:
     role: str = "operand"
     module: Holder | None = None
     file: str = ""
-    stray: Origin | None = None
+    stray: Stray | None = None
 
 
 @dataclass(frozen=True, slots=True)

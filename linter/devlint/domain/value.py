@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.device import join as join_devices
-from devlint.domain.provenance import Origin
+from devlint.domain.provenance import Origin, Stray
 from devlint.frontend.ir import Function
 
 Rank: TypeAlias = int | None
@@ -104,7 +104,7 @@ class Tensor:
     rank: Rank
     role: str = "plain"
     origin: Origin | None = field(default=None, compare=False)
-    stray: Origin | None = field(default=None, compare=False)
+    stray: Stray | None = field(default=None, compare=False)
 
 
 class Kind(enum.Enum):
