@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
@@ -41,12 +40,9 @@ from devlint.domain.value import (
 from devlint.facts import DiscardedMove, Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import MODULE, MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
+from devlint.torchlib.knowledge import CALLED_MODULE, MODULE, MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
-
-_MODULE_NAME = re.compile(r"(model|module|net|network|encoder|decoder|\.forward|\.generate)$")
-"""A parameter or attribute with such a name that is called is a module, or what a module does."""
 
 
 def given(value: Value, span: Span) -> Given:
@@ -107,7 +103,7 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             first = arguments.first()
             if frame.kind(value) is Kind.MODULE and value.path.startswith(NAMELESS) and first is not None:
                 library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
-            elif frame.kind(value) is Kind.MODULE or _MODULE_NAME.search(value.path):
+            elif frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(value.path):
                 library.meet_inputs(frame, env, frame.text(function.span), arguments, span)
             _let_go(env, arguments)
             return UNKNOWN

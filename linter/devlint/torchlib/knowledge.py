@@ -6,6 +6,8 @@ strings, containers or other common objects have as well proves nothing and is n
 
 from __future__ import annotations
 
+import re
+
 TENSOR_ONLY = frozenset(
     """
     add_ addmm argwhere baddbmm bernoulli_ clamp_ clamp_max clamp_min contiguous copy_ data_ptr detach_ div_
@@ -35,6 +37,9 @@ MODULE_ONLY = frozenset(
     """.split()
 )
 """Attributes that of all common types only modules have (optimizers and wrappers share `state_dict` and `train`)."""
+
+CALLED_MODULE = re.compile(r"(model|module|net|network|encoder|decoder|\.forward|\.generate)$")
+"""A parameter or attribute with such a name that is called is a module, or what a module does."""
 
 HOST_ATTRIBUTES = frozenset("shape ndim dtype nbytes itemsize".split())
 """Attributes that are host values on tensors and arrays alike."""
