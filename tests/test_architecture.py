@@ -114,6 +114,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
 }
 
 TOGETHER = (
+    "devlint.cli",
     "devlint.frontend",
     "devlint.domain",
     "devlint.analysis",

@@ -1,0 +1,71 @@
+"""`devlint check`: analyse, report, and say by the exit code whether something was found."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from devlint.cli.group import say
+from devlint.cli.options import takes_settings
+
+if TYPE_CHECKING:
+    from devlint.engine import Run
+    from devlint.settings import Settings
+
+_FORMATS = ("full", "concise", "json")
+
+
+@click.command()
+@takes_settings
+@click.option("--stdin-filename", metavar="PATH", help="What `-` stands for.")
+@click.option("--no-cache", is_flag=True, help="Accepted for compatibility: nothing is cached so far.")
+@click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
+@click.option("--fail-on", type=click.Choice(("error", "warning")), default="warning", show_default=True)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if diagnostics are reported.")
+@click.option("-q", "--quiet", is_flag=True, help="Print diagnostics and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print tracebacks of internal errors, and timing.")
+def check(
+    settings: Settings,
+    stdin_filename: str | None,
+    no_cache: bool,
+    output_format: str,
+    color: str,
+    fail_on: str,
+    exit_zero: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
+    from devlint import engine, report
+    from devlint.diagnostics import Severity
+
+    settings = replace(settings, stdin_filename=stdin_filename)
+    stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
+    run = engine.run(settings, stdin=stdin)
+    colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
+    text = report.FORMATS[output_format](run.outcome, report.Palette(colour))
+    click.echo(text, nl=False, color=colour)
+    _remarks(run, quiet=quiet, verbose=verbose)
+    if output_format in report.TEXT_FORMATS and not quiet:
+        click.echo(report.summary(run.outcome, run.unreadable), err=True)
+    return run.exit_code(Severity(fail_on), exit_zero=exit_zero)
+
+
+def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
+    """Print to standard error what is no diagnostic."""
+    if not quiet:
+        for note in run.notes:
+            say("note", note)
+        for warning in run.warnings:
+            say("warning", warning)
+    for problem in run.problems:
+        say("error", str(problem))
+    if verbose:
+        for text in run.tracebacks:
+            click.echo(text, err=True, nl=False)
+        say("note", f"{run.outcome.seconds:.2f} seconds")

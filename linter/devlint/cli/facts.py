@@ -1,0 +1,30 @@
+"""`devlint facts`: what the analysis knows of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from devlint.errors import SourceError
+
+
+@click.command()
+@click.argument("place", metavar="FILE[:LINE]")
+@click.option("--config", type=click.Path(path_type=Path), help="Use this TOML file.")
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+def facts(place: str, config: Path | None, isolated: bool) -> int:
+    """Print what devlint knows of each name at each line of a file, and the facts that rules see."""
+    from devlint.engine import facts_of
+    from devlint.explain import describe_facts
+    from devlint.settings import Settings
+
+    file, colon, line = place.rpartition(":")
+    if not (colon and line.isdecimal()) or Path(place).exists():
+        file, line = place, ""
+    try:
+        display, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated))
+    except SyntaxError as error:
+        raise SourceError(error.msg, path=file, line=error.lineno) from error
+    click.echo(describe_facts(found, display, int(line) if line else None), nl=False)
+    return 0

@@ -1,0 +1,65 @@
+"""The group of all commands: a path needs no command, and every error of a user is one line and exit code 2."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from devlint.errors import DevlintError
+
+
+def say(kind: str, message: str) -> None:
+    """Print a remark on the run, such as an `error`, to standard error."""
+    click.echo(f"{kind}: {message}", err=True)
+
+
+class Commands(click.Group):
+    """Takes `devlint PATH…` for `devlint check PATH…`; reports every user error alike, with exit code 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `check` before arguments that name no command."""
+        if args and args[0] not in (*self.commands, "--help", "-h", "--version"):
+            self._require_sensible(args[0])
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+    def _require_sensible(self, word: str) -> None:
+        close = get_close_matches(word, self.commands, n=1, cutoff=0.75)
+        if close and not Path(word).exists():
+            raise click.UsageError(f"no path and no command {word!r}; did you mean `devlint {close[0]}`?")
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
+        """Run the command line and exit."""
+        extra["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            code = super().main(args, *rest, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            code = 2
+        except click.ClickException as error:
+            say("error", error.format_message())
+            code = 2
+        except DevlintError as error:
+            say("error", str(error))
+            code = 2
+        except click.Abort:
+            code = 130
+        except BrokenPipeError:  # the reader of our output, such as head, has had enough
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            code = 1
+        except Exception as error:
+            traceback.print_exc()
+            say("error", f"devlint failed, this is a bug: {type(error).__name__}: {error}")
+            code = 2
+        sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,70 @@
+"""Options that several commands share: they decide what is analysed and how, and arrive as one `Settings`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Command = Callable[..., int]
+
+
+def _codes(ctx: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(code.strip() for code in value.split(",") if code.strip())
+
+
+_PATH = click.Path(path_type=Path)
+
+_SETTINGS = (
+    click.argument("paths", nargs=-1, metavar="[PATH]…"),
+    click.option(
+        "--select",
+        callback=_codes,
+        metavar="RULES",
+        help="Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between.",
+    ),
+    click.option("--ignore", callback=_codes, metavar="RULES", help="Turn off these rules."),
+    click.option("--extend-select", callback=_codes, metavar="RULES", help="Turn on these rules too."),
+    click.option("--config", type=_PATH, help="Use this TOML file for every source file."),
+    click.option("--isolated", is_flag=True, help="Read no configuration file."),
+    click.option("--force-exclude", is_flag=True, help="Exclude paths named here too, if excludes match them."),
+    click.option("--jobs", type=click.IntRange(1), help="Number of processes.  [default: by files and cores]"),
+)
+
+
+def takes_settings(command: Command) -> Command:
+    """Give a command the paths and the options that all analysing commands have; it gets them as `settings`."""
+
+    @functools.wraps(command)
+    def with_settings(
+        *,
+        paths: tuple[str, ...],
+        select: tuple[str, ...] | None,
+        ignore: tuple[str, ...] | None,
+        extend_select: tuple[str, ...] | None,
+        config: Path | None,
+        isolated: bool,
+        force_exclude: bool,
+        jobs: int | None,
+        **others: Any,
+    ) -> int:
+        from devlint.settings import Settings
+
+        settings = Settings(
+            paths=paths or (".",),
+            select=select,
+            ignore=ignore or (),
+            extend_select=extend_select or (),
+            config=config,
+            isolated=isolated,
+            force_exclude=force_exclude,
+            jobs=jobs,
+        )
+        return command(settings=settings, **others)
+
+    for option in reversed(_SETTINGS):
+        with_settings = option(with_settings)
+    return with_settings

@@ -1,0 +1,25 @@
+"""`devlint explain` and `devlint rules`: what the rules say of themselves."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Print the documentation of a rule, given its code or name."""
+    from devlint.explain import explain as text_of
+    from devlint.registry import load_rules
+
+    click.echo(text_of(rule, load_rules()), nl=False)
+
+
+@click.command()
+@click.option("--output-format", type=click.Choice(("full", "json")), default="full", show_default=True)
+def rules(output_format: str) -> None:
+    """List all rules."""
+    from devlint.explain import list_rules
+    from devlint.registry import load_rules
+
+    click.echo(list_rules(load_rules(), output_format), nl=False)
