@@ -1,0 +1,152 @@
+"""What the guard finds: plain data, from whichever layer, to whichever report."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from devlint_guard.codes import NAMES
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A stretch of the user's source as people count: lines and columns start at 1, columns count code points.
+
+    The end is exclusive. Where only the line is known (CPython 3.10), columns are 0 and `end_line` is `line`.
+
+    Attributes:
+        file: as reports show it, relative to the working directory where it lies below it.
+        function: the qualified name of the function, `<module>` at the top of a file.
+    """
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    function: str = ""
+
+
+class Role(enum.Enum):
+    """What a tensor is to the program."""
+
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    ATTRIBUTE = "unregistered attribute"
+    ARGUMENT = "argument"
+    VARIABLE = "variable"
+    TEMPORARY = "temporary"
+    OPTIMIZER_STATE = "optimizer state"
+    GRADIENT = "gradient"
+    MODULE = "module"
+    GENERATOR = "generator"
+    UNKNOWN = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of how a value came to where it is, such as `created on cpu by torch.full`."""
+
+    message: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One of the values that meet.
+
+    Attributes:
+        name: as the user's source calls it (`self.pe`, `batch['mask']`), or the parameter that it is passed for.
+        role: see `Role`.
+        device: `cpu`, `cuda:1`, `meta`; of a module that is split, each of them, joined by ` and `.
+        detail: dtype and shape, `float32[128, 128]`; of a module, how many of its tensors are there.
+        qualified: its path from the root, `model.encoder.layers.3.pos`, where it has one.
+        place: where this expression stands in the user's source.
+        history: created, then moved, oldest first; empty while provenance is off.
+        blamed: whether this is the one to move.
+    """
+
+    name: str
+    role: Role
+    device: str
+    detail: str = ""
+    qualified: str = ""
+    place: Place | None = None
+    history: tuple[Step, ...] = ()
+    blamed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found.
+
+    Attributes:
+        code: a key of `codes.NAMES`.
+        message: one sentence without a full stop that names both sides and both devices.
+        place: the user's line, or None when no user code is on the stack.
+        module: the path of the innermost module, `model.encoder.layers.0.self_attn`; empty outside of any.
+        module_class: its class.
+        operands: the values that meet, the blamed one first.
+        pytorch: PyTorch's own message, or None when PyTorch has raised nothing.
+        help: changes to make, in the imperative, the best first.
+        suspect: something may legitimately mend it before it matters; shown only when the call fails.
+        step: the number of the training step or root call, from 0; None where no steps are counted.
+        rank: of the process; None in a job of one process.
+        count: how often it was found.
+    """
+
+    code: str
+    message: str
+    place: Place | None = None
+    module: str = ""
+    module_class: str = ""
+    operands: tuple[Operand, ...] = ()
+    pytorch: str | None = None
+    help: tuple[str, ...] = ()
+    suspect: bool = False
+    step: int | None = None
+    rank: int | None = None
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        assert self.code in NAMES, self.code
+
+    @property
+    def name(self) -> str:
+        """The kebab-case name of the code."""
+        return NAMES[self.code]
+
+    @property
+    def key(self) -> tuple[str, str, str, Place | None]:
+        """Equal for what is one finding, seen again: code, module, blamed operand, place."""
+        return (self.code, self.module, next((o.name for o in self.operands if o.blamed), ""), self.place)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data for a JSON report; `from_json` reads it back."""
+        data = asdict(self)
+        for operand in data["operands"]:
+            operand["role"] = operand["role"].value
+        return {"rule": self.name, **data}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Finding:
+        """The finding that `to_json` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: `data` is no finding.
+        """
+        fields = {key: value for key, value in data.items() if key != "rule"}
+        fields["place"] = _place(data["place"])
+        fields["operands"] = tuple(_operand(operand) for operand in data["operands"])
+        fields["help"] = tuple(data["help"])
+        return cls(**fields)
+
+
+def _operand(data: dict[str, Any]) -> Operand:
+    history = tuple(Step(step["message"], _place(step["place"])) for step in data["history"])
+    return Operand(**{**data, "role": Role(data["role"]), "place": _place(data["place"]), "history": history})
+
+
+def _place(data: dict[str, Any] | None) -> Place | None:
+    return None if data is None else Place(**data)

@@ -1,0 +1,25 @@
+"""Findings: the codes agree with the linter's, and the JSON form loses nothing."""
+
+from __future__ import annotations
+
+import json
+
+from devlint.registry import load_rules
+from devlint_guard.codes import NAMES
+from devlint_guard.finding import Finding, Operand, Place, Role, Step
+
+
+def test_codes_that_both_halves_use_have_one_name() -> None:
+    linter = {rule.code: rule.name for rule in load_rules()}
+    shared = {code: name for code, name in NAMES.items() if not code.startswith("DEV6")}
+    assert shared.items() <= linter.items()
+    assert not [code for code in linter if code.startswith("DEV6")]
+
+
+def test_json_form_is_read_back() -> None:
+    place = Place("train.py", 3, 5, 3, 9, "Net.forward")
+    history = (Step("created on cpu by torch.full", place), Step("moved"))
+    operand = Operand("self.pe", Role.ATTRIBUTE, "cpu", "float32[3]", "model.pe", place, history, blamed=True)
+    finding = Finding("DEV101", "two", place, "model", "Net", (operand,), "Expected", ("do",), True, 2, 1, 4)
+    assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
+    assert finding.key == ("DEV101", "model", "self.pe", place)
