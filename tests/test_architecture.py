@@ -37,6 +37,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.explain": ("devlint.registry", "devlint.rule", "devlint.facts", "devlint.diagnostics"),
     # The run: which files, which rules, in which order.
     "devlint.engine": (
+        "devlint.pool",
         "devlint.inspector",
         "devlint.discovery",
         "devlint.project",
@@ -46,6 +47,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.diagnostics",
         "devlint.errors",
     ),
+    "devlint.pool": ("devlint.inspector", "devlint.settings"),
     "devlint.inspector": (
         "devlint.analysis",
         "devlint.frontend.concrete",
@@ -294,6 +296,14 @@ def test_the_version_is_printed_without_parser_analysis_or_torch(tmp_path: Path)
     assert (ended.code, ended.output.split()[0]) == (0, "devlint")
     assert ended.has("click")
     for package in ("libcst", "torch", "devlint.analysis", "devlint_rules", "devlint_guard"):
+        assert not ended.has(package), package
+
+
+def test_files_without_torch_are_checked_without_parser_analysis_or_rules(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("x = 1\n")
+    ended = _end_of(tmp_path, DEVLINT, "check", "--isolated", ".")
+    assert ended.code == 0, ended.output
+    for package in ("libcst", "multiprocessing", "devlint.analysis", "devlint_rules"):
         assert not ended.has(package), package
 
 

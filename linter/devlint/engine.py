@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
-from devlint.facts import FileFacts
-from devlint.inspector import Batch, FileResult, Inspector, Loader, inspector, killed, load_tools
+from devlint.inspector import Batch, FileResult, Inspector, Loader, load_tools
 from devlint.project import decode, display_path, lines_of, read_text, root_for
 from devlint.report import Outcome
 from devlint.settings import Configuration, Configurations, Settings
+
+if TYPE_CHECKING:
+    from devlint.facts import FileFacts
 
 FEW_FILES = 64
 """Below this, starting processes costs more than it saves."""
@@ -81,14 +78,16 @@ def run(settings: Settings, *, stdin: bytes | None = None, load: Loader = load_t
     found, content = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations)
     here = Path.cwd()
-    worker = Inspector(settings, load())
+    worker = Inspector(settings, load)
     for batch in batches or [Batch(here, configurations.of(here), ())]:
         worker.prepare(batch)
     jobs = _jobs(settings.jobs, len(found.files))
     if jobs == 1 or content is not None:
         results = list(_in_this_process(worker, batches, content))
     else:
-        results = _in_processes(settings, load, batches, jobs)
+        from devlint.pool import in_processes
+
+        results = in_processes(settings, load, batches, jobs)
     results.sort(key=lambda result: result.display)
     return _collect(found, results, content, start)
 
@@ -134,7 +133,7 @@ def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tu
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     path = Path(os.path.abspath(path))
     (batch,) = _batches([path], configurations)
-    source, facts = Inspector(settings, load()).facts(batch, path)
+    source, facts = Inspector(settings, load).facts(batch, path)
     return source.display, facts
 
 
@@ -154,73 +153,6 @@ def _in_this_process(
         if content is not None:
             worker.put(batch, *content)
         yield from worker.inspect(batch)
-
-
-def _in_processes(settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int) -> list[FileResult]:
-    """Share the files out to processes; a file that kills its process is reported and the others go on."""
-    total = sum(len(batch.files) for batch in batches)
-    size = max(1, total // (jobs * 4))
-    parts = list(chain.from_iterable(batch.split(size) for batch in batches))
-    results, unfinished = _through_pool(settings, load, parts, jobs)
-    alone = list(chain.from_iterable(batch.split(1) for batch in unfinished))
-    while alone:
-        done, left = _through_pool(settings, load, alone, 1)
-        results += done
-        if left:
-            results.append(killed(left[0].files[0]))
-        alone = left[1:]
-    return results
-
-
-def _through_pool(
-    settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int
-) -> tuple[list[FileResult], list[Batch]]:
-    """Return the results, and the batches that the death of a process left without one, in order."""
-    results: list[FileResult] = []
-    unfinished: list[Batch] = []
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
-    try:
-        futures = [_submit(pool, settings, load, batch) for batch in batches]
-        for batch, future in zip(batches, futures, strict=True):
-            finished = _result(future)
-            if finished is None:
-                unfinished.append(batch)
-            else:
-                results += finished
-    except KeyboardInterrupt:
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-    return results, unfinished
-
-
-_Future: TypeAlias = "Future[list[FileResult]]"
-
-
-def _submit(pool: ProcessPoolExecutor, settings: Settings, load: Loader, batch: Batch) -> _Future | None:
-    try:
-        return pool.submit(_inspect, settings, load, batch)
-    except BrokenProcessPool:
-        return None
-
-
-def _result(future: _Future | None) -> list[FileResult] | None:
-    try:
-        return None if future is None else future.result()
-    except BrokenProcessPool:
-        return None
-
-
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent, which ends the pool."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _inspect(settings: Settings, load: Loader, batch: Batch) -> list[FileResult]:
-    return inspector(settings, load).inspect(batch)
 
 
 def _collect(found: Discovery, results: Sequence[FileResult], content: tuple[Path, bytes] | None, start: float) -> Run:

@@ -9,18 +9,20 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
 from devlint.errors import DevlintError, SourceError
-from devlint.facts import FileFacts
 from devlint.project import Project, Source, display_path, lines_of
-from devlint.rule import Rule
-from devlint.selection import Rules, Selection, covers, graded, select_rules
+from devlint.selection import Rules, Selection, covers, graded, names_rules, select_rules
 from devlint.settings import Configuration, Settings
 from devlint.suppressions import Suppression, read_suppressions
+
+if TYPE_CHECKING:
+    from devlint.facts import FileFacts
+    from devlint.rule import Rule
 
 _MATTERS = re.compile(r"torch|\.detach\(\)")
 """What a file that has to do with devices contains: it names torch, or takes a tensor out of its graph."""
@@ -98,20 +100,37 @@ class FileResult:
 
 
 class _Workplace:
-    """A project under one configuration: its files, its analysis, its rules."""
+    """A project under one configuration: its files, its analysis, its rules.
 
-    def __init__(self, project: Project, analysis: Analysis, selection: Selection) -> None:
-        self.project = project
-        self.analysis = analysis
-        self.selection = selection
+    Rules and analysis are there once something asks for them, so that a run which needs neither is quick.
+    """
+
+    def __init__(self, settings: Settings, batch: Batch, load: Loader) -> None:
+        self._settings = settings
+        self._load = load
+        self.configuration = batch.configuration
+        self.project = Project(batch.root, batch.configuration.src)
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        return self._load().analysis(self.project, self.configuration)
+
+    @cached_property
+    def selection(self) -> Selection:
+        return select_rules(self._settings, self.configuration, self._load().rules)
 
 
 class Inspector:
-    """Inspects files under one command line."""
+    """Inspects files under one command line.
 
-    def __init__(self, settings: Settings, tools: Tools) -> None:
+    Args:
+        settings: the command line.
+        load: loads the tools, once and only if a file needs them.
+    """
+
+    def __init__(self, settings: Settings, load: Loader) -> None:
         self._settings = settings
-        self._tools = tools
+        self._load = cache(load)
         self._workplaces: dict[tuple[Path, Configuration], _Workplace] = {}
 
     def prepare(self, batch: Batch) -> None:
@@ -120,8 +139,13 @@ class Inspector:
         Raises:
             ConfigError: a selector names no rule.
             CatalogueError: a signature file cannot be understood.
+            RuleError: a rule package does not keep its contract.
         """
-        self._workplace(batch)
+        place = self._workplace(batch)
+        if names_rules(self._settings, batch.configuration):
+            _ = place.selection
+        if batch.configuration.signatures:
+            _ = place.analysis
 
     def put(self, batch: Batch, path: Path, data: bytes) -> None:
         """Let `data` stand for the content of one of the batch's files."""
@@ -150,10 +174,7 @@ class Inspector:
     def _workplace(self, batch: Batch) -> _Workplace:
         key = (batch.root, batch.configuration)
         if key not in self._workplaces:
-            selection = select_rules(self._settings, batch.configuration, self._tools.rules)
-            project = Project(batch.root, batch.configuration.src)
-            analysis = self._tools.analysis(project, batch.configuration)
-            self._workplaces[key] = _Workplace(project, analysis, selection)
+            self._workplaces[key] = _Workplace(self._settings, batch, self._load)
         return self._workplaces[key]
 
     def _inspect(self, place: _Workplace, configuration: Configuration, path: Path) -> FileResult:
@@ -187,13 +208,13 @@ class Inspector:
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look, if one wants a fact that there is; only then is the file parsed with LibCST."""
         busy = [rule for rule in rules if any(isinstance(anchored.fact, rule.wants) for anchored in facts.facts)]
-        return self._tools.check(source.text, source.display, facts, busy) if busy else []
+        return self._load().check(source.text, source.display, facts, busy) if busy else []
 
 
 @cache
 def inspector(settings: Settings, load: Loader) -> Inspector:
     """Return the inspector of a process that lives for one run; it never sees a file change."""
-    return Inspector(settings, load())
+    return Inspector(settings, load)
 
 
 def syntax_error(source: Source) -> Diagnostic | None:

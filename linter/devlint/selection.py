@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.diagnostics import Diagnostic
 from devlint.errors import ConfigError
-from devlint.registry import candidates
-from devlint.rule import Rule
 from devlint.settings import Configuration, Settings, pattern_spec
 
-Rules: TypeAlias = tuple[type[Rule], ...]
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+    from devlint.rule import Rule
+
+Rules: TypeAlias = "tuple[type[Rule], ...]"
 
 ALWAYS = {"DEV901": "syntax-error", "DEV903": "internal-error"}
 """What says that a file could not be analysed; it is always reported, as an error."""
@@ -121,6 +122,13 @@ def graded(diagnostic: Diagnostic, configuration: Configuration) -> Diagnostic:
     return diagnostic
 
 
+def names_rules(settings: Settings, configuration: Configuration) -> bool:
+    """Whether there is a selector at all, which may be wrong."""
+    wishes = (settings.select, settings.ignore, settings.extend_select, configuration.select, configuration.ignore)
+    more = (configuration.extend_select, configuration.severity, configuration.per_file_ignores)
+    return any((*wishes, *more))
+
+
 def _validate(settings: Settings, configuration: Configuration, rules: Rules) -> None:
     on_command_line = (
         ("--select", settings.select or ()),
@@ -148,6 +156,8 @@ def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str
             raise ConfigError(f"{where}: {selector} {why}", path=file)
         if name.upper() == "ALL" or any(specificity(name, rule.code, rule.name) is not None for rule in rules):
             continue
+        from devlint.registry import candidates
+
         offer = candidates(name, rules)
         hint = f"; did you mean {' or '.join(offer)}?" if offer else "; `devlint rules` lists them"
         raise ConfigError(f'{where}: unknown rule "{selector}"{hint}', path=file)

@@ -39,7 +39,7 @@ class _Worker:
     def __init__(self, path: Path) -> None:
         root = root_for(path)
         self._batch = Batch(root, Configuration(None, root), ())
-        self._inspector = Inspector(Settings((), isolated=True), load_tools())
+        self._inspector = Inspector(Settings((), isolated=True), load_tools)
 
     def inspect(self, path: Path) -> list[Diagnostic]:
         """What devlint says of a file."""

@@ -1,0 +1,81 @@
+"""Sharing files out to processes, so that the death of one costs only the file that it was looking at."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain
+from typing import TypeAlias
+
+from devlint.inspector import Batch, FileResult, Loader, inspector, killed
+from devlint.settings import Settings
+
+
+def in_processes(settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int) -> list[FileResult]:
+    """Share the files out to processes; a file that kills its process is reported and the others go on."""
+    total = sum(len(batch.files) for batch in batches)
+    size = max(1, total // (jobs * 4))
+    parts = list(chain.from_iterable(batch.split(size) for batch in batches))
+    results, unfinished = _through_pool(settings, load, parts, jobs)
+    alone = list(chain.from_iterable(batch.split(1) for batch in unfinished))
+    while alone:
+        done, left = _through_pool(settings, load, alone, 1)
+        results += done
+        if left:
+            results.append(killed(left[0].files[0]))
+        alone = left[1:]
+    return results
+
+
+def _through_pool(
+    settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int
+) -> tuple[list[FileResult], list[Batch]]:
+    """Return the results, and the batches that the death of a process left without one, in order."""
+    results: list[FileResult] = []
+    unfinished: list[Batch] = []
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
+    try:
+        futures = [_submit(pool, settings, load, batch) for batch in batches]
+        for batch, future in zip(batches, futures, strict=True):
+            finished = _result(future)
+            if finished is None:
+                unfinished.append(batch)
+            else:
+                results += finished
+    except KeyboardInterrupt:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return results, unfinished
+
+
+_Future: TypeAlias = "Future[list[FileResult]]"
+
+
+def _submit(pool: ProcessPoolExecutor, settings: Settings, load: Loader, batch: Batch) -> _Future | None:
+    try:
+        return pool.submit(_inspect, settings, load, batch)
+    except BrokenProcessPool:
+        return None
+
+
+def _result(future: _Future | None) -> list[FileResult] | None:
+    try:
+        return None if future is None else future.result()
+    except BrokenProcessPool:
+        return None
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the parent, which ends the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _inspect(settings: Settings, load: Loader, batch: Batch) -> list[FileResult]:
+    return inspector(settings, load).inspect(batch)
