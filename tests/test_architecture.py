@@ -33,6 +33,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.registry",
         "devlint.diagnostics",
         "devlint.errors",
+        "devlint.view",
     ),
     "devlint.explain": ("devlint.registry", "devlint.rule", "devlint.facts", "devlint.diagnostics"),
     # The run: which files, which rules, in which order.
@@ -75,6 +76,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.suppressions": ("devlint.diagnostics",),
     "devlint.registry": ("devlint.rule", "devlint.errors"),
     "devlint.report": ("devlint.diagnostics",),
+    "devlint.view": (
+        "devlint.inspector",
+        "devlint.project",
+        "devlint.report",
+        "devlint.facts",
+        "devlint.domain.device",
+        "devlint.diagnostics",
+    ),
     # Plain data that crosses boundaries.
     "devlint.errors": (),
     "devlint.diagnostics": (),
@@ -123,6 +132,7 @@ TOGETHER = (
     "devlint.torchlib",
     "devlint.torchlib.transfers",
     "devlint.report",
+    "devlint.view",
     "devlint_guard",
 )
 

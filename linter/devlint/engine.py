@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
-from devlint.inspector import Batch, FileResult, Inspector, Loader, load_tools
+from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools
 from devlint.project import decode, display_path, lines_of, read_text, root_for
 from devlint.report import Outcome
 from devlint.settings import Configuration, Configurations, Settings
@@ -135,6 +135,45 @@ def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tu
     (batch,) = _batches([path], configurations)
     source, facts = Inspector(settings, load).facts(batch, path)
     return source.display, facts
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What there is to look at, by file, and what could not be read."""
+
+    files: tuple[Look, ...]
+    problems: tuple[DevlintError, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def worth_seeing(self) -> tuple[Look, ...]:
+        """The files in which anything was found; all that could be read, if nothing was found in any."""
+        readable = tuple(look for look in self.files if look.source is not None)
+        return tuple(look for look in readable if look.facts.occurrences or look.result.diagnostics) or readable
+
+
+def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, load: Loader = load_tools) -> Looks:
+    """Analyse what the settings name, in this process, and keep what was found of each value.
+
+    Args:
+        settings: the command line.
+        contents: texts that stand for the content of files, by absolute path.
+        load: loads rules and analysis.
+
+    Raises:
+        DevlintError: as for `run`.
+    """
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    found = discover(settings.paths, configurations, force_exclude=settings.force_exclude)
+    worker = Inspector(settings, load)
+    seen: list[Look] = []
+    for batch in _batches(found.files, configurations):
+        for path, data in (contents or {}).items():
+            worker.put(batch, path, data)
+        seen.extend(worker.look(batch, path) for path in batch.files)
+    seen.sort(key=lambda look: look.result.display)
+    problems = [*found.problems, *(look.result.problem for look in seen if look.result.problem is not None)]
+    return Looks(tuple(seen), tuple(problems), tuple(found.notes))
 
 
 def _jobs(wanted: int | None, files: int) -> int:

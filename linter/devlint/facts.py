@@ -400,11 +400,38 @@ class Anchored:
 
 
 @dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A value at one place of the source, for people to look at; no rule asks for it.
+
+    Attributes:
+        place: the expression that has the value, or the name that is bound to it.
+        anchor: the part of it that is the value's own: a name, the brackets of a call, an operator.
+        kind: "tensor", "parameter", "buffer", "module", "device" (something that names one), "container".
+        of: the class of a module, as people call it, or "".
+        text: where it lives, in the domain's notation.
+        devices: each device that it or a part of it lives on, once.
+        trace: how it got there, oldest first; empty where that is not known.
+        binds: the place is a name or attribute that is being bound.
+    """
+
+    place: Place
+    anchor: Place
+    kind: str
+    of: str
+    text: str
+    devices: tuple[Device, ...]
+    trace: tuple[Step, ...]
+    binds: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FileFacts:
     """All facts of one file, in source order, and what is known of each name at each line.
 
-    `environment` lists (line, place, value in the domain's notation), for `devlint facts`.
+    `environment` lists (line, place, value in the domain's notation), for `devlint facts`. `occurrences` are there
+    if they were asked for.
     """
 
     facts: tuple[Anchored, ...] = ()
     environment: tuple[tuple[int, str, str], ...] = ()
+    occurrences: tuple[Occurrence, ...] = ()

@@ -31,8 +31,8 @@ _MATTERS = re.compile(r"torch|\.detach\(\)")
 class Analysis(Protocol):
     """What finds the facts of a source file; it keeps what it learned of one file for the next."""
 
-    def facts(self, source: Source) -> FileFacts:
-        """Return the facts of a file; raises SyntaxError for text that is no Python."""
+    def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
+        """Return the facts of a file, with occurrences on request; raises SyntaxError for text that is no Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,21 @@ class FileResult:
     traceback: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One file as people look at it.
+
+    Attributes:
+        result: what came of it.
+        source: None if it could not be read.
+        facts: what was found in it, with each value at each place; empty for a file that could not be analysed.
+    """
+
+    result: FileResult
+    source: Source | None
+    facts: FileFacts
+
+
 class _Workplace:
     """A project under one configuration: its files, its analysis, its rules.
 
@@ -110,6 +125,8 @@ class _Workplace:
         self._load = load
         self.configuration = batch.configuration
         self.project = Project(batch.root, batch.configuration.src)
+        self.observing = False
+        self.latest: FileFacts | None = None
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -118,6 +135,12 @@ class _Workplace:
     @cached_property
     def selection(self) -> Selection:
         return select_rules(self._settings, self.configuration, self._load().rules)
+
+    def facts(self, source: Source) -> FileFacts:
+        """Return the facts of a file, and keep them until the next file."""
+        facts = self.analysis.facts(source, occurrences=self.observing)
+        self.latest = facts
+        return facts
 
 
 class Inspector:
@@ -171,6 +194,19 @@ class Inspector:
             warnings.simplefilter("ignore")  # Python's own remarks about the code it parses
             return [self._inspect(place, batch.configuration, path) for path in batch.files]
 
+    def look(self, batch: Batch, path: Path) -> Look:
+        """Inspect one file of the batch, and return what was seen on the way."""
+        from devlint.facts import FileFacts
+
+        place = self._workplace(batch)
+        place.observing, place.latest = True, None
+        (result,) = self.inspect(batch.of((path,)))
+        try:
+            source = place.project.source(path)
+        except SourceError:
+            return Look(result, None, FileFacts())
+        return Look(result, source, place.latest or FileFacts())
+
     def _workplace(self, batch: Batch) -> _Workplace:
         key = (batch.root, batch.configuration)
         if key not in self._workplaces:
@@ -187,7 +223,7 @@ class Inspector:
                 broken = syntax_error(source)
                 return FileResult(display, (broken,) if broken else ())
             phase = "analysis"
-            facts = place.analysis.facts(source)
+            facts = place.facts(source)
             phase = "rules"
             found = self._check(source, facts, place.selection.rules_for(path))
             phase = "suppressions"

@@ -36,8 +36,8 @@ class Analyser:
     def __init__(self, project: Project, *, devices: int | None = None, signatures: Sequence[Path] = ()) -> None:
         self._program = Program(project, catalogue.load(signatures), devices)
 
-    def facts(self, source: Source) -> FileFacts:
-        """Everything known of one file that a rule may ask for.
+    def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
+        """Everything known of one file that a rule may ask for, and if asked for, each value at each place.
 
         Raises:
             SyntaxError: the file is not Python.
@@ -45,7 +45,7 @@ class Analyser:
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, RECURSION_LIMIT))
         try:
-            self._program.report(source)
+            self._program.report(source, observing=occurrences)
         finally:
             sys.setrecursionlimit(before)
         return self._program.recorder.facts(source.display)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from devlint.analysis import instances, statements
+from devlint.analysis import instances, occurrences, statements
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -133,6 +133,8 @@ def run(
             frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
     inner = replace(env, names=names, heap=dict(env.heap), assumptions=dict(env.assumptions))
     inner.always = True
+    if recording and frame.program.observing:
+        occurrences.observe_parameters(frame, function, inner)
     after = statements.execute(frame, function.body, inner)
     if after is not None:
         frame.leave(after, Constant(None))

@@ -100,6 +100,7 @@ class Program:
         self.devices = devices
         self.recorder = Recorder(self.place)
         self.running: set[ir.Function] = set()
+        self.observing = False
         self._files: dict[str, LoadedFile | None] = {}
         self._summaries: dict[Globals, dict[object, Summary]] = {}
         self._entries: dict[ir.Function, int] = {}
@@ -159,9 +160,10 @@ class Program:
                     moves.place_object(frame, after, value, UNKNOWN_DEVICE, None)
         return after.heap
 
-    def report(self, source: Source) -> None:
-        """Records the facts of a file: of its body, and of every function and method in it."""
+    def report(self, source: Source, *, observing: bool = False) -> None:
+        """Records the facts of a file, of its body and of all functions in it; `observing`: also each value."""
         loaded = self.load(source)
+        self.observing = observing
         self._run_file(loaded, recording=True)
         index = 0
         # Functions inside functions are found while those are analysed.
@@ -465,17 +467,19 @@ class Program:
 
     def text(self, file: str, span: ir.Span) -> str:
         """The source text of a span in one line, shortened."""
+        text = " ".join(self.source(file, span).split()) or "…"
+        return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+    def source(self, file: str, span: ir.Span) -> str:
+        """The source text of a span; empty where there is none."""
         loaded = self._files.get(file)
-        if loaded is None:
-            return "…"
-        lines = loaded.lines[span.line - 1 : span.end_line]
+        lines = [] if loaded is None else loaded.lines[span.line - 1 : span.end_line]
         if not lines:
-            return "…"
+            return ""
         encoded = [line.encode() for line in lines]
         encoded[-1] = encoded[-1][: span.end_column]
         encoded[0] = encoded[0][span.column :]
-        text = " ".join(b" ".join(encoded).decode(errors="replace").split())
-        return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+        return b"\n".join(encoded).decode(errors="replace")
 
     def place(self, file: str, span: ir.Span) -> Place:
         """A span as people count: columns from 1, in code points."""

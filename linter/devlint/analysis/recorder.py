@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
-from devlint.facts import Anchored, Conflict, Fact, FileFacts, Reveal
+from devlint.facts import Anchored, Conflict, Fact, FileFacts, Occurrence, Reveal
 from devlint.frontend.ir import Function, Scope, Span
 
 
@@ -17,6 +18,7 @@ class Recorder:
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
+        self._occurrences: dict[str, dict[Place, Occurrence]] = {}
         self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[tuple[Function, str], ...]]] = {}
         self._arguments: dict[tuple[Function, str], Device] = {}
         self._handed_on: dict[tuple[Function, str], set[tuple[Function, str]]] = {}
@@ -74,6 +76,16 @@ class Recorder:
         """Adds what is known of a name, for `devlint facts`."""
         self._environment.setdefault(file, []).append((line, name, text))
 
+    def observe(self, file: str, seen: Occurrence) -> None:
+        """Adds a value at its place; a place that is executed several times has whatever it had any time."""
+        found = self._occurrences.setdefault(file, {})
+        known = found.get(seen.anchor)
+        if known is not None and known != seen:
+            texts = dict.fromkeys((*known.text.split(" or "), seen.text))
+            devices, trace = dict.fromkeys(known.devices + seen.devices), dict.fromkeys(known.trace + seen.trace)
+            seen = replace(known, text=" or ".join(texts), devices=tuple(devices), trace=tuple(trace))
+        found[seen.anchor] = seen
+
     def facts(self, file: str) -> FileFacts:
         """Everything about one file, in source order."""
         found = self._facts.get(file, {})
@@ -83,4 +95,9 @@ class Recorder:
             if not self._is_told_elsewhere(item.fact) and not self._is_refuted(file, span, item.fact)
         ]
         ordered = sorted(own, key=lambda item: (item.place, type(item.fact).__name__))
-        return FileFacts(tuple(ordered), tuple(sorted(set(self._environment.get(file, [])))))
+        seen = self._occurrences.get(file, {})
+        return FileFacts(
+            tuple(ordered),
+            tuple(sorted(set(self._environment.get(file, [])))),
+            tuple(seen[anchor] for anchor in sorted(seen)),
+        )

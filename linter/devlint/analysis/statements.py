@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from devlint.analysis import contexts, protocols, reads
+from devlint.analysis import contexts, occurrences, protocols, reads
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import merge, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
@@ -37,6 +37,8 @@ def execute(frame: Frame, block: ir.Block, env: Environment) -> Environment | No
         if current is None:
             return None
         current = TRANSFERS[type(instruction)](frame, instruction, current)
+        if frame.recording and frame.program.observing and current is not None:
+            occurrences.observe(frame, instruction, current)
     return current
 
 

@@ -11,6 +11,7 @@ from devlint.cli.check import check
 from devlint.cli.facts import facts
 from devlint.cli.group import Commands
 from devlint.cli.rules import explain, rules
+from devlint.cli.show import show
 
 
 @click.group(cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,7 +24,7 @@ def devlint() -> None:
     """
 
 
-for _command in (check, explain, rules, facts):
+for _command in (check, explain, rules, facts, show):
     devlint.add_command(_command)
 
 

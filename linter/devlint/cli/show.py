@@ -1,0 +1,60 @@
+"""`devlint show` and `devlint graph`: what the analysis knows, to look at."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from devlint.cli.group import say
+from devlint.cli.options import takes_settings
+
+if TYPE_CHECKING:
+    from devlint.engine import Looks
+    from devlint.settings import Settings
+
+_COLOURS = click.Choice(("auto", "always", "never"))
+
+
+@click.command()
+@takes_settings
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Write one HTML page; `-` prints it."
+)
+@click.option("--color", type=_COLOURS, default="auto", show_default=True)
+def show(settings: Settings, page: Path | None, color: str) -> int:
+    """Print source with the inferred device of each value, in the terminal or as a page."""
+    from devlint import engine, report
+    from devlint.view import page as pages
+    from devlint.view import terminal
+
+    looks = engine.look(settings)
+    if page is not None:
+        _write(page, pages.render(looks.worth_seeing))
+    else:
+        colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
+        texts = [terminal.render(look, report.Palette(colour)) for look in looks.worth_seeing]
+        click.echo("\n".join(texts), nl=False, color=colour)
+    return _end(looks)
+
+
+def _write(target: Path, text: str) -> None:
+    if str(target) == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        target.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise click.ClickException(f"{target}: cannot be written: {error.strerror}") from error
+
+
+def _end(looks: Looks) -> int:
+    """Say what could not be read; that makes the exit code 2."""
+    for note in looks.notes:
+        say("note", note)
+    for problem in looks.problems:
+        say("error", str(problem))
+    return 2 if looks.problems else 0
