@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from devlint_guard.explain import explain
 from devlint_guard.reveal import reveal_device
 
-__all__ = ["reveal_device"]
+__all__ = ["explain", "reveal_device"]

@@ -1,0 +1,135 @@
+"""`explain`: what a device error of PyTorch means in terms of the user's program, at any time, without a guard.
+
+Everything is read from the exception's traceback. PyTorch's error keeps its class and its text; `annotate` adds a note.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Final
+
+from torch import nn
+
+from devlint_guard import naming
+from devlint_guard.finding import Finding
+from devlint_guard.frames import place_of, sites_of
+from devlint_guard.messages import Message, Trouble, read
+from devlint_guard.mismatch import apart
+from devlint_guard.operands import Scene
+from devlint_guard.report.text import render
+
+Roots = Mapping[str, nn.Module] | Iterable[nn.Module]
+"""Modules that paths start from, by the name to print; without names, each has that of the user's variable."""
+
+_MARKS: Final = ("devlint: DEV", "devlint[rank ")
+"""How the first line of a note begins."""
+
+_WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
+    Trouble.APART: apart,
+    Trouble.INDEX: apart,
+}
+
+
+def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
+    """What a device error means; None for any other error.
+
+    Args:
+        error: an exception that was raised; if it stands for another one, its cause is looked at too.
+        roots: modules to name paths from; those on the stack and in the user's variables are found anyway.
+    """
+    for one in _with_causes(error):
+        message = read(str(one))
+        if message is None or message.trouble not in _WRITERS:
+            continue
+        scene = Scene.of(sites_of(one), _named(roots))
+        finding = _WRITERS[message.trouble](scene, message)
+        return _placed(finding, scene, one)
+    return None
+
+
+def annotate(error: BaseException, roots: Roots = ()) -> None:
+    """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
+
+    Never raises: an error of a program must not be hidden by one of the explanation. On CPython 3.10, which has
+    no notes, the text is appended to the message.
+    """
+    try:
+        if _is_annotated(error):
+            return
+        finding = explain(error, roots)
+        if finding is not None:
+            _add_note(error, render(finding))
+    except Exception:
+        return
+
+
+def install_excepthook() -> Callable[[], None]:
+    """Makes uncaught device errors end with their explanation; returns what takes it back."""
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        annotate(error)
+        previous(kind, error, traceback)
+
+    def uninstall() -> None:
+        if sys.excepthook is hook:
+            sys.excepthook = previous
+
+    sys.excepthook = hook
+    return uninstall
+
+
+def _with_causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it stands for, the innermost first."""
+    chain = []
+    known: BaseException | None = error
+    while known is not None and known not in chain:
+        chain.append(known)
+        known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
+    return reversed(chain)
+
+
+def _named(roots: Roots) -> dict[str, nn.Module]:
+    if isinstance(roots, Mapping):
+        return dict(roots)
+    named: dict[str, nn.Module] = {}
+    for module in roots:
+        name = type(module).__name__
+        while name in named:
+            name += "'"
+        named[name] = module
+    return named
+
+
+def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:
+    innermost = scene.modules[-1] if scene.modules else None
+    return replace(
+        finding,
+        place=None if scene.user is None else place_of(scene.user, scene.operation.node if scene.operation else None),
+        module=naming.module_path(innermost, scene.roots) if innermost is not None else "",
+        module_class=type(innermost).__name__ if innermost is not None else "",
+        pytorch=next(iter(str(error).splitlines()), ""),
+        rank=_rank(),
+    )
+
+
+def _rank() -> int | None:
+    text = os.environ.get("RANK", "")
+    return int(text) if text.isdecimal() and os.environ.get("WORLD_SIZE", "1") != "1" else None
+
+
+def _is_annotated(error: BaseException) -> bool:
+    texts = [*getattr(error, "__notes__", ()), *(arg for arg in error.args[:1] if isinstance(arg, str))]
+    return any(line.startswith(_MARKS) for text in texts for line in text.splitlines())
+
+
+def _add_note(error: BaseException, text: str) -> None:
+    add_note = getattr(error, "add_note", None)
+    if add_note is not None:
+        add_note(text)
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])

@@ -1,0 +1,485 @@
+"""What the values in a failing expression are, read from its frame without running any code of the program.
+
+Names, attributes and constant subscripts are looked up; `__getattr__`, properties and calls are not run. Of a call,
+only the device of its result may be known: `torch.zeros(2)` is on the default device, `x.float()` where `x` is.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import types
+from collections import UserDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import torch
+from torch import nn
+
+from devlint_guard.frames import Site, Source, node_at, source_of
+
+UNKNOWN: Final = object()
+"""The value of an expression that cannot be had without running something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One of the values that an operation takes.
+
+    Attributes:
+        text: as the source has it, with the way into a container: `features[2]`.
+        node: where it stands; several terms of one container share theirs.
+        device: where it is; of a module that is split, each device, joined by ` and `.
+        value: the tensor, module or generator; None where only its device is known.
+        share: of a container whose tensors are apart, how many are here: `2 of 3`.
+        callee: it is the module that is called.
+        factory: it creates a tensor and names no device.
+    """
+
+    text: str
+    node: ast.expr
+    device: str
+    value: torch.Tensor | nn.Module | torch.Generator | None = None
+    share: str = ""
+    callee: bool = False
+    factory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The operation that a frame is at.
+
+    Attributes:
+        text: what a message calls it: `+`, `torch.cat`, `net`, `[…]`.
+        node: the expression.
+        terms: the values it takes whose device is known.
+        open_terms: the expressions whose device is not; they may be no tensors at all.
+    """
+
+    text: str
+    node: ast.AST
+    terms: tuple[Term, ...]
+    open_terms: tuple[ast.expr, ...]
+
+    @property
+    def devices(self) -> set[str]:
+        """The devices of the terms."""
+        return {device for term in self.terms for device in term.device.split(" and ")}
+
+
+def operation_at(site: Site) -> Operation | None:
+    """The operation that a frame is at; None where its source cannot be had.
+
+    Where only the statement is known (CPython 3.10), the operation in it whose terms are apart.
+    """
+    source, node = source_of(site), node_at(site)
+    if source is None or node is None:
+        return None
+    reader = Reader(site, source)
+    if isinstance(node, ast.stmt) and not isinstance(node, (ast.Expr, ast.AugAssign)):
+        inner = [reader.operation(part) for part in _operations(node)]
+        return next((found for found in inner if len(found.devices) > 1), reader.operation(node))
+    return reader.operation(node)
+
+
+def _operations(statement: ast.stmt) -> list[ast.expr]:
+    """The operations in a statement in the order of their evaluation, operands before what takes them."""
+    kinds = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript)
+    found = [node for node in ast.walk(statement) if isinstance(node, kinds)]
+    return sorted(found, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0, -node.col_offset))
+
+
+class Reader:
+    """Reads the expressions of one frame."""
+
+    def __init__(self, site: Site, source: Source) -> None:
+        self._locals = site.frame.f_locals
+        self._globals = site.frame.f_globals
+        self._source = source
+
+    # --- the operation ---
+
+    def operation(self, node: ast.AST) -> Operation:
+        """An operation with what it takes."""
+        while isinstance(node, (ast.Expr, ast.Await, ast.NamedExpr)) or (
+            isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None and not _stores(node)
+        ):
+            assert node.value is not None
+            node = node.value
+        taken = list(self._taken(node))
+        terms: list[Term] = []
+        unknown: list[ast.expr] = []
+        for part in taken:
+            found = self.terms(part, callee=isinstance(node, ast.Call) and part is node.func)
+            terms += found
+            if not found and self.value(part) is UNKNOWN:
+                unknown.append(part)
+        return Operation(self._name(node), node, tuple(terms), tuple(unknown))
+
+    def _taken(self, node: ast.AST) -> Iterator[ast.expr]:
+        """The expressions whose values an operation takes."""
+        match node:
+            case ast.Call():
+                if isinstance(self.value(node.func), nn.Module):
+                    yield node.func
+                elif isinstance(node.func, ast.Attribute):
+                    yield node.func.value
+                elif not isinstance(node.func, ast.Name):
+                    yield node.func
+                for argument in node.args:
+                    yield argument.value if isinstance(argument, ast.Starred) else argument
+                yield from (keyword.value for keyword in node.keywords)
+            case ast.BinOp():
+                yield from (node.left, node.right)
+            case ast.Compare():
+                yield from (node.left, *node.comparators)
+            case ast.Subscript() | ast.Attribute():
+                assignment = self._assignment_to(node)
+                yield node.value
+                if isinstance(node, ast.Subscript):
+                    yield from node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
+                if assignment is not None:
+                    yield assignment
+            case ast.AugAssign():
+                yield from (node.target, node.value)
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                stored = [target for target in targets if isinstance(target, (ast.Subscript, ast.Attribute))]
+                for target in stored:
+                    yield from self._taken(target)
+                if not stored and node.value is not None:
+                    yield node.value
+            case ast.expr():
+                yield from (child for child in ast.walk(node) if isinstance(child, (ast.Name, ast.Attribute)))
+
+    def _assignment_to(self, target: ast.expr) -> ast.expr | None:
+        if isinstance(getattr(target, "ctx", None), ast.Store):
+            for node in ast.walk(self._source.tree):
+                if isinstance(node, ast.Assign) and target in node.targets:
+                    return node.value
+        return None
+
+    def _name(self, node: ast.AST) -> str:
+        match node:
+            case ast.Call():
+                return self._callee_name(node.func)
+            case ast.BinOp():
+                return _SYMBOLS.get(type(node.op), "…")
+            case ast.AugAssign():
+                return _SYMBOLS.get(type(node.op), "…") + "="
+            case ast.Compare():
+                return _SYMBOLS.get(type(node.ops[0]), "…")
+            case ast.Subscript():
+                return "[…] =" if isinstance(node.ctx, ast.Store) else "[…]"
+            case ast.expr():
+                return self._source.of(node)
+        return ""
+
+    def _callee_name(self, func: ast.expr) -> str:
+        """What is called: a public function of torch by its full name, a method of a tensor by its own."""
+        value = self.value(func)
+        if isinstance(func, ast.Attribute) and value is UNKNOWN:
+            return func.attr
+        home = getattr(value, "__module__", None) if callable(value) and not isinstance(value, nn.Module) else None
+        if isinstance(home, str) and home.partition(".")[0] == "torch" and not home.startswith("torch._"):
+            return f"{home}.{getattr(value, '__name__', func)}"
+        return self._source.of(func)
+
+    # --- terms ---
+
+    def terms(self, node: ast.expr, *, callee: bool = False) -> list[Term]:
+        """The tensors, modules and generators that an expression stands for, one for each device of a container."""
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return [term for element in node.elts for term in self.terms(element)]
+        if isinstance(node, ast.Dict):
+            return [term for value in node.values for term in self.terms(value)]
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.Lambda)):
+            return []
+        text, value = self._source.of(node), self.value(node)
+        if isinstance(value, (torch.Tensor, torch.Generator)):
+            return [Term(text, node, str(value.device), value, callee=callee)]
+        if isinstance(value, nn.Module):
+            devices = devices_of(value)
+            return [Term(text, node, " and ".join(devices), value, callee=callee)] if devices else []
+        if value is not UNKNOWN:
+            return _grouped(text, node, value)
+        device = self.device(node)
+        if device is None:
+            return []
+        return [Term(text, node, str(device), callee=callee, factory=self._is_factory(node))]
+
+    # --- values ---
+
+    def value(self, node: ast.AST) -> object:
+        """What an expression stands for, UNKNOWN where that would run code."""
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                for names in (self._locals, self._globals):
+                    if node.id in names:
+                        return names[node.id]
+                builtins = self._globals.get("__builtins__")
+                return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
+            case ast.Attribute():
+                owner = self.value(node.value)
+                return UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
+            case ast.Subscript():
+                owner, key = self.value(node.value), self.value(node.slice)
+                return UNKNOWN if owner is UNKNOWN or key is UNKNOWN else element(owner, key)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+                return -number
+            case ast.NamedExpr():
+                return self.value(node.value)
+        return UNKNOWN
+
+    # --- devices of what has no value any more ---
+
+    def device(self, node: ast.expr) -> torch.device | None:
+        """Where the result of an expression is; None where that is not known, or it is no tensor."""
+        value = self.value(node)
+        if isinstance(value, torch.Tensor):
+            return value.device
+        if value is not UNKNOWN:
+            return None
+        match node:
+            case ast.Call():
+                return self._device_of_call(node)
+            case ast.BinOp():
+                return _common(self.device(node.left), self.device(node.right))
+            case ast.UnaryOp():
+                return self.device(node.operand)
+            case ast.Compare():
+                return self.device(node.left)
+            case ast.Subscript():
+                return self.device(node.value)
+            case ast.Attribute(attr=name) if name in _SAME_DEVICE_ATTRIBUTES:
+                return self.device(node.value)
+            case ast.NamedExpr():
+                return self.device(node.value)
+        return None
+
+    def _device_of_call(self, node: ast.Call) -> torch.device | None:
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        if "device" in keywords:
+            return as_device(self.value(keywords["device"]))
+        function = self.value(node.func)
+        if isinstance(function, nn.Module):
+            devices = devices_of(function)
+            return torch.device(devices[0]) if len(devices) == 1 else None
+        if function is UNKNOWN or isinstance(function, types.MethodDescriptorType | types.BuiltinMethodType):
+            method = self._device_of_method(node)
+            if method is not None:
+                return method
+        if self._is_factory(node):
+            return torch.get_default_device()
+        if function is torch.from_numpy:
+            return torch.device("cpu")
+        if _is_torch_function(function):
+            found = [self.device(argument) for argument in node.args]
+            return next((device for device in found if device is not None), None)
+        return None
+
+    def _device_of_method(self, node: ast.Call) -> torch.device | None:
+        if not isinstance(node.func, ast.Attribute):
+            return None
+        receiver = self.device(node.func.value)
+        if receiver is None or node.func.attr in _NO_TENSOR:
+            return None
+        if node.func.attr == "cpu":
+            return torch.device("cpu")
+        if node.func.attr in ("to", "cuda") and node.args:
+            target = self.value(node.args[0])
+            if isinstance(target, torch.Tensor):
+                return target.device
+            return receiver if isinstance(target, torch.dtype) else as_device(target)
+        return None if node.func.attr == "cuda" else receiver
+
+    def _is_factory(self, node: ast.expr) -> bool:
+        """Whether a call creates a tensor from no other, with no device given."""
+        if not isinstance(node, ast.Call) or any(keyword.arg == "device" for keyword in node.keywords):
+            return False
+        function = self.value(node.func)
+        name = getattr(function, "__name__", "")
+        if name not in _FACTORIES or getattr(torch, name, None) is not function:
+            return False
+        return not any(self.device(argument) is not None for argument in node.args)
+
+
+def _stores(node: ast.Return | ast.Assign | ast.AnnAssign) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(target, (ast.Subscript, ast.Attribute)) for target in targets)
+
+
+def _is_torch_function(function: object) -> bool:
+    module = getattr(function, "__module__", None)
+    if isinstance(function, types.BuiltinFunctionType) and isinstance(function.__self__, type):
+        return function.__self__.__module__.partition(".")[0] == "torch"
+    known = isinstance(module, str) and module.partition(".")[0] == "torch"
+    return known and not isinstance(function, (type, types.ModuleType))
+
+
+def _common(left: torch.device | None, right: torch.device | None) -> torch.device | None:
+    """Where the result of two operands is; the CPU gives way, as its operand must be a number then."""
+    if left is None or right is None or left == right:
+        return left if right is None else right
+    return left if right.type == "cpu" else right
+
+
+def as_device(value: object) -> torch.device | None:
+    """The device that a value names, such as `"cuda"`, 1 or a `torch.device`."""
+    if isinstance(value, torch.device):
+        return value
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        try:
+            return torch.device(value)
+        except RuntimeError:
+            return None
+    return None
+
+
+def attribute(owner: object, name: str) -> object:
+    """An attribute that is stored, UNKNOWN if it would be computed."""
+    if isinstance(owner, torch.Tensor):
+        return _attribute_of_tensor(owner, name)
+    own = _dictionary(owner)
+    if isinstance(owner, nn.Module):
+        for table in (own, *(own.get(key) for key in ("_parameters", "_buffers", "_modules"))):
+            if isinstance(table, Mapping) and name in table:
+                return table[name]
+    elif name in own:
+        return own[name]
+    for base in type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            if isinstance(found, (types.MemberDescriptorType, _NAMED_TUPLE_FIELD)):
+                try:
+                    return found.__get__(owner, type(owner))
+                except (AttributeError, TypeError):
+                    return UNKNOWN
+            return UNKNOWN if hasattr(type(found), "__get__") else found
+    return UNKNOWN
+
+
+class _Example(NamedTuple):
+    field: int
+
+
+_NAMED_TUPLE_FIELD: Final = type(vars(_Example)["field"])
+
+
+def _dictionary(owner: object) -> Mapping[str, object]:
+    try:
+        found = object.__getattribute__(owner, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _attribute_of_tensor(owner: torch.Tensor, name: str) -> object:
+    if name == "device":
+        return owner.device
+    if name == "data":
+        return owner.data
+    if name == "grad" and owner.is_leaf:
+        return owner.grad
+    return _dictionary(owner).get(name, UNKNOWN)
+
+
+def element(owner: object, key: object) -> object:
+    """An element of a plain container or of a container of modules, UNKNOWN of anything else."""
+    if isinstance(owner, (nn.ModuleList, nn.Sequential)) and isinstance(key, int):
+        return list(owner._modules.values())[key] if -len(owner) <= key < len(owner) else UNKNOWN
+    if isinstance(owner, nn.ModuleDict) and isinstance(key, str):
+        return owner._modules.get(key, UNKNOWN)
+    if isinstance(owner, (nn.ParameterList, nn.ParameterDict)):
+        return attribute(owner, str(key))
+    if isinstance(owner, UserDict):
+        owner = owner.data
+    plain = type(owner).__getitem__ if isinstance(owner, (list, tuple, dict)) else None
+    if plain not in (list.__getitem__, tuple.__getitem__, dict.__getitem__):
+        return UNKNOWN
+    if not isinstance(key, (int, str, bytes)):
+        return UNKNOWN
+    try:
+        found: object = owner[key]  # type: ignore[index]
+    except (LookupError, TypeError):
+        return UNKNOWN
+    return found
+
+
+_DEEPEST = 4
+
+
+def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of a plain container, each with the way to it: `[0]['mask']`."""
+    if isinstance(value, torch.Tensor):
+        yield path, value
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for index, one in enumerate(tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)):
+            yield from tensors_in(one, f"{path}[{index}]", depth + 1)
+    elif depth < _DEEPEST and isinstance(value, (dict, UserDict)):
+        items = value.data.items() if isinstance(value, UserDict) else dict.items(value)
+        for key, one in items:
+            yield from tensors_in(one, f"{path}[{key!r}]", depth + 1)
+
+
+def _grouped(text: str, node: ast.expr, value: object) -> list[Term]:
+    """The tensors of a container: one term if they are together, otherwise the first on each device."""
+    groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
+    for path, tensor in tensors_in(value):
+        groups.setdefault(str(tensor.device), []).append((path, tensor))
+    if len(groups) == 1:
+        (device,) = groups
+        path, tensor = groups[device][0]
+        return [Term(text + (path if len(groups[device]) == 1 else ""), node, device, tensor)]
+    total = sum(map(len, groups.values()))
+    return [
+        Term(text + found[0][0], node, device, found[0][1], share=f"{len(found)} of {total}")
+        for device, found in groups.items()
+    ]
+
+
+def devices_of(module: nn.Module) -> list[str]:
+    """The devices of a module's parameters and buffers, the one with most elements first."""
+    sizes: collections.Counter[str] = collections.Counter()
+    for tensor in (*module.parameters(), *module.buffers()):
+        sizes[str(tensor.device)] += max(tensor.numel(), 1)
+    return [device for device, _ in sizes.most_common()]
+
+
+_SYMBOLS: Final[dict[type[ast.AST], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+}
+
+_SAME_DEVICE_ATTRIBUTES: Final = frozenset("T mT H mH real imag data grad values indices".split())
+
+_NO_TENSOR: Final = frozenset("item tolist numpy size dim numel get_device element_size stride data_ptr".split())
+"""Methods of tensors that return none."""
+
+_FACTORIES: Final = frozenset(
+    "arange empty eye full linspace logspace ones rand randint randn randperm scalar_tensor tensor as_tensor asarray"
+    " tril_indices triu_indices zeros bartlett_window blackman_window hamming_window hann_window kaiser_window Tensor"
+    " FloatTensor LongTensor DoubleTensor IntTensor BoolTensor HalfTensor".split()
+)
+"""Functions of torch that create a tensor on the default device."""

@@ -1,0 +1,231 @@
+"""Frames of a running program: which are the user's, and which piece of source each of them is at."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import site
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+import torch
+
+from devlint_guard.finding import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one frame is: at the instruction that raised, or that is calling.
+
+    Attributes:
+        instruction: its offset in the byte code, which CPython 3.11 and newer can tell the columns of.
+        line: of the source, from 1.
+    """
+
+    frame: FrameType
+    instruction: int
+    line: int
+
+    @property
+    def file(self) -> str:
+        """The name of the source file, as its code has it."""
+        return self.frame.f_code.co_filename
+
+    @property
+    def is_user(self) -> bool:
+        """Whether this is the user's own code."""
+        return is_user_code(self.frame.f_code, self.frame.f_globals.get("__name__"))
+
+
+def sites_of(error: BaseException) -> list[Site]:
+    """The frames that an exception went through, outermost first."""
+    return list(_sites(error.__traceback__))
+
+
+def _sites(traceback: TracebackType | None) -> Iterator[Site]:
+    while traceback is not None:
+        yield Site(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+        traceback = traceback.tb_next
+
+
+def sites_above(frame: FrameType | None) -> list[Site]:
+    """A running frame and those that called it, outermost first."""
+    found = []
+    while frame is not None:
+        found.append(Site(frame, frame.f_lasti, frame.f_lineno))
+        frame = frame.f_back
+    return found[::-1]
+
+
+def user_site(sites: list[Site]) -> Site | None:
+    """The innermost frame of the user's own code; None where there is none."""
+    return next((site for site in reversed(sites) if site.is_user), None)
+
+
+# --- whose code it is ---------------------------------------------------------------------------------------
+
+
+def is_user_code(code: CodeType, name: object = None) -> bool:
+    """Whether code is the user's: not of torch, an installed package, the standard library or the guard.
+
+    Args:
+        code: the code of a frame.
+        name: `__name__` of its globals; what has no file is the user's where it is typed in, `__main__`.
+    """
+    file = code.co_filename
+    if file.startswith("<"):
+        return file.startswith("<ipython-input") or (name == "__main__" and not file.startswith("<frozen"))
+    return not _is_installed(file)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_installed(file: str) -> bool:
+    path = _resolved(file)
+    return any(path.is_relative_to(folder) for folder in _installed_folders())
+
+
+@functools.cache
+def _installed_folders() -> tuple[Path, ...]:
+    """Folders that hold nobody's own code.
+
+    The folder of the standard library holds a virtual environment's packages too, but never a project.
+    """
+    paths = {key: path for key, path in sysconfig.get_paths().items() if key in _SCHEME}
+    names = {*paths.values(), *site.getsitepackages(), site.getusersitepackages()}
+    own = [Path(torch.__file__).parent, Path(__file__).parent]
+    return tuple(sorted({_resolved(name) for name in names} | {_resolved(str(folder)) for folder in own}))
+
+
+_SCHEME = frozenset({"stdlib", "platstdlib", "purelib", "platlib"})
+
+
+def _resolved(file: str) -> Path:
+    try:
+        return Path(file).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return Path(file)
+
+
+# --- the source ---------------------------------------------------------------------------------------------
+
+
+def source_line(file: str, line: int) -> str:
+    """One line of a source file as reports show it; empty where there is none. Cells of notebooks have lines too."""
+    return linecache.getline(_on_disk(file), line).rstrip()
+
+
+def _on_disk(file: str) -> str:
+    return file if file in linecache.cache or file.startswith("<") else str(_resolved(file))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a file and its syntax tree."""
+
+    text: str
+    tree: ast.Module
+
+    def of(self, node: ast.AST) -> str:
+        """The text of a node, on one line."""
+        return " ".join((ast.get_source_segment(self.text, node) or ast.unparse(node)).split())
+
+
+def source_of(site: Site) -> Source | None:
+    """The source of a frame; None where there is none, or where it is no Python."""
+    lines = linecache.getlines(site.file, site.frame.f_globals)
+    return _parse("".join(lines)) if lines else None
+
+
+@functools.lru_cache(maxsize=32)
+def _parse(text: str) -> Source | None:
+    try:
+        return Source(text, ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def node_at(site: Site) -> ast.AST | None:
+    """What the frame is at: the failing sub-expression, or on CPython 3.10 the whole statement."""
+    source = source_of(site)
+    if source is None:
+        return None
+    span = _span(site)
+    if span is None:
+        return _statement_at(source.tree, site.line)
+    (line, column), end = span
+    around = [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, (ast.expr, ast.stmt)) and _start(node) <= (line, column) and end <= _end(node)
+    ]
+    # The outermost of those that are equally long is the operation, the others are parts of it.
+    return min(around, key=lambda node: _end_minus_start(source, node), default=None)
+
+
+Position = tuple[int, int]
+"""A line from 1 and a column in bytes of UTF-8 from 0, as the compiler counts them."""
+
+
+def _span(site: Site) -> tuple[Position, Position] | None:
+    positions = getattr(site.frame.f_code, "co_positions", None)
+    if positions is None or site.instruction < 0:
+        return None
+    for index, found in enumerate(positions()):
+        if index == site.instruction // 2:
+            line, end_line, column, end_column = found
+            if None in found:
+                return None
+            return (line, column), (end_line, end_column)
+    return None
+
+
+def _statement_at(tree: ast.Module, line: int) -> ast.AST | None:
+    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    around = [node for node in statements if node.lineno <= line <= (node.end_lineno or node.lineno)]
+    return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
+
+
+def _start(node: ast.expr | ast.stmt) -> Position:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr | ast.stmt) -> Position:
+    return node.end_lineno or node.lineno, node.end_col_offset or 0
+
+
+def _end_minus_start(source: Source, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    lines, columns = _end(node)[0] - node.lineno, _end(node)[1]
+    return lines, columns if lines else columns - node.col_offset
+
+
+def place_of(site: Site, node: ast.AST | None = None) -> Place:
+    """Where a frame is, or where a node of its source stands."""
+    file, function = shown_path(site.file), _function(site.frame.f_code)
+    if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None or node.end_col_offset is None:
+        return Place(file, site.line, 0, site.line, 0, function)
+    lines = linecache.getlines(site.file, site.frame.f_globals)
+    start = _characters(lines, node.lineno, node.col_offset)
+    end = _characters(lines, node.end_lineno, node.end_col_offset)
+    return Place(file, node.lineno, start, node.end_lineno, end, function)
+
+
+def _characters(lines: list[str], line: int, column: int) -> int:
+    """A column in code points from 1."""
+    text = lines[line - 1] if line <= len(lines) else ""
+    return len(text.encode()[:column].decode(errors="ignore")) + 1
+
+
+def _function(code: CodeType) -> str:
+    return str(getattr(code, "co_qualname", code.co_name)).rpartition("<locals>.")[2]
+
+
+def shown_path(file: str) -> str:
+    """A file as reports show it: relative to the working directory where it lies below it."""
+    path = _resolved(file)
+    if file.startswith("<") or not path.is_relative_to(Path.cwd()):
+        return file
+    return path.relative_to(Path.cwd()).as_posix()

@@ -1,0 +1,251 @@
+"""From what an operation takes to the operands of a finding: their names and roles, and which of them to move."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from devlint_guard import naming
+from devlint_guard.expressions import Operation, Term, devices_of, operation_at
+from devlint_guard.finding import Operand, Role
+from devlint_guard.frames import Site, place_of, user_site
+from devlint_guard.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where an error happened.
+
+    Attributes:
+        sites: the frames it went through, outermost first.
+        user: the innermost one of the user's own code.
+        operation: what the user's frame is at.
+        roots: the modules that paths start from.
+        given: the names of those that the caller knows.
+        modules: those that were being called, outermost first.
+    """
+
+    sites: Sequence[Site]
+    user: Site | None
+    operation: Operation | None
+    roots: naming.Roots
+    given: frozenset[str]
+    modules: Sequence[nn.Module]
+
+    @classmethod
+    def of(cls, sites: Sequence[Site], roots: naming.Roots) -> Scene:
+        """The scene at the end of `sites`; modules that `roots` lacks are looked for in the frames."""
+        user = user_site(list(sites))
+        known = {**roots}
+        held = {id(inner) for name, root in roots.items() for _, inner in naming.paths_of_modules(root, name)}
+        for name, module in naming.roots_on(sites).items():
+            if id(module) not in held and name not in known:
+                known[name] = module
+        operation = None if user is None else operation_at(user)
+        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites))
+
+    @property
+    def inner_sites(self) -> list[Site]:
+        """The frames below the user's, innermost first."""
+        if self.user is None:
+            return list(self.sites)[::-1]
+        return list(self.sites)[: list(self.sites).index(self.user) : -1]
+
+
+def operand(scene: Scene, term: Term, tensor: torch.Tensor | None = None) -> Operand:
+    """A value of the user's line.
+
+    Args:
+        scene: where.
+        term: it.
+        tensor: of a module, the tensor that matters.
+    """
+    assert scene.user is not None
+    place = place_of(scene.user, term.node)
+    if isinstance(term.value, nn.Module):
+        return replace(_module(scene, term.value, tensor), name=term.text, place=place)
+    if isinstance(term.value, torch.Generator):
+        return Operand(term.text, Role.GENERATOR, term.device, place=place)
+    if term.value is None:
+        return Operand(term.text, Role.TEMPORARY, term.device, place=place)
+    found = naming.name_of(term.value, scene.roots, [site.frame for site in scene.sites])
+    role = found.role if found.qualified else _role_in_source(scene.user, term)
+    detail = describe(term.value) + (f", {term.share} tensors" if term.share else "")
+    return Operand(term.text, role, term.device, detail, found.qualified, place)
+
+
+def _role_in_source(site: Site, term: Term) -> Role:
+    """What an expression that no module holds is."""
+    base: ast.expr = term.node
+    while isinstance(base, (ast.Attribute, ast.Subscript)):
+        base = base.value
+    if not isinstance(base, ast.Name):
+        return Role.TEMPORARY
+    code = site.frame.f_code
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return Role.ARGUMENT if base.id in arguments and base is term.node else Role.VARIABLE
+
+
+def found_operand(scene: Scene, tensor: torch.Tensor, argument: str = "") -> Operand:
+    """A tensor that the user's line does not spell out.
+
+    Args:
+        scene: where.
+        tensor: it.
+        argument: what the frame that met it calls it, for want of another name.
+    """
+    found = naming.name_of(tensor, scene.roots, [site.frame for site in scene.sites])
+    name = found.qualified or found.name or argument
+    if found.role is Role.OPTIMIZER_STATE:
+        name = found.name
+    return Operand(name, found.role, str(tensor.device), describe(tensor), found.qualified)
+
+
+def _module(scene: Scene, module: nn.Module, tensor: torch.Tensor | None) -> Operand:
+    path = naming.module_path(module, scene.roots)
+    if tensor is not None:
+        found = naming.name_of(tensor, {"": module})
+        within = found.qualified.lstrip(".")
+        share = _share(module, str(tensor.device))
+        detail = f"{within}: {describe(tensor)}{share}"
+        return Operand("", Role.MODULE, str(tensor.device), detail, path)
+    return Operand("", Role.MODULE, " and ".join(devices_of(module)), _share(module, ""), path)
+
+
+def _share(module: nn.Module, device: str) -> str:
+    """How many of a module's tensors are on a device."""
+    tensors = [*module.parameters(), *module.buffers()]
+    if not device:
+        return f"{len(tensors)} tensors"
+    here = sum(str(tensor.device) == device for tensor in tensors)
+    return "" if here == len(tensors) else f", {here} of {len(tensors)} tensors"
+
+
+def describe(tensor: torch.Tensor) -> str:
+    """Dtype and shape: `float32[2, 3]`."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+# --- the values that meet -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """One of the values that are apart.
+
+    Attributes:
+        value: the tensor or module; None where it is gone.
+        tensor: of a module, the one of its tensors that matters.
+        factory: the line creates it, without a device.
+    """
+
+    operand: Operand
+    value: torch.Tensor | nn.Module | torch.Generator | None = None
+    tensor: torch.Tensor | None = None
+    factory: bool = False
+
+
+def meeting(scene: Scene, message: Message) -> list[Met]:
+    """The values that are apart.
+
+    What torch's own frames took tells which tensors met; what the user's line took tells their names.
+    """
+    taken = list(scene.operation.terms) if scene.operation else []
+    inner = _operation_of_torch(scene, message)
+    if inner is not None:
+        return _matched(scene, inner, taken)
+    terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
+    if len({term.device for term in terms}) < 2:
+        terms = _with_the_unknown_one(scene, terms, message.devices)
+    return [Met(operand(scene, term), term.value, None, term.factory) for term in terms]
+
+
+def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
+    """The operation of the innermost frame below the user's whose terms are apart as the message says."""
+    for site in scene.inner_sites:
+        operation = operation_at(site)
+        if operation is None:
+            continue
+        if len(operation.devices) > 1 and _agree(operation.devices, message.devices):
+            return operation
+    return None
+
+
+def _agree(devices: set[str], named: Sequence[str]) -> bool:
+    """Whether each device that a message names is among some devices; it may name the type only."""
+    return all(any(device.partition(":")[0] == one or device == one for device in devices) for one in named)
+
+
+def _relevant(terms: Sequence[Term], named: Sequence[str]) -> list[Term]:
+    """The terms on the devices that the message names, where it names two."""
+    if len(named) < 2:
+        return list(terms)
+    found = [term for term in terms if any(_agree({one}, [name]) for name in named for one in _each(term.device))]
+    return found if len({term.device for term in found}) > 1 else list(terms)
+
+
+def _with_index(term: Term, named: Sequence[str]) -> Term:
+    """A term on `cuda` is on the one CUDA device that the message names."""
+    same = [device for device in named if device.partition(":")[0] == term.device]
+    return replace(term, device=same[0]) if len(same) == 1 else term
+
+
+def _each(device: str) -> list[str]:
+    return device.split(" and ")
+
+
+def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str]) -> list[Term]:
+    """If all known values are on one device, what is not known is on the other one that the message names."""
+    if scene.operation is None or scene.user is None:
+        return terms
+    known = {term.device for term in terms}
+    other = [device for device in named if not _agree(known, [device])]
+    likely = [node for node in scene.operation.open_terms if not isinstance(node, (ast.Constant, ast.Lambda))]
+    if len(known) != 1 or len(other) != 1 or len(likely) != 1:
+        return terms
+    text = ast.unparse(likely[0])
+    return [*terms, Term(text, likely[0], other[0])]
+
+
+def _matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
+    found: list[Met] = []
+    used: set[int] = set()
+    loose: list[Term] = []
+    for term in inner.terms:
+        tensor = term.value if isinstance(term.value, torch.Tensor) else None
+        mine = next((one for one in taken if tensor is not None and _is_or_holds(one, tensor)), None)
+        if mine is None:
+            loose.append(term)
+        elif id(mine) not in used:
+            used.add(id(mine))
+            part = tensor if isinstance(mine.value, nn.Module) else None
+            found.append(Met(operand(scene, mine, part), mine.value, part))
+    rest = [term for term in taken if id(term) not in used]
+    for term in loose:
+        # What torch made of an operand on the way down is where the operand is.
+        mine = next((one for one in rest if one.device == term.device), None)
+        tensor = term.value if isinstance(term.value, torch.Tensor) else None
+        named = None if tensor is None else found_operand(scene, tensor, term.text)
+        if mine is not None and (mine.value is None or named is None or not named.qualified):
+            rest.remove(mine)
+            found.append(Met(operand(scene, mine), mine.value, None, mine.factory))
+        elif (node := _only_unknown(scene)) is not None:
+            found.append(Met(operand(scene, Term(ast.unparse(node), node, term.device)), tensor))
+        elif named is not None and all(one.operand.device != term.device for one in found):
+            found.append(Met(named, tensor))
+    return found
+
+
+def _only_unknown(scene: Scene) -> ast.expr | None:
+    unknown = scene.operation.open_terms if scene.operation else ()
+    return unknown[0] if len(unknown) == 1 else None
+
+
+def _is_or_holds(term: Term, tensor: torch.Tensor) -> bool:
+    if isinstance(term.value, nn.Module):
+        return bool(naming.name_of(tensor, {"": term.value}).qualified)
+    return term.value is tensor

@@ -1,0 +1,1 @@
+"""Reports on findings, one file for each form."""
