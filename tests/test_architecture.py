@@ -27,6 +27,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.cli": (
         "click",
         "devlint.engine",
+        "devlint.cache",
         "devlint.settings",
         "devlint.report",
         "devlint.explain",
@@ -39,6 +40,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # The run: which files, which rules, in which order.
     "devlint.engine": (
         "devlint.pool",
+        "devlint.cache",
         "devlint.inspector",
         "devlint.discovery",
         "devlint.project",
@@ -47,6 +49,12 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.facts",
         "devlint.diagnostics",
         "devlint.errors",
+    ),
+    "devlint.cache": (
+        "devlint.inspector",
+        "devlint.project",
+        "devlint.registry",
+        "devlint.settings",
     ),
     "devlint.pool": ("devlint.inspector", "devlint.settings"),
     "devlint.inspector": (
@@ -133,6 +141,7 @@ TOGETHER = (
     "devlint.torchlib.transfers",
     "devlint.report",
     "devlint.view",
+    "devlint.cache",
     "devlint_guard",
 )
 

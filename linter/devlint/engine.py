@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from devlint.cache import NoCache
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
@@ -61,13 +63,16 @@ class Run:
         return 1 if severe and not exit_zero else 0
 
 
-def run(settings: Settings, *, stdin: bytes | None = None, load: Loader = load_tools) -> Run:
+def run(
+    settings: Settings, *, stdin: bytes | None = None, load: Loader = load_tools, cache: NoCache | None = None
+) -> Run:
     """Analyse what the settings name.
 
     Args:
         settings: the command line.
         stdin: the content of standard input, wanted if one of the paths is `-`.
         load: loads rules and analysis, once per process.
+        cache: results of earlier runs; None: there are none.
 
     Raises:
         DevlintError: nothing can be analysed, because a setting, a configuration file, a signature or a rule
@@ -77,18 +82,23 @@ def run(settings: Settings, *, stdin: bytes | None = None, load: Loader = load_t
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found, content = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations)
+    cache = NoCache() if cache is None or content is not None else cache
+    known = [cache.recall(batch) for batch in batches]
+    rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
     here = Path.cwd()
     worker = Inspector(settings, load)
-    for batch in batches or [Batch(here, configurations.of(here), ())]:
-        worker.prepare(batch)
-    jobs = _jobs(settings.jobs, len(found.files))
+    for batch in rest or [Batch(here, configurations.of(here), ())]:
+        if batch.files or not batches:
+            worker.prepare(batch)
+    jobs = _jobs(settings.jobs, sum(len(batch.files) for batch in rest))
     if jobs == 1 or content is not None:
-        results = list(_in_this_process(worker, batches, content))
+        results = list(_in_this_process(worker, rest, content))
     else:
         from devlint.pool import in_processes
 
-        results = in_processes(settings, load, batches, jobs)
-    results.sort(key=lambda result: result.display)
+        results = in_processes(settings, load, rest, jobs)
+    cache.keep(rest, results)
+    results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
     return _collect(found, results, content, start)
 
 

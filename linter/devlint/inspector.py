@@ -7,7 +7,7 @@ import platform
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
 from devlint.errors import DevlintError, SourceError
-from devlint.project import Project, Source, display_path, lines_of
+from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.selection import Rules, Selection, covers, graded, names_rules, select_rules
 from devlint.settings import Configuration, Settings
 from devlint.suppressions import Suppression, read_suppressions
@@ -76,6 +76,10 @@ class Batch:
         """Return the batch with other files."""
         return replace(self, files=tuple(files))
 
+    def without(self, files: Collection[Path]) -> Batch:
+        """Return the batch without some of its files."""
+        return self.of([path for path in self.files if path not in files])
+
     def split(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most `size` files."""
         for start in range(0, len(self.files), size):
@@ -90,6 +94,7 @@ class FileResult:
         problem: why it could not be read; then there are no diagnostics.
         used: the suppressions that silenced something.
         traceback: of an internal error, or "".
+        traces: what has been read for it, and not yet told with another result of this process.
     """
 
     display: str
@@ -97,6 +102,12 @@ class FileResult:
     problem: SourceError | None = None
     used: tuple[Suppression, ...] = ()
     traceback: str = ""
+    traces: tuple[Trace, ...] = ()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the same content would always have this result; a failure may have had other reasons."""
+        return self.problem is None and not any(entry.code == "DEV903" for entry in self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +138,14 @@ class _Workplace:
         self.project = Project(batch.root, batch.configuration.src)
         self.observing = False
         self.latest: FileFacts | None = None
+
+    def open(self) -> None:
+        """Load rules and analysis.
+
+        Raises:
+            DevlintError: a rule package or a signature file is wrong, or a selector names no rule.
+        """
+        _ = self.selection, self.analysis
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -192,7 +211,7 @@ class Inspector:
         place = self._workplace(batch)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's own remarks about the code it parses
-            return [self._inspect(place, batch.configuration, path) for path in batch.files]
+            return [replace(self._inspect(place, path), traces=place.project.traces()) for path in batch.files]
 
     def look(self, batch: Batch, path: Path) -> Look:
         """Inspect one file of the batch, and return what was seen on the way."""
@@ -213,16 +232,23 @@ class Inspector:
             self._workplaces[key] = _Workplace(self._settings, batch, self._load)
         return self._workplaces[key]
 
-    def _inspect(self, place: _Workplace, configuration: Configuration, path: Path) -> FileResult:
-        phase = "reading"
+    def _inspect(self, place: _Workplace, path: Path) -> FileResult:
+        """Inspect one file.
+
+        Raises:
+            DevlintError: rules or signatures cannot be loaded; nothing that is wrong with the file.
+        """
         display = display_path(path)
-        source: Source | None = None
         try:
             source = place.project.source(path)
-            if not _MATTERS.search(source.text) and not configuration.signatures:
-                broken = syntax_error(source)
-                return FileResult(display, (broken,) if broken else ())
-            phase = "analysis"
+        except SourceError as error:
+            return FileResult(display, problem=error)
+        if not _MATTERS.search(source.text) and not place.configuration.signatures:
+            broken = syntax_error(source)
+            return FileResult(display, (broken,) if broken else ())
+        place.open()
+        phase = "analysis"
+        try:
             facts = place.facts(source)
             phase = "rules"
             found = self._check(source, facts, place.selection.rules_for(path))
@@ -230,15 +256,13 @@ class Inspector:
             if not found:
                 return FileResult(display)
             kept, used = read_suppressions(source.text).apply(found, covers)
-            return FileResult(display, tuple(graded(one, configuration) for one in kept), used=tuple(sorted(used)))
-        except SourceError as error:
-            return FileResult(display, problem=error)
+            kept = [graded(one, place.configuration) for one in kept]
+            return FileResult(display, tuple(kept), used=tuple(sorted(used)))
         except Exception as error:
-            broken = syntax_error(source) if source is not None and phase == "analysis" else None
+            broken = syntax_error(source) if phase == "analysis" else None
             if broken is not None:
                 return FileResult(display, (broken,))
-            lines = len(lines_of(source.text)) if source is not None else 1
-            failure = internal_error(lines, display, phase, error)
+            failure = internal_error(len(lines_of(source.text)), display, phase, error)
             return FileResult(display, (failure,), traceback=traceback.format_exc())
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:

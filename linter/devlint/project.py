@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
 import os
 import tokenize
@@ -35,6 +36,38 @@ class Source:
     def is_package(self) -> bool:
         """Whether relative imports in it start at `module` itself rather than at its parent."""
         return self.path.name == "__init__.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the analysis of one file has read: the file itself, and where its imports have led.
+
+    Attributes:
+        path: the file; absolute.
+        digest: a name for its content.
+        module: the dotted name it is imported by, if any.
+        found: files of the project that its imports led to; absolute.
+        absent: what its imports looked for in vain, or could not read; absolute.
+    """
+
+    path: str
+    digest: str
+    module: str | None
+    found: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolution:
+    """What one module name led to, and the paths that were tried before."""
+
+    source: Source | None
+    absent: tuple[Path, ...]
+
+
+def digest(data: bytes) -> str:
+    """Return a name for a content."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def display_path(path: Path) -> str:
@@ -100,11 +133,19 @@ def read_text(path: Path, display: str) -> str:
     Raises:
         SourceError: it cannot be read or decoded.
     """
+    return decode(read_bytes(path, display), display)
+
+
+def read_bytes(path: Path, display: str) -> bytes:
+    """Read a file.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", path=display) from error
-    return decode(data, display)
 
 
 def _declared_on(data: bytes) -> int:
@@ -137,7 +178,10 @@ class Project:
         candidates = [*(path.absolute() for path in src), self.root / "src", self.root]
         self._roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
         self._sources: dict[Path, Source] = {}
-        self._modules: dict[tuple[str, Path | None], Source | None] = {}
+        self._digests: dict[Path, str] = {}
+        self._modules: dict[tuple[str, Path | None], _Resolution] = {}
+        self._sought: dict[Path, set[tuple[str, Path | None]]] = {}
+        self._told: dict[Path, int] = {}
 
     def source(self, path: Path) -> Source:
         """Read and decode a file.
@@ -147,8 +191,7 @@ class Project:
         """
         path = Path(os.path.abspath(path))
         if path not in self._sources:
-            display = display_path(path)
-            self._sources[path] = Source(display, path, read_text(path, display), self.module_name(path))
+            return self.put(path, read_bytes(path, display_path(path)))
         return self._sources[path]
 
     def put(self, path: Path, data: bytes) -> Source:
@@ -160,6 +203,7 @@ class Project:
         path = Path(os.path.abspath(path))
         display = display_path(path)
         self._sources[path] = Source(display, path, decode(data, display), self.module_name(path))
+        self._digests[path] = digest(data)
         return self._sources[path]
 
     def module_name(self, path: Path) -> str | None:
@@ -187,26 +231,48 @@ class Project:
         extra = import_root(importer.path) if importer is not None else None
         key = (module, extra)
         if key not in self._modules:
-            self._modules[key] = None
-            roots = self._roots if extra is None or extra in self._roots else (*self._roots, extra)
-            for root in roots:
-                path = self._locate(root, module.split("."))
-                if path is not None:
-                    try:
-                        self._modules[key] = self.source(path)
-                    except SourceError:
-                        self._modules[key] = None
-                    break
-        return self._modules[key]
+            self._modules[key] = _Resolution(None, ())
+            self._modules[key] = self._resolve(module, extra)
+        if importer is not None:
+            self._sought.setdefault(importer.path, set()).add(key)
+        return self._modules[key].source
 
-    def _locate(self, root: Path, parts: Sequence[str]) -> Path | None:
-        """Find a module below one root, a package before a file of the same name, as Python does."""
+    def traces(self) -> tuple[Trace, ...]:
+        """Return what has been read, as far as it is more than at the last call."""
+        fresh = [path for path in self._sources if self._told.get(path) != len(self._sought.get(path, ()))]
+        self._told.update((path, len(self._sought.get(path, ()))) for path in fresh)
+        return tuple(self._trace(path) for path in fresh)
+
+    def _trace(self, path: Path) -> Trace:
+        resolutions = [self._modules[key] for key in self._sought.get(path, ())]
+        found = {str(one.source.path) for one in resolutions if one.source is not None}
+        absent = {str(tried) for one in resolutions for tried in one.absent}
+        digest = self._digests[path]
+        return Trace(str(path), digest, self._sources[path].module, tuple(sorted(found)), tuple(sorted(absent)))
+
+    def _resolve(self, module: str, extra: Path | None) -> _Resolution:
+        tried: list[Path] = []
+        for root in self._roots if extra is None or extra in self._roots else (*self._roots, extra):
+            path = self._locate(root, module.split("."), tried)
+            if path is not None:
+                try:
+                    return _Resolution(self.source(path), tuple(tried))
+                except SourceError:
+                    return _Resolution(None, (*tried, path))
+        return _Resolution(None, tuple(tried))
+
+    def _locate(self, root: Path, parts: Sequence[str], tried: list[Path]) -> Path | None:
+        """Find a module below one root, a package before a file of the same name, as Python does.
+
+        What is not there is added to `tried`.
+        """
         if not all(parts):
             return None
         folder = root.joinpath(*parts)
         for path in (folder / "__init__.py", folder.with_name(folder.name + ".py")):
             if path in self._sources or os.path.isfile(path):
                 return path
+            tried.append(path)
         return None
 
 

@@ -9,9 +9,12 @@ import inspect
 import pkgutil
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from devlint.errors import ConfigError, RuleError
-from devlint.rule import Rule, validate
+
+if TYPE_CHECKING:
+    from devlint.rule import Rule
 
 GROUP = "devlint.rules"
 """The entry-point group in which an installed distribution names its rule package."""
@@ -30,7 +33,9 @@ def load_rules(packages: Iterable[str] | None = None) -> tuple[type[Rule], ...]:
         RuleError: a package cannot be imported, a rule does not keep its contract, or two rules share a code
             or a name.
     """
-    names = tuple(packages) if packages is not None else _named_packages() or DEFAULT_PACKAGES
+    from devlint.rule import validate
+
+    names = tuple(packages) if packages is not None else packages_of_rules()
     rules: dict[str, type[Rule]] = {}
     for package in dict.fromkeys(names):
         for rule in _rules_of(package):
@@ -63,13 +68,16 @@ def candidates(text: str, rules: Sequence[type[Rule]]) -> tuple[str, ...]:
     return tuple(by_key[key] for key in close)
 
 
-def _named_packages() -> tuple[str, ...]:
+def packages_of_rules() -> tuple[str, ...]:
+    """The packages that installed distributions name."""
     entries = importlib.metadata.entry_points(group=GROUP)
-    return tuple(sorted({entry.value for entry in entries}))
+    return tuple(sorted({entry.value for entry in entries})) or DEFAULT_PACKAGES
 
 
 def _rules_of(package: str) -> Iterator[type[Rule]]:
     """The rule classes defined in a package's modules; a module whose name starts with `_` holds none."""
+    from devlint.rule import Rule
+
     root = _import(package)
     inner = (found.name for found in pkgutil.iter_modules(getattr(root, "__path__", ()), f"{package}."))
     for name in (package, *inner):

@@ -95,7 +95,7 @@ class Shell:
         self.folder = folder
         monkeypatch.chdir(folder)
         real, real_facts = engine.run, engine.facts_of
-        monkeypatch.setattr(engine, "run", lambda settings, stdin: real(settings, stdin=stdin, load=load))
+        monkeypatch.setattr(engine, "run", lambda settings, stdin, cache: real(settings, stdin=stdin, load=load))
         monkeypatch.setattr(engine, "facts_of", lambda path, settings: real_facts(path, settings, load=load))
         for name in ("NO_COLOR", "FORCE_COLOR"):
             monkeypatch.delenv(name, raising=False)

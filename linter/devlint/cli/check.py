@@ -22,7 +22,7 @@ _FORMATS = ("full", "concise", "json")
 @click.command()
 @takes_settings
 @click.option("--stdin-filename", metavar="PATH", help="What `-` stands for.")
-@click.option("--no-cache", is_flag=True, help="Accepted for compatibility: nothing is cached so far.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 @click.option("--fail-on", type=click.Choice(("error", "warning")), default="warning", show_default=True)
@@ -42,11 +42,12 @@ def check(
 ) -> int:
     """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
     from devlint import engine, report
+    from devlint.cache import user_cache
     from devlint.diagnostics import Severity
 
     settings = replace(settings, stdin_filename=stdin_filename)
     stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
-    run = engine.run(settings, stdin=stdin)
+    run = engine.run(settings, stdin=stdin, cache=None if no_cache else user_cache(settings))
     colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
     text = report.FORMATS[output_format](run.outcome, report.Palette(colour))
     click.echo(text, nl=False, color=colour)
