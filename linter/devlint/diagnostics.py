@@ -41,10 +41,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """One step of the story: a place and what happened there."""
+    """One step of the story: a place and what happened there.
+
+    Attributes:
+        value: the name of the value whose story it is; empty for what belongs to no value or to several.
+    """
 
     place: Place
     message: str
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +92,19 @@ class Diagnostic:
     def sort_key(self) -> tuple[Place, str, str]:
         """Orders diagnostics by file, line, column, code."""
         return (self.place, self.code, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """What a rule says of itself.
+
+    Attributes:
+        summary: one sentence.
+        documentation: all of it, in Markdown.
+    """
+
+    code: str
+    rule: str
+    severity: Severity
+    summary: str
+    documentation: str

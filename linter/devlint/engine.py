@@ -34,16 +34,19 @@ class Run:
     """What a run found, and what it could not do.
 
     Attributes:
-        problems: what could not be analysed; each makes the exit code 2.
         warnings, notes: remarks for the user, in order.
         tracebacks: of internal errors, for `--verbose`.
     """
 
     outcome: Outcome
-    problems: tuple[DevlintError, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tracebacks: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> Sequence[DevlintError]:
+        """What could not be analysed; each makes the exit code 2."""
+        return self.outcome.problems
 
     @property
     def unreadable(self) -> int:
@@ -99,7 +102,7 @@ def run(
         results = in_processes(settings, load, rest, jobs)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
-    return _collect(found, results, content, start)
+    return _collect(found, results, content, load, start)
 
 
 def _discover(
@@ -204,7 +207,13 @@ def _in_this_process(
         yield from worker.inspect(batch)
 
 
-def _collect(found: Discovery, results: Sequence[FileResult], content: tuple[Path, bytes] | None, start: float) -> Run:
+def _collect(
+    found: Discovery,
+    results: Sequence[FileResult],
+    content: tuple[Path, bytes] | None,
+    load: Loader,
+    start: float,
+) -> Run:
     diagnostics = sorted(
         (diagnostic for result in results for diagnostic in result.diagnostics),
         key=lambda diagnostic: diagnostic.sort_key,
@@ -213,11 +222,17 @@ def _collect(found: Discovery, results: Sequence[FileResult], content: tuple[Pat
     problems.sort(key=lambda problem: (problem.path or "", problem.line or 0, problem.message))
     if not (found.files or found.problems or found.notes):
         found.notes.append("no Python files")
-    lines = _lines(diagnostics, content)
-    seconds = time.perf_counter() - start
-    return Run(
-        outcome=Outcome(tuple(diagnostics), len(found.files), seconds, lines),
+    codes = {diagnostic.code for diagnostic in diagnostics}
+    outcome = Outcome(
+        tuple(diagnostics),
+        len(found.files),
+        lines=_lines(diagnostics, content),
         problems=tuple(problems),
+        rule_texts=lambda: {rule.code: rule.text() for rule in load().rules if rule.code in codes},
+        seconds=time.perf_counter() - start,
+    )
+    return Run(
+        outcome,
         warnings=tuple(found.warnings),
         notes=tuple(found.notes),
         tracebacks=tuple(result.traceback for result in results if result.traceback),

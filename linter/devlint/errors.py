@@ -39,3 +39,7 @@ class CatalogueError(DevlintError):
 
 class RuleError(DevlintError):
     """A rule package does not keep the contract of `devlint.rule`."""
+
+
+class OutputError(DevlintError):
+    """A file that devlint was asked to write cannot be written."""

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias, TypeVar, cast
 import libcst as cst
 from libcst.metadata import BaseMetadataProvider, CodePosition, CodeRange, PositionProvider, ProviderT
 
-from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related, Severity
+from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
 
@@ -133,6 +133,11 @@ class Rule(cst.BatchableCSTVisitor):
         """The first sentence of "What it does", on one line."""
         text = " ".join(cls.sections()["What it does"].split())
         return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+    @classmethod
+    def text(cls) -> RuleText:
+        """What it says of itself, as plain data."""
+        return RuleText(cls.code, cls.name, cls.severity, cls.summary(), cls.documentation().strip())
 
     def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:
         """The facts of that kind which belong to the node, in the order the analysis found them."""

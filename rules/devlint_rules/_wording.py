@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from devlint.diagnostics import Label, Related
+from devlint.diagnostics import Label, Place, Related
 from devlint.domain.device import SURROUNDINGS, Concrete, Device, Variable, follows, variables_of
 from devlint.facts import Conflict, Meeting, Step, UncheckedDevice
 
@@ -96,11 +96,11 @@ def labels(conflict: Conflict) -> tuple[Label, ...]:
     return tuple(Label(side.place, in_words(side.device)) for side in sides)
 
 
-def story(steps: Sequence[Step]) -> tuple[Related, ...]:
-    """The steps of a trace as related places; of two in a row at one place, the later says it all."""
+def story(steps: Sequence[Step], value: str = "") -> tuple[Related, ...]:
+    """The steps of a value's trace as related places; of two in a row at one place, the later says it all."""
     following = [*(step.place for step in steps[1:]), None] if steps else []
     return tuple(
-        Related(step.place, step.what)
+        Related(step.place, step.what, value)
         for step, next_place in zip(steps, following, strict=True)
         if step.place != next_place
     )
@@ -113,7 +113,11 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     if conflict.kind in ("host", "cpu-argument"):
         meets = f"{_operation(conflict)} needs it on {in_words(conflict.second.device)} here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
-    return tuple(dict.fromkeys([*story(conflict.first.trace), *story(conflict.second.trace), *story(via)]))
+    sides = [step for side in (conflict.first, conflict.second) for step in story(side.trace, side.name)]
+    told: dict[tuple[Place, str], Related] = {}
+    for step in (*sides, *story(via)):
+        told.setdefault((step.place, step.message), step)
+    return tuple(told.values())
 
 
 def _operation(conflict: Conflict) -> str:

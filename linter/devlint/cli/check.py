@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,9 +16,11 @@ from devlint.cli.options import takes_settings
 
 if TYPE_CHECKING:
     from devlint.engine import Run
+    from devlint.report import Outcome, Palette
     from devlint.settings import Settings
 
-_FORMATS = ("full", "concise", "json")
+_FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+_WITH_STATISTICS = ("full", "concise", "json")
 
 
 @click.command()
@@ -24,6 +28,8 @@ _FORMATS = ("full", "concise", "json")
 @click.option("--stdin-filename", metavar="PATH", help="What `-` stands for.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write the report there, whole or not at all.")
+@click.option("--statistics", is_flag=True, help="Print how often each rule reports something, instead of what.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 @click.option("--fail-on", type=click.Choice(("error", "warning")), default="warning", show_default=True)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if diagnostics are reported.")
@@ -34,6 +40,8 @@ def check(
     stdin_filename: str | None,
     no_cache: bool,
     output_format: str,
+    output_file: Path | None,
+    statistics: bool,
     color: str,
     fail_on: str,
     exit_zero: bool,
@@ -45,16 +53,35 @@ def check(
     from devlint.cache import user_cache
     from devlint.diagnostics import Severity
 
+    render = _renderer(output_format, statistics=statistics)
     settings = replace(settings, stdin_filename=stdin_filename)
     stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
     run = engine.run(settings, stdin=stdin, cache=None if no_cache else user_cache(settings))
     colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
-    text = report.FORMATS[output_format](run.outcome, report.Palette(colour))
-    click.echo(text, nl=False, color=colour)
+    _put(render(run.outcome, report.Palette(colour and output_file is None)), output_file, colour)
     _remarks(run, quiet=quiet, verbose=verbose)
     if output_format in report.TEXT_FORMATS and not quiet:
         click.echo(report.summary(run.outcome, run.unreadable), err=True)
     return run.exit_code(Severity(fail_on), exit_zero=exit_zero)
+
+
+def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Palette], str]:
+    from devlint import report
+
+    if not statistics:
+        return report.FORMATS[output_format]
+    if output_format not in _WITH_STATISTICS:
+        raise click.UsageError(f"--statistics goes with the formats {', '.join(_WITH_STATISTICS)}")
+    return lambda outcome, palette: report.render_statistics(outcome, output_format)
+
+
+def _put(text: str, file: Path | None, colour: bool) -> None:
+    from devlint.writing import replace_file
+
+    if file is None:
+        click.echo(text, nl=False, color=colour)
+    else:
+        replace_file(file, text.encode("utf-8", "backslashreplace"))
 
 
 def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:

@@ -17,8 +17,9 @@ from devlint.errors import DevlintError
 
 
 def say(kind: str, message: str) -> None:
-    """Print a remark on the run, such as an `error`, to standard error."""
-    click.echo(f"{kind}: {message}", err=True)
+    """Print a remark on the run, such as an `error`, to standard error, on one line whatever a file is called."""
+    shown = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in message)
+    click.echo(f"{kind}: {shown}", err=True)
 
 
 class Commands(click.Group):

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
-from devlint.report import json, text
+from devlint.report import github, gitlab, json, jsonl, junit, sarif, statistics, text
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette, wants_colour
 
-FORMATS: Mapping[str, Callable[[Outcome, Palette], str]] = MappingProxyType(
+_Renderer: TypeAlias = Callable[[Outcome, Palette], str]
+
+
+def _plain(render: Callable[[Outcome], str]) -> _Renderer:
+    """Return a renderer of a format that has no colours."""
+    return lambda outcome, palette: render(outcome)
+
+
+FORMATS: Mapping[str, _Renderer] = MappingProxyType(
     {
         "full": text.render_full,
         "concise": text.render_concise,
-        "json": lambda outcome, palette: json.render(outcome),
+        "json": _plain(json.render),
+        "jsonl": _plain(jsonl.render),
+        "sarif": _plain(sarif.render),
+        "github": _plain(github.render),
+        "gitlab": _plain(gitlab.render),
+        "junit": _plain(junit.render),
     }
 )
 """The output formats by name."""
@@ -21,6 +35,7 @@ FORMATS: Mapping[str, Callable[[Outcome, Palette], str]] = MappingProxyType(
 TEXT_FORMATS = frozenset({"full", "concise"})
 """Those that people read: they may have colour, and a last line about the run follows them."""
 
+render_statistics = statistics.render
 summary = text.summary
 
-__all__ = ["FORMATS", "TEXT_FORMATS", "Outcome", "Palette", "summary", "wants_colour"]
+__all__ = ["FORMATS", "TEXT_FORMATS", "Outcome", "Palette", "render_statistics", "summary", "wants_colour"]

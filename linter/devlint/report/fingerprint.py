@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable
 
 from devlint.report.outcome import Outcome
 
 
-def fingerprints(outcome: Outcome) -> tuple[str, ...]:
+def fingerprints(outcome: Outcome, *, file_name: Callable[[str], str] = str) -> tuple[str, ...]:
     """Return one fingerprint per diagnostic, in order.
 
     It is a hash of the rule, the file, the source line without its white space, and which of the diagnostics
     alike in these three it is; code added above or below does not change it, for line numbers play no part.
+
+    Args:
+        outcome: the run.
+        file_name: what to call a file, given as it is shown to the user.
     """
     seen: Counter[tuple[str, str, str]] = Counter()
     found: list[str] = []
     for diagnostic in outcome.diagnostics:
         line = outcome.line(diagnostic.place.file, diagnostic.place.line) or ""
-        key = (diagnostic.code, diagnostic.place.file, "".join(line.split()))
-        text = "\0".join((*key, str(seen[key])))
+        key = (diagnostic.code, file_name(diagnostic.place.file), "".join(line.split()))
+        found.append(of_text(*key, str(seen[key])))
         seen[key] += 1
-        found.append(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
     return tuple(found)
+
+
+def of_text(*parts: str) -> str:
+    """Return a hash of the parts, the same on every machine."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

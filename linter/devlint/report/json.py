@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from devlint.diagnostics import Diagnostic, Severity
+from devlint.errors import DevlintError
 from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
 
@@ -14,10 +15,10 @@ VERSION = 1
 
 def render(outcome: Outcome) -> str:
     """Render as JSON in ASCII, so that no terminal or pipe can spoil it."""
-    named = zip(outcome.diagnostics, fingerprints(outcome), strict=True)
     document = {
         "version": VERSION,
-        "diagnostics": [_diagnostic(diagnostic, fingerprint) for diagnostic, fingerprint in named],
+        "diagnostics": diagnostics_as_data(outcome),
+        "problems": [problem_as_data(problem) for problem in outcome.problems],
         "summary": {
             "files": outcome.files,
             "errors": outcome.count(Severity.ERROR),
@@ -26,6 +27,17 @@ def render(outcome: Outcome) -> str:
         },
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def diagnostics_as_data(outcome: Outcome) -> list[dict[str, object]]:
+    """Return the diagnostics as JSON objects, in order."""
+    named = zip(outcome.diagnostics, fingerprints(outcome), strict=True)
+    return [_diagnostic(diagnostic, fingerprint) for diagnostic, fingerprint in named]
+
+
+def problem_as_data(problem: DevlintError) -> dict[str, object]:
+    """Return as a JSON object why a file could not be analysed; `line` is null where that is no matter of a line."""
+    return {"file": problem.path, "line": problem.line, "problem": problem.message}
 
 
 def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, object]:

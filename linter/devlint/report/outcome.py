@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from devlint.diagnostics import Diagnostic, Severity
+from devlint.diagnostics import Diagnostic, RuleText, Severity
+from devlint.errors import DevlintError
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +18,16 @@ class Outcome:
         files: how many files were looked at.
         seconds: how long it took; the only part that differs between two runs over the same files.
         lines: the source lines of every file that a diagnostic speaks of, by the file as shown to the user.
+        problems: the files that could not be analysed and why, in order.
+        rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     files: int
     seconds: float
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: Sequence[DevlintError] = ()
+    rule_texts: Callable[[], Mapping[str, RuleText]] = dict
 
     def count(self, severity: Severity) -> int:
         """Return how many diagnostics have that severity."""

@@ -1,0 +1,45 @@
+"""The `github` format: workflow commands, which GitHub Actions shows as annotations of a change."""
+
+from __future__ import annotations
+
+from devlint.diagnostics import Diagnostic
+from devlint.errors import DevlintError
+from devlint.report.outcome import Outcome
+
+
+def render(outcome: Outcome) -> str:
+    """Render one command a line. Columns are given for what stands on one line; GitHub knows no others."""
+    rows = [_diagnostic(diagnostic) for diagnostic in outcome.diagnostics]
+    rows += [_problem(problem) for problem in outcome.problems]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _diagnostic(diagnostic: Diagnostic) -> str:
+    place = diagnostic.place
+    properties: dict[str, object] = {"file": place.file, "line": place.line, "endLine": place.end_line}
+    if place.line == place.end_line:
+        properties |= {"col": place.column, "endColumn": place.end_column}
+    properties["title"] = f"{diagnostic.code} {diagnostic.rule}"
+    advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
+    shown = f"{place.file}:{place.line}:{place.column}: {diagnostic.code} {diagnostic.message}{advice}"
+    return _command(diagnostic.severity.value, properties, shown)
+
+
+def _problem(problem: DevlintError) -> str:
+    properties: dict[str, object] = {"file": problem.path or "", "line": problem.line or 1, "title": "not analysed"}
+    return _command("error", properties, str(problem))
+
+
+def _command(name: str, properties: dict[str, object], message: str) -> str:
+    listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
+    return f"::{name} {listed}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """Escape what would end a command or begin another: every character at which a log may break a line."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return " ".join(text.splitlines())
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

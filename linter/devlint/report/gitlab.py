@@ -1,0 +1,44 @@
+"""The `gitlab` format: a Code Quality report, which GitLab shows in merge requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from devlint.diagnostics import Severity
+from devlint.report.fingerprint import fingerprints, of_text
+from devlint.report.outcome import Outcome
+
+_SEVERITIES: Mapping[Severity, str] = MappingProxyType({Severity.ERROR: "major", Severity.WARNING: "minor"})
+
+
+def render(outcome: Outcome) -> str:
+    """Render a list of issues; a file that could not be analysed is a blocker."""
+    issues = [
+        _issue(
+            diagnostic.code,
+            diagnostic.message,
+            fingerprint,
+            _SEVERITIES[diagnostic.severity],
+            diagnostic.place.file,
+            diagnostic.place.line,
+        )
+        for diagnostic, fingerprint in zip(outcome.diagnostics, fingerprints(outcome), strict=True)
+    ]
+    for problem in outcome.problems:
+        file = problem.path or ""
+        issues.append(
+            _issue("not-analysed", problem.message, of_text(file, problem.message), "blocker", file, problem.line or 1)
+        )
+    return json.dumps(issues, indent=2) + "\n"
+
+
+def _issue(name: str, message: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, object]:
+    return {
+        "description": message,
+        "check_name": name,
+        "fingerprint": fingerprint,
+        "severity": severity,
+        "location": {"path": file, "lines": {"begin": line}},
+    }

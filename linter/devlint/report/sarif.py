@@ -1,0 +1,136 @@
+"""The `sarif` format, version 2.1.0: what code scanning services and editors exchange."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from devlint import __version__
+from devlint.diagnostics import Diagnostic, Place, Related, RuleText
+from devlint.errors import DevlintError
+from devlint.report.fingerprint import fingerprints
+from devlint.report.outcome import Outcome
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+_ROOT = "%SRCROOT%"
+
+
+def render(outcome: Outcome) -> str:
+    """Render one log with one run, in ASCII. Paths are relative to the working directory, which is not named."""
+    rules = outcome.rule_texts()
+    indices = {code: index for index, code in enumerate(rules)}
+    named = zip(outcome.diagnostics, fingerprints(outcome), strict=True)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "devlint",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": [_rule(rule) for rule in rules.values()],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": _message("the folder that devlint was started in")}},
+        "invocations": [
+            {
+                "executionSuccessful": not outcome.problems,
+                "toolExecutionNotifications": [_notification(problem) for problem in outcome.problems],
+            }
+        ],
+        "results": [_result(diagnostic, fingerprint, indices) for diagnostic, fingerprint in named],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(rule: RuleText) -> dict[str, object]:
+    return {
+        "id": rule.code,
+        "name": rule.rule,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.documentation, "markdown": rule.documentation},
+        "defaultConfiguration": {"level": rule.severity.value},
+    }
+
+
+def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -> dict[str, object]:
+    sentences = [diagnostic.message]
+    if diagnostic.pytorch:
+        sentences.append(f"PyTorch says: {diagnostic.pytorch}")
+    if diagnostic.advice:
+        sentences.append(f"Help: {diagnostic.advice}")
+    result: dict[str, object] = {"ruleId": diagnostic.code}
+    if diagnostic.code in indices:
+        result["ruleIndex"] = indices[diagnostic.code]
+    result |= {
+        "level": diagnostic.severity.value,
+        "message": _message("\n".join(sentences)),
+        "locations": [{"physicalLocation": _physical(diagnostic.place)}],
+        "partialFingerprints": {"devlint/v1": fingerprint},
+        "properties": {"certainty": diagnostic.certainty.value},
+    }
+    if diagnostic.related:
+        result["relatedLocations"] = [
+            {"id": number, **_step(step)} for number, step in enumerate(diagnostic.related, start=1)
+        ]
+        result["codeFlows"] = [{"threadFlows": _flows(diagnostic)}]
+    return result
+
+
+def _flows(diagnostic: Diagnostic) -> list[dict[str, object]]:
+    """Return the way of each value to the place where they meet; what belongs to no value is on all ways."""
+    here = Related(diagnostic.place, diagnostic.message)
+    values = list(dict.fromkeys(step.value for step in diagnostic.related if step.value)) or [""]
+    return [
+        {
+            "id": value or diagnostic.rule,
+            "locations": [{"location": _step(step)} for step in (*_way(value, diagnostic.related), here)],
+        }
+        for value in values
+    ]
+
+
+def _way(value: str, steps: Iterable[Related]) -> list[Related]:
+    return [step for step in steps if step.value in (value, "")]
+
+
+def _step(step: Related) -> dict[str, object]:
+    return {"physicalLocation": _physical(step.place), "message": _message(step.message)}
+
+
+def _physical(place: Place) -> dict[str, object]:
+    return {
+        "artifactLocation": _artifact(place.file),
+        "region": {
+            "startLine": place.line,
+            "startColumn": place.column,
+            "endLine": place.end_line,
+            "endColumn": place.end_column,
+        },
+    }
+
+
+def _artifact(file: str) -> dict[str, object]:
+    """Return the file as a URI: below the root relative to it, elsewhere absolute, for a base may not be left."""
+    path = PurePosixPath(file)
+    if path.is_absolute() or ".." in path.parts:
+        return {"uri": Path(os.path.abspath(file)).as_uri()}
+    return {"uri": quote(os.fsencode(file)), "uriBaseId": _ROOT}
+
+
+def _notification(problem: DevlintError) -> dict[str, object]:
+    found: dict[str, object] = {"level": "error", "message": _message(problem.message)}
+    if problem.path is not None:
+        location: dict[str, object] = {"artifactLocation": _artifact(problem.path)}
+        if problem.line is not None:
+            location["region"] = {"startLine": problem.line}
+        found["locations"] = [{"physicalLocation": location}]
+    return found
+
+
+def _message(text: str) -> dict[str, object]:
+    """Return a message whose text stands for itself: `{0}` would be a placeholder, `[a](b)` a link."""
+    return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")}
