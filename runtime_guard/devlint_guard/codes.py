@@ -20,13 +20,16 @@ NAMES = {
     "DEV302": "unguarded-cuda-index",
     "DEV303": "invalid-device-string",
     "DEV304": "load-without-map-location",
+    "DEV306": "module-has-no-device-attribute",
     "DEV401": "data-parallel-device-ids",
     "DEV402": "distributed-device-ids",
     "DEV403": "collective-on-backend-without-device",
     "DEV501": "sync-in-loop",
+    "DEV505": "pin-device-tensor",
     "DEV601": "module-split-across-devices",
     "DEV602": "meta-tensor-in-computation",
     "DEV603": "unexpected-device",
     "DEV604": "implicit-transfer",
+    "DEV605": "cuda-in-forked-process",
 }
 """The name of each code."""

@@ -17,21 +17,16 @@ from torch import nn
 from devlint_guard import naming
 from devlint_guard.finding import Finding
 from devlint_guard.frames import place_of, sites_of
-from devlint_guard.messages import Message, Trouble, read
-from devlint_guard.mismatch import apart
+from devlint_guard.messages import read
 from devlint_guard.operands import Scene
 from devlint_guard.report.text import render
+from devlint_guard.troubles import WRITERS
 
 Roots = Mapping[str, nn.Module] | Iterable[nn.Module]
 """Modules that paths start from, by the name to print; without names, each has that of the user's variable."""
 
 _MARKS: Final = ("devlint: DEV", "devlint[rank ")
 """How the first line of a note begins."""
-
-_WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
-    Trouble.APART: apart,
-    Trouble.INDEX: apart,
-}
 
 
 def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
@@ -42,12 +37,10 @@ def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
         roots: modules to name paths from; those on the stack and in the user's variables are found anyway.
     """
     for one in _with_causes(error):
-        message = read(str(one))
-        if message is None or message.trouble not in _WRITERS:
-            continue
-        scene = Scene.of(sites_of(one), _named(roots))
-        finding = _WRITERS[message.trouble](scene, message)
-        return _placed(finding, scene, one)
+        message = read(one)
+        if message is not None:
+            scene = Scene.of(sites_of(one), _named(roots))
+            return _placed(WRITERS[message.trouble](scene, message), scene, one)
     return None
 
 

@@ -47,6 +47,16 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """What a call is given: where it stands, its keyword or "", its value or UNKNOWN."""
+
+    text: str
+    node: ast.expr
+    keyword: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """The operation that a frame is at.
 
@@ -55,12 +65,14 @@ class Operation:
         node: the expression.
         terms: the values it takes whose device is known.
         open_terms: the expressions whose device is not; they may be no tensors at all.
+        arguments: of a call, all that it is given.
     """
 
     text: str
     node: ast.AST
     terms: tuple[Term, ...]
     open_terms: tuple[ast.expr, ...]
+    arguments: tuple[Argument, ...] = ()
 
     @property
     def devices(self) -> set[str]:
@@ -115,7 +127,13 @@ class Reader:
             terms += found
             if not found and self.value(part) is UNKNOWN:
                 unknown.append(part)
-        return Operation(self._name(node), node, tuple(terms), tuple(unknown))
+        return Operation(self._name(node), node, tuple(terms), tuple(unknown), tuple(self._arguments(node)))
+
+    def _arguments(self, node: ast.AST) -> Iterator[Argument]:
+        if isinstance(node, ast.Call):
+            given = [("", argument) for argument in node.args] + [(one.arg or "", one.value) for one in node.keywords]
+            for keyword, argument in given:
+                yield Argument(self._source.of(argument), argument, keyword, self.value(argument))
 
     def _taken(self, node: ast.AST) -> Iterator[ast.expr]:
         """The expressions whose values an operation takes."""
@@ -204,7 +222,7 @@ class Reader:
             return [Term(text, node, " and ".join(devices), value, callee=callee)] if devices else []
         if value is not UNKNOWN:
             return _grouped(text, node, value)
-        device = self.device(node)
+        device = _with_index(self.device(node))
         if device is None:
             return []
         return [Term(text, node, str(device), callee=callee, factory=self._is_factory(node))]
@@ -265,8 +283,13 @@ class Reader:
         if "device" in keywords:
             return as_device(self.value(keywords["device"]))
         function = self.value(node.func)
+        if isinstance(function, type) and function.__module__ in _MODULES_WITH_TENSORS:
+            return torch.get_default_device()
+        if function is torch.Generator:
+            return as_device(self.value(node.args[0])) if node.args else torch.device("cpu")
         if isinstance(function, nn.Module):
-            devices = devices_of(function)
+            # What a wrapper of several devices returns is on one that it chooses.
+            devices = [] if isinstance(function, nn.DataParallel) else devices_of(function)
             return torch.device(devices[0]) if len(devices) == 1 else None
         if function is UNKNOWN or isinstance(function, types.MethodDescriptorType | types.BuiltinMethodType):
             method = self._device_of_method(node)
@@ -325,6 +348,13 @@ def _common(left: torch.device | None, right: torch.device | None) -> torch.devi
     if left is None or right is None or left == right:
         return left if right is None else right
     return left if right.type == "cpu" else right
+
+
+def _with_index(device: torch.device | None) -> torch.device | None:
+    """`cuda` is the current CUDA device; asked only of a process that uses CUDA already."""
+    if device is None or device.type != "cuda" or device.index is not None or not torch.cuda.is_initialized():
+        return device
+    return torch.device("cuda", torch.cuda.current_device())
 
 
 def as_device(value: object) -> torch.device | None:
@@ -473,6 +503,11 @@ _SYMBOLS: Final[dict[type[ast.AST], str]] = {
 }
 
 _SAME_DEVICE_ATTRIBUTES: Final = frozenset("T mT H mH real imag data grad values indices".split())
+
+_MODULES_WITH_TENSORS: Final = frozenset(
+    f"torch.nn.modules.{name}" for name in "linear conv batchnorm rnn sparse normalization transformer".split()
+)
+"""Where the classes stand whose modules have parameters."""
 
 _NO_TENSOR: Final = frozenset("item tolist numpy size dim numel get_device element_size stride data_ptr".split())
 """Methods of tensors that return none."""

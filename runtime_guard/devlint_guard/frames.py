@@ -163,7 +163,18 @@ def node_at(site: Site) -> ast.AST | None:
         if isinstance(node, (ast.expr, ast.stmt)) and _start(node) <= (line, column) and end <= _end(node)
     ]
     # The outermost of those that are equally long is the operation, the others are parts of it.
-    return min(around, key=lambda node: _end_minus_start(source, node), default=None)
+    found = min(around, key=lambda node: _end_minus_start(source, node), default=None)
+    return _head(found, line) if isinstance(found, ast.stmt) else found
+
+
+def _head(statement: ast.stmt, line: int) -> ast.AST:
+    """Of a statement that holds others, the expression in its head."""
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return statement.iter
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        on_line = [item.context_expr for item in statement.items if item.context_expr.lineno <= line]
+        return (on_line or [statement.items[0].context_expr])[-1]
+    return statement.test if isinstance(statement, (ast.If, ast.While, ast.Assert)) else statement
 
 
 Position = tuple[int, int]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from torch import nn
+
 
 class Trouble(enum.Enum):
     """What went wrong, as far as a message tells."""
@@ -61,7 +63,7 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     ),
     (
         Trouble.GENERATOR,
-        r"Expected a '(?P<a>\w+)' (?:device type for generator|generator device) but found '(?P<b>\w+)'",
+        r"Expected a '(?P<a>\w+)' (?:device type for generator|generator device) but found '(?P<b>[\w:]+)'",
     ),
     (Trouble.PINNED, r"[oO]nly dense CPU tensors can be pinned|cannot pin '"),
     (Trouble.NOT_ON_CPU, r"'(?P<argument>lengths)' argument should be a 1D CPU int64 tensor, but got 1D (?P<b>\S+) "),
@@ -109,6 +111,11 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     (Trouble.APART, r"found (?:input|parameter) tensor at (?P<a>\S+) and \w+ tensor at (?P<b>\S+)"),
     (Trouble.APART, r"Tensor on device (?P<a>\S+) is not on the expected device (?P<b>[^\s!]+)!"),
     (Trouble.APART, r"Input type \((?P<input>[^)]+)\) and (?P<argument>weight|bias) type \((?P<other>[^)]+)\)"),
+    (
+        Trouble.APART,
+        r"Function (?P<function>\w+)Backward returned an invalid gradient at index \d+ - expected device (?P<a>\S+) "
+        r"but got (?P<b>\S+)",
+    ),
     (Trouble.APART, r"expected device (?P<a>\S+) but got (?:device )?(?P<b>\S+)"),
     (Trouble.APART, r"Input \d+ is on device (?P<a>\S+) and input \d+ is on device (?P<b>\S+)"),
     (Trouble.APART, r"Expected tensor to have (?P<a>\S+) Device, but got tensor with (?P<b>\S+) Device"),
@@ -124,7 +131,10 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     ),
     (Trouble.APART, r"Found two parameters on different devices|Encountered different devices in metric"),
     (Trouble.APART, r"expected a CUDA device but found (?P<b>\w+)|too many CPU scalars|CPU Scalar support for"),
-    (Trouble.APART, r"has changed the type of value \(was (?P<input>\S+) got (?P<other>[^)]+)\)"),
+    (
+        Trouble.APART,
+        r"hook '(?P<function>[^']+)' has changed the type of value \(was (?P<input>\S+) got (?P<other>[^)]+)\)",
+    ),
     (Trouble.APART, r"must be a CPU tensor|CPU tensor, but got tensor on (?P<b>\S+)|assigned grad has data located"),
     (Trouble.NO_KERNEL, r"Could not run '(?P<operator>\S+)' with arguments from the '(?P<type>CUDA|CPU)' backend"),
 )
@@ -134,13 +144,31 @@ _COMPILED: Final = tuple((trouble, re.compile(pattern, re.DOTALL)) for trouble, 
 _TENSOR_TYPE: Final = re.compile(r"torch\.(?P<module>\w+\.)?\w*Tensor")
 
 
-def read(text: str) -> Message | None:
-    """What a message of PyTorch says; None when it does not speak of devices."""
+def read(error: BaseException) -> Message | None:
+    """What an error says; None when it is none of PyTorch's on devices."""
+    if isinstance(error, AttributeError):
+        asked = error.name == "device" and isinstance(error.obj, nn.Module)
+        return Message(Trouble.NO_ATTRIBUTE) if asked else None
+    if isinstance(error, (IndexError, TypeError)) and (trouble := _wrapper_of(error)) is not None:
+        return Message(trouble)
+    if not isinstance(error, (RuntimeError, TypeError, ValueError, AssertionError)):
+        return None
     for trouble, pattern in _COMPILED:
-        found = pattern.search(text)
+        found = pattern.search(str(error))
         if found is not None:
             return _message(trouble, {key: value for key, value in found.groupdict().items() if value is not None})
     return None
+
+
+def _wrapper_of(error: BaseException) -> Trouble | None:
+    """Whose constructor an error is from that says nothing of devices; an empty or wrong `device_ids` is its cause."""
+    traceback = error.__traceback__
+    code = None
+    while traceback is not None:
+        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
+    if code is nn.DataParallel.__init__.__code__:
+        return Trouble.DATA_PARALLEL
+    return Trouble.DISTRIBUTED if code is nn.parallel.DistributedDataParallel.__init__.__code__ else None
 
 
 def _message(trouble: Trouble, groups: dict[str, str]) -> Message:

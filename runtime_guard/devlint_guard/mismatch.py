@@ -16,6 +16,8 @@ from devlint_guard.operands import Met, Scene, meeting
 
 def apart(scene: Scene, message: Message) -> Finding:
     """The finding on values that are apart."""
+    if "function" in message.fields:
+        return _of_backward(message)
     met = meeting(scene, message)
     blamed = _blamed(scene, met)
     ordered = [met[blamed], *met[:blamed], *met[blamed + 1 :]] if met else []
@@ -27,6 +29,19 @@ def apart(scene: Scene, message: Message) -> Finding:
     code = _code(scene, first, second, message)
     text = _text(scene, code, first.operand, second.operand)
     return Finding(code, text, operands=operands, help=tuple(_help(scene, code, first, second)))
+
+
+def _of_backward(message: Message) -> Finding:
+    """On a gradient that a function of the user's has made; where it stands is on no frame."""
+    name = message.fields["function"]
+    wanted, has = message.devices
+    made = Operand(name, Role.GRADIENT, has, blamed=True)
+    return Finding(
+        "DEV101",
+        f"`{name}` has made a gradient on {has} of one on {wanted}",
+        operands=(made,),
+        help=("return gradients on the device of the values that they belong to",),
+    )
 
 
 def _without_names(message: Message) -> str:

@@ -147,12 +147,15 @@ _CALLS = frozenset({nn.Module._call_impl.__code__.co_name, nn.Module._wrapped_ca
 
 
 def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
+    """The path and role of what a module holds; a list that repeats registered tensors does not count."""
     for name, root in roots.items():
-        for path, module in paths_of_modules(root, name):
+        modules = list(paths_of_modules(root, name))
+        for path, module in modules:
             for role, table in ((Role.PARAMETER, module._parameters), (Role.BUFFER, module._buffers)):
                 for key, value in table.items():
                     if value is tensor:
                         return f"{path}.{key}", role
+        for path, module in modules:
             found = _attribute(tensor, module)
             if found is not None:
                 return f"{path}.{found}", Role.ATTRIBUTE

@@ -100,7 +100,7 @@ def found_operand(scene: Scene, tensor: torch.Tensor, argument: str = "") -> Ope
     """
     found = naming.name_of(tensor, scene.roots, [site.frame for site in scene.sites])
     name = found.qualified or found.name or argument
-    if found.role is Role.OPTIMIZER_STATE:
+    if found.role in (Role.OPTIMIZER_STATE, Role.GRADIENT):
         name = found.name
     return Operand(name, found.role, str(tensor.device), describe(tensor), found.qualified)
 
@@ -204,6 +204,10 @@ def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str])
         return terms
     known = {term.device for term in terms}
     other = [device for device in named if not _agree(known, [device])]
+    if scene.operation.text == "[…]" and known == {"cpu"}:
+        # PyTorch names the device of what is selected from only.
+        accelerator = torch.accelerator.current_accelerator()
+        other = [] if accelerator is None else [str(accelerator)]
     likely = [node for node in scene.operation.open_terms if not isinstance(node, (ast.Constant, ast.Lambda))]
     if len(known) != 1 or len(other) != 1 or len(likely) != 1:
         return terms

@@ -104,7 +104,7 @@ def _marks(text: str, operands: list[Operand], width: int, paint: _Paint) -> Ite
         # A tab before the operand stays one, so that the mark is below it whatever a tab is.
         before = "".join("\t" if character == "\t" else " " for character in text[: place.column - 1])
         carets = "^" * max(end - place.column, 1)
-        note = f"{operand.detail} on {operand.device}" if operand.detail else f"on {operand.device}"
+        note = " on ".join(part for part in (operand.detail, operand.device) if part)
         yield (
             f"  {paint(' ' * width + ' |', _BLUE)} {before}{paint(carets, _RED if operand.blamed else _BLUE)} {note}"
         ).rstrip()

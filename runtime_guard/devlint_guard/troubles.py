@@ -1,0 +1,392 @@
+"""Device errors that are not two values apart: a value on the wrong side, a device that is not there, parallel modules.
+
+Each function writes the finding for one `Trouble`, without its place and module, which `explain` adds.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import torch
+from torch import nn
+
+from devlint_guard.expressions import UNKNOWN, Argument, Term, as_device, attribute, devices_of, operation_at
+from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.frames import place_of
+from devlint_guard.messages import Message, Trouble
+from devlint_guard.mismatch import apart
+from devlint_guard.operands import Scene, operand
+
+_AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
+
+
+# --- a value on the wrong side ------------------------------------------------------------------------------
+
+
+def _host_access(scene: Scene, message: Message) -> Finding:
+    device = next(iter(message.devices), "")
+    found = _on(scene, device) or _expression(scene, device)
+    name = _name(found)
+    return Finding(
+        "DEV105",
+        f"`{name}` is on {found[0].device or 'a device'}, where numpy cannot read it"
+        if found
+        else "numpy reads a tensor",
+        operands=found,
+        help=(f"bring it to the CPU first: `{name}.detach().cpu()`",),
+    )
+
+
+def _not_on_cpu(scene: Scene, message: Message) -> Finding:
+    device = next((one for one in message.devices if one != "cpu"), "cuda")
+    found = _passed_for(scene, message.argument, device) or _on(scene, device, last=True) or _expression(scene, device)
+    taken = f"`{message.argument}`" if message.argument else "what"
+    operation = scene.operation.text if scene.operation else "it"
+    return Finding(
+        "DEV107",
+        f"`{_name(found)}` is on {device}: `{operation}` takes {taken} from the CPU",
+        operands=found,
+        help=(f"pass it on the CPU: `{_name(found)}.cpu()`",),
+    )
+
+
+def _no_kernel(scene: Scene, message: Message) -> Finding:
+    device = message.fields.get("type", "CUDA").lower()
+    found = _on(scene, device) or _expression(scene, device)
+    operator = message.fields.get("operator", "the operation").removeprefix("aten::")
+    return Finding(
+        "DEV107",
+        f"`{_name(found)}` is on {found[0].device}, and {operator} exists on the CPU only",
+        operands=found,
+        help=(f"compute this on the CPU: `{_name(found)}.cpu()`",),
+    )
+
+
+def _pinned(scene: Scene, message: Message) -> Finding:
+    found = _on(scene, "cuda") or _expression(scene, "cuda")
+    return Finding(
+        "DEV505",
+        f"`{_name(found)}` is on {found[0].device}: only memory of the CPU can be pinned",
+        operands=found,
+        help=("pin what is still on the CPU, and leave it out for what is already on a device",),
+    )
+
+
+def _meta(scene: Scene, message: Message) -> Finding:
+    found = _on(scene, "meta") or _expression(scene, "meta")
+    return Finding(
+        "DEV602",
+        f"`{_name(found)}` is on meta and has no data",
+        operands=found,
+        help=(
+            "give a module memory with `to_empty(device=…)` and load its checkpoint with every key in it",
+            "`load_state_dict(…, assign=True)` takes the tensors of the checkpoint themselves",
+        ),
+    )
+
+
+def _generator(scene: Scene, message: Message) -> Finding:
+    wanted, has = (*message.devices, "", "")[:2]
+    generators = [one for one in _terms(scene) if _is_generator(scene, one)]
+    first = _blame([_as_generator(scene, one) for one in generators]) or _expression(scene, has, Role.GENERATOR)
+    rest = [operand(scene, one) for one in _terms(scene) if one not in generators]
+    return Finding(
+        "DEV106",
+        f"`{_name(first)}` draws on {has}, and the numbers are for {wanted}",
+        operands=(*first[:1], *rest),
+        help=(
+            f'make it for the device of the numbers: `torch.Generator(device="{wanted}")`',
+            "a default device or tensor type on CUDA reaches the samplers of DataLoader too: give them a generator",
+        ),
+    )
+
+
+def _is_generator(scene: Scene, term: Term) -> bool:
+    if isinstance(term.value, torch.Generator):
+        return True
+    arguments = scene.operation.arguments if scene.operation else ()
+    return any(one.node is term.node and one.keyword == "generator" for one in arguments)
+
+
+def _as_generator(scene: Scene, term: Term) -> Operand:
+    return replace(operand(scene, term), role=Role.GENERATOR)
+
+
+# --- a device that is not there -----------------------------------------------------------------------------
+
+
+def _no_device(scene: Scene, message: Message) -> Finding:
+    kind = message.fields.get("type", "CUDA")
+    found = _device_operands(scene, kind.lower())
+    return Finding(
+        "DEV301",
+        f"`{_name(found)}` asks for {found[0].device or kind.lower()}, and this process has no {kind.upper()} device",
+        operands=found,
+        help=(_AVAILABLE,),
+    )
+
+
+def _no_index(scene: Scene, message: Message) -> Finding:
+    count = torch.cuda.device_count()
+    beyond = [one for one in _device_operands(scene, "cuda") if _index(one.device) >= count]
+    found = _blame(beyond) or _device_operands(scene, "cuda")
+    ids = [one for one in _arguments(scene) if one.keyword == "device_ids"]
+    if ids and scene.user:
+        place = place_of(scene.user, ids[0].node)
+        found = (Operand(ids[0].text, Role.UNKNOWN, "", place=place, blamed=True),)
+    return Finding(
+        "DEV401" if ids else "DEV302",
+        f"`{_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
+        operands=found,
+        help=("choose it from what is there: `torch.cuda.device_count()`, or `cuda` for the current device",),
+    )
+
+
+def _devices(count: int) -> str:
+    """How many there are, in words."""
+    if count == 0:
+        return "no CUDA device"
+    return "cuda:0 only" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+
+
+def _index(device: str) -> int:
+    number = device.partition(":")[2]
+    return int(number) if number.isdecimal() else -1
+
+
+def _device_text(scene: Scene, message: Message) -> Finding:
+    text = message.fields.get("text", "")
+    texts = [one for one in _arguments(scene) if isinstance(one.value, str) and (one.value == text or not text)]
+    others = [one for one in _arguments(scene) if isinstance(one.value, (str, int, torch.device))]
+    found = tuple(_device_operand(scene, one) for one in texts or others) or _expression(scene, "")
+    found = _blame(found)
+    return Finding(
+        "DEV303",
+        f"`{_name(found)}` names no device that can be used here",
+        operands=found,
+        help=(_spelling(text),),
+    )
+
+
+def _spelling(text: str) -> str:
+    """What was probably meant."""
+    number = re.fullmatch(r"(?:(\w*?)[\s:-]*)?0*(\d+)", text.strip())
+    if "," in text:
+        return "name one device; several go into the `device_ids` of DataParallel, as numbers"
+    if number is not None:
+        kind = (number[1] or "cuda").lower()
+        if kind in ("cpu", "cuda", "mps", "xpu", "gpu"):
+            return f'write `"{kind.replace("gpu", "cuda")}:{number[2]}"`'
+    if text.strip().lower() in ("gpu", "cuda", "nvidia", "cuda:"):
+        return 'write `"cuda"`, or `"cuda:0"` for a particular one'
+    return 'write a type and an optional number, such as `"cpu"`, `"cuda"` or `"cuda:1"`'
+
+
+def _checkpoint(scene: Scene, message: Message) -> Finding:
+    found = _expression(scene, message.fields.get("type", "cuda").lower())
+    index = message.fields.get("index")
+    return Finding(
+        "DEV304",
+        f"the checkpoint was written from {found[0].device}{':' + index if index else ''}, which is not here",
+        operands=found,
+        help=('read it to a device that is there: `torch.load(…, map_location="cpu")`',),
+    )
+
+
+def _forked(scene: Scene, message: Message) -> Finding:
+    return Finding(
+        "DEV605",
+        "CUDA is used in a process that was forked after its parent had used CUDA",
+        operands=_expression(scene, "cuda"),
+        help=(
+            "leave the batches of a DataLoader with workers on the CPU and move them in the training loop",
+            'or start processes afresh: `multiprocessing_context="spawn"`',
+        ),
+    )
+
+
+def _no_attribute(scene: Scene, message: Message) -> Finding:
+    found = _expression(scene, "")
+    owner = scene.operation.node if scene.operation else None
+    if scene.user and isinstance(owner, ast.Attribute):
+        text = ast.unparse(owner.value)
+        value = _module_at(scene, owner.value)
+        devices = " and ".join(devices_of(value)) if value is not None else ""
+        found = (Operand(text, Role.MODULE, devices, place=place_of(scene.user, owner.value), blamed=True),)
+    return Finding(
+        "DEV306",
+        f"`{_name(found)}` is a module, and modules have no attribute `device`",
+        operands=found,
+        help=(f"ask one of its parameters: `next({_name(found)}.parameters()).device`",),
+    )
+
+
+# --- parallel modules ---------------------------------------------------------------------------------------
+
+
+def _data_parallel(scene: Scene, message: Message) -> Finding:
+    found = _parallel_operands(scene)
+    wanted = next(iter(message.devices), "")
+    has = next(iter(message.devices[1:]), "")
+    text = f"`{_name(found)}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
+    return Finding(
+        "DEV401",
+        text if wanted and has else f"`{_name(found)}` does not go with its devices",
+        operands=found,
+        help=(
+            f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
+            "the inputs may be anywhere: DataParallel scatters them",
+        ),
+    )
+
+
+def _distributed(scene: Scene, message: Message) -> Finding:
+    found = _parallel_operands(scene)
+    return Finding(
+        "DEV402",
+        f"`{_name(found)}`: the module and its `device_ids` do not go together",
+        operands=found,
+        help=("move the module to one device and name that one, `device_ids=[local_rank]`; leave it out on the CPU",),
+    )
+
+
+def _collective(scene: Scene, message: Message) -> Finding:
+    device = next(iter(message.devices), "cpu")
+    found = _on(scene, device) or _expression(scene, device)
+    return Finding(
+        "DEV403",
+        f"`{_name(found)}` is on {found[0].device}, for which the process group has no backend",
+        operands=found,
+        help=(
+            "move it to the device of this rank before the collective",
+            'or give the group a backend for both: `init_process_group("cpu:gloo,cuda:nccl")`',
+        ),
+    )
+
+
+def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
+    """The module that is wrapped, or called, and the device ids that it is given."""
+    modules = [operand(scene, one) for one in _terms(scene) if isinstance(one.value, nn.Module)]
+    modules += [operand(scene, one) for one in _terms(scene) if one.value is None and not modules]
+    node = scene.operation.node if scene.operation else None
+    if scene.user and isinstance(node, ast.Call) and isinstance(node.func, ast.Call):
+        called = Operand(ast.unparse(node.func), Role.MODULE, "", place=place_of(scene.user, node.func))
+        modules.insert(0, called)
+    ids = [one for one in _arguments(scene) if one.keyword in ("device_ids", "output_device")]
+    if scene.user is None:
+        return ()
+    named = [Operand(one.text, Role.UNKNOWN, "", place=place_of(scene.user, one.node)) for one in ids]
+    return _blame([*modules[:1], *named]) or _expression(scene, "")
+
+
+# --- operands -----------------------------------------------------------------------------------------------
+
+
+def _terms(scene: Scene) -> tuple[Term, ...]:
+    return scene.operation.terms if scene.operation else ()
+
+
+def _arguments(scene: Scene) -> tuple[Argument, ...]:
+    return scene.operation.arguments if scene.operation else ()
+
+
+def _name(operands: Sequence[Operand]) -> str:
+    return operands[0].name if operands else "a value"
+
+
+def _blame(operands: Iterable[Operand]) -> tuple[Operand, ...]:
+    found = tuple(operands)
+    return (replace(found[0], blamed=True), *found[1:]) if found else ()
+
+
+def _on(scene: Scene, device: str, *, last: bool = False) -> tuple[Operand, ...]:
+    """The values of the user's line on a device, or a type of device; the last of them first if asked for."""
+    found = [one for one in _terms(scene) if not device or device in (one.device, one.device.partition(":")[0])]
+    found = found or [replace(one, device=device) for one in _terms(scene) if one.device == device.partition(":")[0]]
+    ordered = found[::-1] if last else found
+    return _blame(operand(scene, one) for one in ordered)
+
+
+def _passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand, ...]:
+    """The value that torch's own frames call by the name of a parameter."""
+    for site in scene.inner_sites if parameter else ():
+        inner = operation_at(site)
+        for term in inner.terms if inner else ():
+            if term.text == parameter:
+                same = [one for one in _terms(scene) if one.value is not None and one.value is term.value]
+                return _blame(operand(scene, one) for one in same)
+    named = [one for one in _arguments(scene) if one.keyword == parameter and parameter]
+    same = [one for one in _terms(scene) if any(one.node is other.node for other in named)]
+    return _blame(operand(scene, one) for one in same)
+
+
+def _expression(scene: Scene, device: str, role: Role = Role.TEMPORARY) -> tuple[Operand, ...]:
+    """The failing expression itself, for want of a part of it; what it takes if that is one thing."""
+    if scene.user is None or scene.operation is None:
+        return (Operand("", role, device, blamed=True),)
+    node = scene.operation.node
+    if len(scene.operation.open_terms) == 1:
+        node = scene.operation.open_terms[0]
+    text = " ".join(ast.unparse(node).split())
+    return (Operand(text, role, device, place=place_of(scene.user, node), blamed=True),)
+
+
+def _device_operands(scene: Scene, kind: str) -> tuple[Operand, ...]:
+    """The expressions of the user's line that name a device, and otherwise the line itself."""
+    given = [one for one in _arguments(scene) if _names_a_device(one, kind)]
+    given = [one for one in given if one.keyword == "device"] or given
+    return _blame(_device_operand(scene, one) for one in given) or _expression(scene, kind)
+
+
+def _names_a_device(argument: Argument, kind: str) -> bool:
+    value = argument.value
+    device = as_device(value)
+    return device is not None and (device.type == kind or isinstance(value, int))
+
+
+def _device_operand(scene: Scene, argument: Argument) -> Operand:
+    assert scene.user is not None
+    device = as_device(argument.value)
+    role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
+    place = place_of(scene.user, argument.node)
+    return Operand(argument.text, role, "" if device is None else str(device), place=place)
+
+
+def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:
+    """The module that a name, or a chain of attributes, of the user's frame stands for."""
+    if scene.user is None:
+        return None
+    if isinstance(node, ast.Name):
+        frame = scene.user.frame
+        value = frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    elif isinstance(node, ast.Attribute) and (owner := _module_at(scene, node.value)) is not None:
+        value = attribute(owner, node.attr)
+    else:
+        value = UNKNOWN
+    return value if isinstance(value, nn.Module) else None
+
+
+WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
+    Trouble.APART: apart,
+    Trouble.INDEX: apart,
+    Trouble.META: _meta,
+    Trouble.HOST_ACCESS: _host_access,
+    Trouble.NOT_ON_CPU: _not_on_cpu,
+    Trouble.NO_KERNEL: _no_kernel,
+    Trouble.PINNED: _pinned,
+    Trouble.GENERATOR: _generator,
+    Trouble.NO_DEVICE: _no_device,
+    Trouble.NO_INDEX: _no_index,
+    Trouble.DEVICE_TEXT: _device_text,
+    Trouble.CHECKPOINT: _checkpoint,
+    Trouble.FORKED: _forked,
+    Trouble.NO_ATTRIBUTE: _no_attribute,
+    Trouble.DATA_PARALLEL: _data_parallel,
+    Trouble.DISTRIBUTED: _distributed,
+    Trouble.COLLECTIVE: _collective,
+}
+"""Writes the finding for each trouble."""
