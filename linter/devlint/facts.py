@@ -412,6 +412,7 @@ class Occurrence:
         devices: each device that it or a part of it lives on, once.
         trace: how it got there, oldest first; empty where that is not known.
         binds: the place is a name or attribute that is being bound.
+        scope: the function or class around it, as a dotted path in the file; "" outside of all.
     """
 
     place: Place
@@ -422,16 +423,57 @@ class Occurrence:
     devices: tuple[Device, ...]
     trace: tuple[Step, ...]
     binds: bool
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An attribute of a module, or a part of one, as the constructor leaves it.
+
+    Attributes:
+        name: of the attribute; of a part its index or key, "*" where one stands for all.
+        kind: as for `Occurrence`; begins with "unregistered " where no move of the module reaches it.
+        of: its class, if it is a module.
+        file: where that class is, "" for one of a library.
+        text, devices: as for `Occurrence`.
+        place: where it is stored; None for a part.
+        parts: what a container of a library holds.
+    """
+
+    name: str
+    kind: str
+    of: str
+    file: str
+    text: str
+    devices: tuple[Device, ...]
+    place: Place | None
+    parts: tuple[Member, ...] = ()
+
+    @property
+    def registered(self) -> bool:
+        """Whether it moves with the module."""
+        return not self.kind.startswith("unregistered ")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleClass:
+    """A class of modules: its name, its definition, its bases as people call them, its attributes with devices."""
+
+    name: str
+    place: Place
+    bases: tuple[str, ...]
+    members: tuple[Member, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """All facts of one file, in source order, and what is known of each name at each line.
 
-    `environment` lists (line, place, value in the domain's notation), for `devlint facts`. `occurrences` are there
-    if they were asked for.
+    `environment` lists (line, place, value in the domain's notation), for `devlint facts`. `occurrences` and
+    `modules` are there if they were asked for.
     """
 
     facts: tuple[Anchored, ...] = ()
     environment: tuple[tuple[int, str, str], ...] = ()
     occurrences: tuple[Occurrence, ...] = ()
+    modules: tuple[ModuleClass, ...] = ()

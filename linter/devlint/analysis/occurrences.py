@@ -41,7 +41,7 @@ _Lives = tuple[Device, Origin | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
     """What a value is, the class it is of, and where its parts live."""
 
     kind: str
@@ -90,7 +90,7 @@ def observe_parameters(frame: Frame, function: ir.Function, env: Environment) ->
 def _record(frame: Frame, env: Environment, value: Value, span: ir.Span, anchor: ir.Span, binds: bool) -> None:
     if isinstance(value, Reference) and instances.is_generic(value) and ">" not in value.object.site:
         return  # `self`: its attributes tell
-    seen = _seen(frame, env, value)
+    seen = seen_as(frame, env, value)
     if seen is None:
         return
     devices = tuple(dict.fromkeys(device for device, _ in seen.lives))
@@ -110,6 +110,7 @@ def _record(frame: Frame, env: Environment, value: Value, span: ir.Span, anchor:
             devices,
             story[:MOST_STEPS],
             binds,
+            frame.scope.name,
         ),
     )
 
@@ -133,7 +134,7 @@ def _last_name(frame: Frame, span: ir.Span, name: str) -> ir.Span | None:
 def _call(frame: Frame, env: Environment, function: ir.Register, span: ir.Span) -> ir.Span | None:
     """The name of what is called, or the brackets behind it where that is something to look at by itself."""
     callee = frame.spans[function]
-    if _seen(frame, env, frame.registers[function]) is None:
+    if seen_as(frame, env, frame.registers[function]) is None:
         name = re.search(r"\w+$", frame.program.source(frame.file, callee))
         if name is not None:
             return _last_name(frame, callee, name[0])
@@ -153,29 +154,29 @@ def _between(frame: Frame, left: ir.Span, right: ir.Span, operator: str) -> ir.S
 # --- what it is ---------------------------------------------------------------------------------------------
 
 
-def _seen(frame: Frame, env: Environment, value: Value) -> _Seen | None:
+def seen_as(frame: Frame, env: Environment, value: Value) -> Seen | None:
     """What a value is, None for what neither lives on a device nor names one."""
     match value:
         case Optional(present=present):
-            return _seen(frame, env, present)
+            return seen_as(frame, env, present)
         case Tensor():
-            return _Seen(_role(value), ((resolve(env, value.device), value.origin),))
+            return Seen(_role(value), ((resolve(env, value.device), value.origin),))
         case Opaque():
             kind = frame.kind(value)
             if kind in (Kind.TENSOR, Kind.MODULE):
-                return _Seen(kind.value, ((resolve(env, value.device), value.origin),))
+                return Seen(kind.value, ((resolve(env, value.device), value.origin),))
             return None
         case DeviceValue():
-            return _Seen("device", ((value.device, value.origin),))
+            return Seen("device", ((value.device, value.origin),))
         case Constant(value=str(text), origin=Origin() as origin):
-            return _Seen("device", ((parse(text) or UNKNOWN_DEVICE, origin),))
+            return Seen("device", ((parse(text) or UNKNOWN_DEVICE, origin),))
         case Reference() if moves.is_module(frame, env, value):
             lives = tuple((resolve(env, device), origin) for device, origin in moves.state(frame, env, value))
-            return _Seen("module", lives, class_name(env, value))
+            return Seen("module", lives, class_name(env, value))
         case Tuple() | Reference():
             lives = tuple(dict.fromkeys(_inside(frame, env, value, set())))
             known = any(not isinstance(device, UnknownDevice) for device, _ in lives)
-            return _Seen("container", lives) if known else None
+            return Seen("container", lives) if known else None
         case _:
             return None
 
@@ -199,7 +200,7 @@ def _inside(frame: Frame, env: Environment, value: Value, inside: set[ObjectId])
                 case _:
                     return
         case _:
-            seen = _seen(frame, env, value)
+            seen = seen_as(frame, env, value)
             if seen is not None and seen.kind != "device":
                 yield from seen.lives
             return

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration
+from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration, structure
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
@@ -172,6 +172,8 @@ class Program:
                 cls, methods = loaded.classes.pop(0)
                 self._find_methods(loaded, cls, methods)
                 self._note_members(loaded, cls)
+                if observing:
+                    self._describe(loaded, cls)
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
@@ -187,6 +189,11 @@ class Program:
         generic = self.generic(frame, cls)
         if generic is not None:
             registration.note_members(frame, cls, generic[1], generic[0].object)
+
+    def _describe(self, loaded: LoadedFile, cls: UserClass) -> None:
+        found = structure.module_class(self._outside(loaded), cls)
+        if found is not None:
+            self.recorder.note_module(loaded.source.display, found)
 
     def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> None:
         """Executes a function for an entry of which only the declaration is known, and records its facts."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
-from devlint.facts import Anchored, Conflict, Fact, FileFacts, Occurrence, Reveal
+from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
 from devlint.frontend.ir import Function, Scope, Span
 
 
@@ -18,6 +18,7 @@ class Recorder:
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
+        self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
         self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[tuple[Function, str], ...]]] = {}
         self._arguments: dict[tuple[Function, str], Device] = {}
@@ -86,6 +87,10 @@ class Recorder:
             seen = replace(known, text=" or ".join(texts), devices=tuple(devices), trace=tuple(trace))
         found[seen.anchor] = seen
 
+    def note_module(self, file: str, module: ModuleClass) -> None:
+        """Adds what a class of modules is made of."""
+        self._modules.setdefault(file, []).append(module)
+
     def facts(self, file: str) -> FileFacts:
         """Everything about one file, in source order."""
         found = self._facts.get(file, {})
@@ -100,4 +105,5 @@ class Recorder:
             tuple(ordered),
             tuple(sorted(set(self._environment.get(file, [])))),
             tuple(seen[anchor] for anchor in sorted(seen)),
+            tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
         )

@@ -199,6 +199,7 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         body.self_stores,
         (bool(marks) and not is_record) or has_meta,
         fields,
+        instruction.span,
     )
     frame.program.found_class(frame, cls, inner.methods)
     frame.set(instruction.target, cls, instruction.span)

@@ -11,7 +11,7 @@ from devlint.cli.check import check
 from devlint.cli.facts import facts
 from devlint.cli.group import Commands
 from devlint.cli.rules import explain, rules
-from devlint.cli.show import show
+from devlint.cli.show import graph, show
 
 
 @click.group(cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,7 +24,7 @@ def devlint() -> None:
     """
 
 
-for _command in (check, explain, rules, facts, show):
+for _command in (check, explain, rules, facts, show, graph):
     devlint.add_command(_command)
 
 

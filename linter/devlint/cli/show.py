@@ -41,6 +41,26 @@ def show(settings: Settings, page: Path | None, color: str) -> int:
     return _end(looks)
 
 
+@click.command()
+@takes_settings
+@click.option("--output-format", type=click.Choice(("tree", "dot", "html")), default="tree", show_default=True)
+@click.option("--output-file", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file.")
+@click.option("--color", type=_COLOURS, default="auto", show_default=True)
+def graph(settings: Settings, output_format: str, output_file: Path | None, color: str) -> int:
+    """Draw what modules are made of, and the devices that they go to."""
+    from devlint import engine, report
+    from devlint.view import dot, graph_page, tree
+
+    looks = engine.look(settings)
+    colour = report.wants_colour(color, terminal=sys.stdout.isatty() and output_file is None, environ=os.environ)
+    if output_format == "tree":
+        text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
+    else:
+        text = (dot if output_format == "dot" else graph_page).render(looks.worth_seeing)
+    _write(output_file or Path("-"), text)
+    return _end(looks)
+
+
 def _write(target: Path, text: str) -> None:
     if str(target) == "-":
         click.echo(text, nl=False)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin, Stray
-from devlint.frontend.ir import Function
+from devlint.frontend.ir import Function, Span
 
 Rank: TypeAlias = int | None
 """How many dimensions a tensor has: a number, or None when that is not known."""
@@ -236,6 +236,7 @@ class UserClass:
         self_stores: the attributes each method stores on its first parameter.
         dynamic: a decorator or metaclass outside the program may add attributes.
         fields: the annotated names in order, of a dataclass or named tuple; None for any other class.
+        span: where it is defined.
     """
 
     name: str
@@ -245,6 +246,7 @@ class UserClass:
     self_stores: dict[str, frozenset[str]]
     dynamic: bool = False
     fields: tuple[str, ...] | None = None
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,12 @@ SEVERAL = Tint(70, "several", "several", "parts are on different devices, or pat
 
 def tint_of(seen: Occurrence) -> Tint:
     """Return the colour of a value."""
-    known = tuple(device for device in seen.devices if not isinstance(device, UnknownDevice))
+    return tint_of_devices(seen.devices)
+
+
+def tint_of_devices(devices: Iterable[Device]) -> Tint:
+    """Return the colour of what is on these devices, as far as they are known."""
+    known = tuple(device for device in devices if not isinstance(device, UnknownDevice))
     tints = {tint_of_device(device) for device in known}
     if not tints:
         return UNKNOWN

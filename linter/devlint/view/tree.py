@@ -1,0 +1,49 @@
+"""How modules and devices relate, as a tree in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from devlint.facts import Member, ModuleClass
+from devlint.inspector import Look
+from devlint.report.palette import Palette
+from devlint.view.journeys import Journey, journeys
+
+_STAYS = "not registered, no move reaches it"
+
+
+def render(looks: Sequence[Look], palette: Palette) -> str:
+    """Return the modules of each file that has any: classes with what they hold, then names and where they go."""
+    return "\n".join(filter(None, (_file(look, palette) for look in looks)))
+
+
+def _file(look: Look, palette: Palette) -> str:
+    travels = journeys(look)
+    if not (look.facts.modules or travels) or look.source is None:
+        return ""
+    rows = [palette.strong(look.source.display)]
+    for module in look.facts.modules:
+        rows.extend(_class(module, palette))
+    rows.extend(_journey(journey, palette) for journey in travels)
+    return "\n".join(rows) + "\n"
+
+
+def _class(module: ModuleClass, palette: Palette) -> Iterator[str]:
+    bases = f"({', '.join(module.bases)})" if module.bases else ""
+    yield f"  {palette.note('class')} {palette.strong(module.name)}{bases}  line {module.place.line}"
+    yield from _members(module.members, "  ", palette)
+
+
+def _members(members: Sequence[Member], indent: str, palette: Palette) -> Iterator[str]:
+    for number, member in enumerate(members, start=1):
+        last = number == len(members)
+        what = member.of or member.kind.removeprefix("unregistered ")
+        remark = "" if member.registered else f"  {palette.warning(_STAYS)}" * (member.place is not None)
+        yield f"{indent}{'└─' if last else '├─'} {member.name}: {what} on {member.text}{remark}"
+        yield from _members(member.parts, indent + ("   " if last else "│  "), palette)
+
+
+def _journey(journey: Journey, palette: Palette) -> str:
+    stops = " → ".join(f"{stop.text} (line {stop.line})" for stop in journey.stops)
+    where = f" in {journey.scope}" if journey.scope else ""
+    return f"  {palette.strong(journey.name)}: {journey.of or 'module'}{where}: {stops}"
