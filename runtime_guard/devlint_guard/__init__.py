@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from devlint_guard.allow import allow
 from devlint_guard.explain import explain
 from devlint_guard.reveal import reveal_device
+from devlint_guard.session import Guard, guarded
 
-__all__ = ["explain", "reveal_device"]
+guard = Guard
+
+__all__ = ["Guard", "allow", "explain", "guard", "guarded", "reveal_device"]

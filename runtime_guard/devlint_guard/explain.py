@@ -44,20 +44,24 @@ def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
     return None
 
 
-def annotate(error: BaseException, roots: Roots = ()) -> None:
+def annotate(error: BaseException, roots: Roots = ()) -> bool:
     """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
+
+    Returns whether it has added one.
 
     Never raises: an error of a program must not be hidden by one of the explanation. On CPython 3.10, which has
     no notes, the text is appended to the message.
     """
     try:
-        if _is_annotated(error):
-            return
+        if is_annotated(error):
+            return False
         finding = explain(error, roots)
-        if finding is not None:
-            _add_note(error, render(finding))
+        if finding is None:
+            return False
+        _add_note(error, render(finding))
     except Exception:
-        return
+        return False
+    return True
 
 
 def install_excepthook() -> Callable[[], None]:
@@ -106,16 +110,18 @@ def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:
         module=naming.module_path(innermost, scene.roots) if innermost is not None else "",
         module_class=type(innermost).__name__ if innermost is not None else "",
         pytorch=next(iter(str(error).splitlines()), ""),
-        rank=_rank(),
+        rank=rank(),
     )
 
 
-def _rank() -> int | None:
+def rank() -> int | None:
+    """The rank of this process; None in a job of one process."""
     text = os.environ.get("RANK", "")
     return int(text) if text.isdecimal() and os.environ.get("WORLD_SIZE", "1") != "1" else None
 
 
-def _is_annotated(error: BaseException) -> bool:
+def is_annotated(error: BaseException) -> bool:
+    """Whether an error bears an explanation."""
     texts = [*getattr(error, "__notes__", ()), *(arg for arg in error.args[:1] if isinstance(arg, str))]
     return any(line.startswith(_MARKS) for text in texts for line in text.splitlines())
 

@@ -6,6 +6,7 @@ import ast
 import functools
 import linecache
 import site
+import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,8 +43,11 @@ class Site:
 
 
 def sites_of(error: BaseException) -> list[Site]:
-    """The frames that an exception went through, outermost first."""
-    return list(_sites(error.__traceback__))
+    """The frames that an exception went through, outermost first, after those that called them and still run."""
+    traceback = error.__traceback__
+    running = sites_above(sys._getframe())
+    at = next((index for index, site in enumerate(running) if traceback and site.frame is traceback.tb_frame), 0)
+    return [*running[:at], *_sites(traceback)]
 
 
 def _sites(traceback: TracebackType | None) -> Iterator[Site]:
@@ -131,7 +135,12 @@ class Source:
 
     def of(self, node: ast.AST) -> str:
         """The text of a node, on one line."""
-        return " ".join((ast.get_source_segment(self.text, node) or ast.unparse(node)).split())
+        if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None:
+            return " ".join(ast.unparse(node).split())
+        lines = [line.encode() for line in self.text.split("\n")[node.lineno - 1 : node.end_lineno]]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return " ".join(b" ".join(lines).decode(errors="replace").split())
 
 
 def source_of(site: Site) -> Source | None:

@@ -1,0 +1,165 @@
+"""The guards that are active, in all threads, and what they share: the fast path, and hooks around optimizers.
+
+What the fast path notices belongs to one guard: the innermost that was given the module, else the innermost of the
+thread, else the innermost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Container, Mapping
+from types import FrameType
+from typing import Any, NamedTuple, Protocol
+
+from torch.nn import Module
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from devlint_guard import interpose
+from devlint_guard.entry import COMPARED, Mismatch, may_be_certain
+from devlint_guard.naming import Roots, paths_of_modules
+
+
+class Receiver(Protocol):
+    """What a guard is to this file."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether it takes what is only a suspect for certain."""
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether it has to be told of each module that no other one calls."""
+
+    def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """A module is about to be called with what does not go together; raising prevents the call."""
+
+    def failed(self, error: Exception, roots: Roots) -> bool:
+        """The call of a module has raised; returns whether that was about devices, and is told for the first time."""
+
+    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """What may be the reason why a call has failed."""
+
+    def module_called(self, module: Module) -> None:
+        """A module, which no other one has called, is about to be called."""
+
+    def optimizer_steps(self, optimizer: Optimizer, roots: Roots) -> None:
+        """An optimizer is about to step."""
+
+    def optimizer_stepped(self) -> None:
+        """An optimizer has stepped."""
+
+
+class Entry(NamedTuple):
+    """One entry of a guard, which may be entered several times."""
+
+    receiver: Receiver
+    thread: int
+    roots: Roots
+
+    def owns(self, module: Module) -> bool:
+        """Whether the guard was given a module, or one that holds it."""
+        return any(one is module for name, root in self.roots.items() for _, one in paths_of_modules(root, name))
+
+
+class EveryClass:
+    """Contains whatever it is asked for."""
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+
+_EVERY_CLASS = EveryClass()
+_lock = threading.RLock()
+_entries: tuple[Entry, ...] = ()
+_hooks: list[Any] = []
+
+
+def add(entry: Entry) -> None:
+    """Makes a guard active."""
+    global _entries
+    with _lock:
+        _entries = (*_entries, entry)
+        if not _hooks:
+            _hooks.append(register_optimizer_step_pre_hook(_before_step))
+            _hooks.append(register_optimizer_step_post_hook(_after_step))
+        refresh()
+
+
+def remove(receiver: Receiver) -> Entry:
+    """Ends the latest entry of a guard, that of this thread before those of others."""
+    global _entries
+    with _lock:
+        own = [entry for entry in _entries if entry.receiver is receiver]
+        ended = next((entry for entry in reversed(own) if entry.thread == threading.get_ident()), own[-1])
+        index = max(index for index, entry in enumerate(_entries) if entry is ended)
+        _entries = _entries[:index] + _entries[index + 1 :]
+        if not _entries:
+            while _hooks:
+                _hooks.pop().remove()
+        refresh()
+        return ended
+
+
+def refresh() -> None:
+    """Puts in place the fast path that the active guards need, or none."""
+    with _lock:
+        if not _entries:
+            interpose.uninstall()
+            return
+        compared: Container[type] = _EVERY_CLASS if any(one.receiver.strict for one in _entries) else COMPARED
+        interpose.install(_LISTENER, compared, counting=any(one.receiver.counts_calls for one in _entries))
+
+
+class _Listener:
+    def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        entry = _responsible(module)
+        if entry is None or not (entry.receiver.strict or may_be_certain(module)):
+            return
+        mismatch = Mismatch.of(module, args, kwargs)
+        if mismatch is not None and (mismatch.certain or entry.receiver.strict):
+            entry.receiver.mismatched(mismatch, sys._getframe(1), entry.roots)
+
+    def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+        # what goes wrong here must not hide the error of the program
+        with contextlib.suppress(Exception):
+            entry = _responsible(module)
+            if entry is not None and entry.receiver.failed(error, entry.roots):
+                mismatch = Mismatch.of(module, args, kwargs)
+                if mismatch is not None:
+                    entry.receiver.suspected(mismatch, sys._getframe(1), entry.roots)
+
+    def called(self, module: Module) -> None:
+        for receiver in _receivers():
+            receiver.module_called(module)
+
+
+_LISTENER = _Listener()
+
+
+def _responsible(module: Module) -> Entry | None:
+    entries = _entries[::-1]
+    if len(entries) == 1:
+        return entries[0]
+    thread = threading.get_ident()
+    owners = (entry for entry in entries if entry.owns(module))
+    return (
+        next(owners, None) or next((one for one in entries if one.thread == thread), None) or next(iter(entries), None)
+    )
+
+
+def _receivers() -> list[Receiver]:
+    """Each active guard once."""
+    return list({id(entry.receiver): entry.receiver for entry in _entries}.values())
+
+
+def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    for receiver, roots in {id(entry.receiver): (entry.receiver, entry.roots) for entry in _entries}.values():
+        receiver.optimizer_steps(optimizer, roots)
+
+
+def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    for receiver in _receivers():
+        receiver.optimizer_stepped()

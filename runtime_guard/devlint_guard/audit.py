@@ -1,0 +1,149 @@
+"""What the modules of a guard show before they are called: tensors and modules that a move did not reach.
+
+Most of it may never matter, as nothing says yet that the odd tensor meets another: those findings are suspects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+from torch.optim import Optimizer
+
+from devlint_guard.entry import devices_by_size, is_certain, is_free, own_tensors
+from devlint_guard.expressions import tensors_in
+from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.naming import Roots, name_of, paths_of_modules, role_in
+from devlint_guard.operands import describe
+
+
+def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]:
+    """Looks through each root once.
+
+    Args:
+        roots: the modules to look at, by name.
+        expect: where all tensors are to be; an index counts only where it has one.
+    """
+    for name, root in roots.items():
+        registered = {id(module) for module in root.modules()}
+        tensors = {id(tensor) for tensor in (*root.parameters(), *root.buffers())}
+        usual = next(iter(devices_by_size([*root.parameters(), *root.buffers()])), "")
+        for path, module in paths_of_modules(root, name):
+            if "_hf_hook" in module.__dict__:
+                continue  # accelerate moves what the module holds and what it is given
+            if expect is not None:
+                yield from _elsewhere(path, module, expect)
+            yield from _split(path, module)
+            yield from _left_behind(path, module, tensors, usual)
+            if id(module) not in registered:
+                yield from _unregistered(path, module, usual)
+
+
+def _elsewhere(path: str, module: Module, expect: torch.device) -> Iterator[Finding]:
+    for name, tensor in own_tensors(module):
+        if tensor.device.type != expect.type or expect.index not in (None, tensor.device.index):
+            message = f"`{path}.{name}` is on {tensor.device}, and everything is to be on {expect}"
+            remedy = f'move the module: `{path.partition(".")[0]}.to("{expect}")`'
+            yield _finding("DEV603", message, path, module, [_registered(path, module, name, tensor)], remedy)
+            return
+
+
+def _split(path: str, module: Module) -> Iterator[Finding]:
+    own = own_tensors(module)
+    devices = devices_by_size([value.tensor for value in own])
+    if len(devices) < 2:
+        return
+    right = next(value for value in own if str(value.tensor.device) == devices[0])
+    wrong = next(value for value in own if str(value.tensor.device) != devices[0])
+    operands = [_registered(path, module, *value) for value in (wrong, right)]
+    message = (
+        f"`{path}` is split: `{wrong.name}` is on {wrong.tensor.device} and `{right.name}` on {right.tensor.device}"
+    )
+    code, remedy = "DEV601", f'move the module after all of its tensors are set: `{path}.to("{right.tensor.device}")`'
+    if wrong.tensor.is_meta:
+        code = "DEV602"
+        remedy = "load it (is its key missing in the checkpoint?), or materialise the module with `to_empty`"
+    certain = is_certain(module, [value.tensor for value in own])
+    yield _finding(code, message, path, module, operands, remedy, suspect=not certain)
+
+
+def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:
+    """Tensors in plain attributes, elsewhere than the module they belong to."""
+    own = devices_by_size([value.tensor for value in own_tensors(module)])
+    device = own[0] if own else usual
+    for key, value in module.__dict__.items():
+        if key in _TABLES:
+            continue
+        for within, tensor in tensors_in(value, key):
+            if id(tensor) in registered or is_free(tensor) or str(tensor.device) == device or not device:
+                continue
+            operand = Operand(
+                f"{path}.{within}", Role.ATTRIBUTE, str(tensor.device), describe(tensor), f"{path}.{within}"
+            )
+            message = f"`{operand.name}` is on {operand.device} and its module on {device}: it is no buffer"
+            remedy = f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`'
+            yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
+
+
+_TABLES = frozenset(Module().__dict__) - {"training"}
+
+
+def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
+    """A module that a plain list or dict holds, elsewhere than the rest."""
+    for name, tensor in own_tensors(module):
+        if str(tensor.device) != usual:
+            message = f"`{path}` is on {tensor.device} and what holds it on {usual}: a plain container does not move it"
+            remedy = "keep it in `nn.ModuleList` or `nn.ModuleDict`, so that it moves with the module that holds it"
+            operand = _registered(path, module, name, tensor)
+            yield _finding("DEV202", message, path, module, [operand], remedy, suspect=True)
+            return
+
+
+def audit_optimizer(optimizer: Optimizer, roots: Roots) -> Iterator[Finding]:
+    """State that is elsewhere than its parameter. Optimizers that are not PyTorch's may keep it where they like."""
+    certain = type(optimizer).__module__.startswith("torch.optim.")
+    for parameter, state in optimizer.state.items():
+        if not isinstance(parameter, Tensor) or not isinstance(state, dict) or parameter.grad is None:
+            continue
+        for key, value in state.items():
+            if isinstance(value, Tensor) and not is_free(value) and value.device != parameter.device:
+                owner = name_of(parameter, roots).qualified or "a parameter"
+                operand = Operand(
+                    f"{key!r} of {owner}", Role.OPTIMIZER_STATE, str(value.device), describe(value), f"{owner}:{key}"
+                )
+                other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
+                code = "DEV602" if value.is_meta or parameter.is_meta else "DEV206"
+                message = f"the optimizer's {operand.name} is on {operand.device}, the parameter on {other.device}"
+                remedy = "move the module before the optimizer's first step; `load_state_dict` brings state along"
+                yield _finding(code, message, "", optimizer, [operand, other], remedy, suspect=not certain)
+                return
+
+
+def _registered(path: str, module: Module, name: str, tensor: Tensor) -> Operand:
+    qualified = f"{path}.{name}"
+    return Operand(qualified, role_in(module, name), str(tensor.device), describe(tensor), qualified)
+
+
+def _finding(
+    code: str,
+    message: str,
+    path: str,
+    owner: object,
+    operands: Sequence[Operand],
+    remedy: str,
+    *,
+    suspect: bool = False,
+) -> Finding:
+    blamed, *others = operands
+    return Finding(
+        code,
+        message,
+        module=path,
+        module_class=type(owner).__name__,
+        operands=(replace(blamed, blamed=True), *others),
+        help=(remedy,),
+        suspect=suspect,
+    )

@@ -1,0 +1,175 @@
+"""The fast path: stands in for `nn.Module.__call__` while a guard is active, and says when devices differ.
+
+`nn.Module.__call__` is `_wrapped_call_impl`, which only chooses between a compiled and the plain `_call_impl`. The
+function here makes that choice itself instead of calling it, so that it costs no Python frame of its own; where
+something else has replaced `__call__` before, it calls what it found.
+
+It keeps no state and closes over constants alone, and Dynamo is told to take it for PyTorch's own: inside a compiled
+region nothing of the guard is traced, and nothing is compiled again when a guard begins or ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Container
+from typing import Any, Protocol
+
+from torch import Tensor
+from torch.nn import Module, Parameter
+from torch.nn.utils.rnn import PackedSequence
+
+Call = Callable[..., Any]
+
+
+class Listener(Protocol):
+    """Is told what the fast path notices, and looks everything up again: names and paths are no concern of it."""
+
+    def entered(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The tensors of a module and its arguments may not all be on one device; raising prevents the call."""
+
+    def failed(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
+        """A call raised; the error goes on its way afterwards."""
+
+    def called(self, module: Module) -> None:
+        """A module is called that no other module has called; told only where calls are counted."""
+
+
+_CONTAINERS = frozenset({list, tuple, dict, PackedSequence})
+
+_listener: Listener | None = None
+_installed: Call | None = None
+_original: Call | None = None
+_calls = threading.local()
+
+
+def install(listener: Listener, compared: Container[type], *, counting: bool = False) -> None:
+    """Puts the fast path in the place of `nn.Module.__call__`, or exchanges it for one with other options.
+
+    Args:
+        listener: is told, until `uninstall`.
+        compared: the classes of modules whose tensors are compared on entry.
+        counting: tell the listener of calls too.
+    """
+    global _listener, _installed, _original
+    uninstall()
+    _listener = listener
+    _original = Module.__call__
+    wraps = _original is not getattr(Module, "_wrapped_call_impl", None) or not hasattr(Module, "_compiled_call_impl")
+    call = _guarded(_original, compared, wraps)
+    _installed = _counting(call) if counting else call
+    Module.__call__ = _installed  # type: ignore[method-assign]
+    _tell_dynamo(_original, _installed)
+
+
+def uninstall() -> None:
+    """Puts back what was there. Where another library wraps the fast path by now, it stays, and tells nobody."""
+    global _listener, _installed, _original
+    _listener = None
+    if _installed is None or _original is None:
+        return
+    if Module.__call__ is _installed:
+        Module.__call__ = _original  # type: ignore[method-assign]
+    _tell_dynamo(_installed, _original)
+    _installed = _original = None
+
+
+def _tell_dynamo(before: Call, after: Call) -> None:
+    """Dynamo inlines `forward` directly where `__call__` is what it holds for the unpatched one."""
+    for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
+        source = sys.modules.get(name)
+        if getattr(source, "unpatched_nn_module_call", None) is before:
+            source.unpatched_nn_module_call = after  # type: ignore[union-attr]
+
+
+def _guarded(original: Call, compared: Container[type], wraps: bool) -> Call:
+    """The fast path. `wraps`: there is more behind `original` than the choice that is made here too."""
+
+    def guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
+        if self.__class__ in compared:
+            device = None
+            tensor: Tensor | None
+            for tensor in self._parameters.values():
+                if tensor is not None:
+                    if device is None:
+                        device = tensor.device
+                    elif tensor.device != device:
+                        _entered(self, args, kwargs)
+                        break
+            if device is None and self._buffers:
+                for tensor in self._buffers.values():
+                    if tensor is not None:
+                        device = tensor.device
+                        break
+            for value in args:
+                kind = value.__class__
+                if kind is Tensor or kind is Parameter:
+                    if device is None:
+                        device = value.device
+                    elif value.device != device:
+                        _entered(self, args, kwargs)
+                        break
+                elif kind in _CONTAINERS and _differs(value, device):
+                    _entered(self, args, kwargs)
+                    break
+            if kwargs:
+                for value in kwargs.values():
+                    kind = value.__class__
+                    if kind is Tensor or kind is Parameter:
+                        if device is None:
+                            device = value.device
+                        elif value.device != device:
+                            _entered(self, args, kwargs)
+                            break
+                    elif kind in _CONTAINERS and _differs(value, device):
+                        _entered(self, args, kwargs)
+                        break
+        try:
+            if wraps or self._compiled_call_impl is not None:
+                return original(self, *args, **kwargs)
+            return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except Exception as error:
+            _failed(self, args, kwargs, error)
+            raise
+
+    return guarded_call
+
+
+def _differs(container: Any, device: Any) -> bool:
+    """Whether a container holds a tensor elsewhere than on `device`, or of which `device` says nothing yet."""
+    for value in container.values() if container.__class__ is dict else container:
+        if isinstance(value, Tensor):
+            if value.device != device:
+                return True
+        elif value.__class__ in _CONTAINERS and _differs(value, device):
+            return True
+    return False
+
+
+def _entered(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if _listener is not None:
+        _listener.entered(module, args, kwargs)
+
+
+def _failed(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
+    if _listener is not None:
+        _listener.failed(module, args, kwargs, error)
+
+
+def _counting(call: Call) -> Call:
+    def counting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
+        if getattr(_calls, "inside", False):
+            return call(self, *args, **kwargs)
+        _calls.inside = True
+        try:
+            if _listener is not None:
+                _listener.called(self)
+            return call(self, *args, **kwargs)
+        finally:
+            _calls.inside = False
+
+    return counting_call
+
+
+GUARDED_CODE = _guarded(Module.__call__, (), False).__code__
+"""The code of the fast path: a frame that runs it holds, as `self`, the module that is being called."""

@@ -1,0 +1,173 @@
+"""What a mismatch on entry of a module means in the user's program: its code, whom to move, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import NamedTuple
+
+from torch.nn.modules.loss import _Loss
+
+from devlint_guard.entry import Mismatch, Value, devices_by_size
+from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.frames import place_of, sites_above
+from devlint_guard.naming import Roots, module_path, role_in
+from devlint_guard.operands import Scene, describe, found_operand, operand
+
+
+class Verdict(NamedTuple):
+    """Who is out of line.
+
+    Attributes:
+        blamed: the one to move first.
+        other: one that it meets, on the device where it ought to be.
+    """
+
+    code: str
+    message: str
+    blamed: Operand
+    other: Operand
+    help: str
+
+
+def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots) -> Finding:
+    """The finding that reports a mismatch.
+
+    Args:
+        mismatch: it.
+        frame: the one that calls the module.
+        roots: the modules that paths begin with; others are looked for in the frames.
+    """
+    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots))
+    verdict = entry.verdict()
+    scene = entry.scene
+    return Finding(
+        verdict.code,
+        verdict.message,
+        place=None if scene.user is None else place_of(scene.user, scene.operation.node if scene.operation else None),
+        module=entry.path,
+        module_class=type(mismatch.module).__name__,
+        operands=(replace(verdict.blamed, blamed=True), verdict.other),
+        help=(verdict.help,),
+        suspect=not mismatch.certain,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The entry of a module.
+
+    Attributes:
+        path: of the module, `net.encoder.0`; empty if no root holds it.
+        usual: the device that holds most of what the module is a part of; empty where it is a part of nothing.
+    """
+
+    mismatch: Mismatch
+    scene: Scene
+    path: str
+    usual: str
+
+    @classmethod
+    def of(cls, mismatch: Mismatch, scene: Scene) -> _Entry:
+        for name, root in scene.roots.items():
+            path = module_path(mismatch.module, {name: root})
+            if path:
+                is_whole = root is mismatch.module
+                devices = [] if is_whole else devices_by_size([*root.parameters(), *root.buffers()])
+                return cls(mismatch, scene, path, next(iter(devices), ""))
+        return cls(mismatch, scene, "", "")
+
+    @property
+    def name(self) -> str:
+        """What a message calls the module."""
+        kind = type(self.mismatch.module).__name__
+        return f"`{self.path}` ({kind})" if self.path else kind
+
+    def verdict(self) -> Verdict:
+        if self.mismatch.without_data and self.usual != "meta":
+            return self._without_data()
+        if len(self.mismatch.own_devices) > 1:
+            return self._split()
+        if not self.mismatch.own:
+            return self._arguments_apart()
+        return self._apart_from_module(self.mismatch.own_devices[0])
+
+    def _without_data(self) -> Verdict:
+        own, given = self.mismatch.own, self.mismatch.given
+        empty = next(value for value in (*own, *given) if value.tensor.is_meta)
+        full = next(value for value in (*given, *own) if not value.tensor.is_meta)
+        blamed, other = self._operand(empty), self._operand(full)
+        message = f"`{blamed.name}` is on meta, without data, and meets `{other.name}` on {other.device} in {self.name}"
+        if empty in own:
+            remedy = f"load it (is its key missing in the checkpoint?), or `to_empty(device={_quoted(other)})`"
+        else:
+            remedy = f"create `{blamed.name}` with data, on {other.device}"
+        return Verdict("DEV602", message, blamed, other, remedy)
+
+    def _split(self) -> Verdict:
+        devices = self.mismatch.own_devices
+        right = self.usual if self.usual in devices else devices[0]
+        blamed = self._operand(_first(self.mismatch.own, right, elsewhere=True))
+        other = self._operand(_first(self.mismatch.own, right))
+        message = f"{self.name} is split: `{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
+        remedy = f"move the module after all of its tensors are set: `{self.path or 'module'}.to({_quoted(other)})`"
+        return Verdict("DEV601", message, blamed, other, remedy)
+
+    def _arguments_apart(self) -> Verdict:
+        devices = devices_by_size([value.tensor for value in self.mismatch.given])
+        right = self.usual if self.usual in devices else next(one for one in devices if one != "cpu")
+        blamed = self._operand(_first(self.mismatch.given, right, elsewhere=True))
+        other = self._operand(_first(self.mismatch.given, right))
+        message = f"{self.name} is given `{blamed.name}` on {blamed.device} and `{other.name}` on {other.device}"
+        return Verdict("DEV101", message, blamed, other, _move(blamed, other))
+
+    def _apart_from_module(self, device: str) -> Verdict:
+        astray = _first(self.mismatch.given, device, elsewhere=True)
+        given, module = self._operand(astray), self._module(device)
+        is_loss = isinstance(self.mismatch.module, _Loss)
+        if given.device != self.usual and not (is_loss and device == "cpu"):
+            message = f"{self.name} is on {device} and its input `{given.name}` on {given.device}"
+            return Verdict("DEV102", message, given, module, _move(given, module))
+        message = f"{self.name} is on {device}, its input `{given.name}` on {given.device}"
+        if self.path.endswith("]"):
+            remedy = "keep it in `nn.ModuleList` or `nn.ModuleDict`, so that it moves with the module that holds it"
+            return Verdict("DEV202", f"{message}: a plain container does not move its modules", module, given, remedy)
+        remedy = f"move the module too: `{self.path or 'module'}.to({_quoted(given)})`"
+        return Verdict("DEV108" if is_loss else "DEV102", message, module, given, remedy)
+
+    # --- operands ---
+
+    def _operand(self, value: Value) -> Operand:
+        if any(value is one for one in self.mismatch.own):
+            path = f"{self.path}.{value.name}" if self.path else value.name
+            role = role_in(self.mismatch.module, value.name)
+            return Operand(path, role, str(value.tensor.device), describe(value.tensor), path if self.path else "")
+        for term in self.scene.operation.terms if self.scene.operation else ():
+            if term.value is value.tensor:
+                return operand(self.scene, term)
+        return replace(found_operand(self.scene, value.tensor, value.name), role=Role.ARGUMENT)
+
+    def _module(self, device: str) -> Operand:
+        own = self.mismatch.own
+        detail = f"{own[0].name}: {describe(own[0].tensor)}" + (f" and {len(own) - 1} more" if len(own) > 1 else "")
+        for term in self.scene.operation.terms if self.scene.operation else ():
+            if term.value is self.mismatch.module:
+                place = operand(self.scene, term).place
+                return Operand(term.text, Role.MODULE, device, detail, self.path, place)
+        return Operand(self.path or type(self.mismatch.module).__name__, Role.MODULE, device, detail, self.path)
+
+
+def _first(values: Sequence[Value], device: str, *, elsewhere: bool = False) -> Value:
+    """The first of some tensors that is on a device, or elsewhere."""
+    return next(value for value in values if (str(value.tensor.device) != device) is elsewhere)
+
+
+def _quoted(operand: Operand) -> str:
+    return f'"{operand.device}"'
+
+
+def _move(blamed: Operand, other: Operand) -> str:
+    if blamed.name.isidentifier():
+        return f"move it before the call: `{blamed.name} = {blamed.name}.to({_quoted(other)})`"
+    return f"move it before the call: `{blamed.name}.to({_quoted(other)})`"

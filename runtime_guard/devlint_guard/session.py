@@ -1,0 +1,321 @@
+"""A guard: switches the layers on and off, and decides what becomes of what they find."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Literal, TypeVar, cast, get_args, overload
+
+import torch
+from torch.nn import Module
+from torch.optim import Optimizer
+
+from devlint_guard import active
+from devlint_guard.active import Entry
+from devlint_guard.allow import Allowances, is_allowed
+from devlint_guard.audit import audit, audit_optimizer
+from devlint_guard.entry import Mismatch
+from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
+from devlint_guard.explain import annotate, explain, is_annotated, rank
+from devlint_guard.finding import Finding, Place
+from devlint_guard.frames import sites_above, user_site
+from devlint_guard.naming import Roots
+from devlint_guard.report.text import render, render_all
+from devlint_guard.sentences import finding_of
+from devlint_guard.steps import Steps
+
+Mode = Literal["raise", "warn", "record"]
+Level = Literal["module", "adaptive", "deep"]
+
+Key = tuple[str, str, str, Place | None]
+"""What makes two findings one: `Finding.key`."""
+
+OPTIMIZER_STEPS = 3
+"""In so many of the first steps the state of optimizers is looked at."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Guard:
+    """Asserts, while it is active, that what meets is on one device. A context manager and a decorator.
+
+    It may be entered again while it is active, and by several threads.
+
+    Args:
+        modules: those that paths begin with, and that are looked through on entry; other modules are watched too.
+        mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it.
+        level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps.
+        first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
+            with the call of a module.
+        every: `adaptive` also looks at each step whose number this divides.
+        expect: the device that all tensors of `modules` are to be on: `cuda`, `cuda:1`.
+        allow: what is no finding: codes, names, and patterns of module paths such as `*.rotary_emb`.
+        ledger: count copies between devices and synchronisations, by source line.
+        report: the file to write a report to at the end: `.json`, `.html`, or else text.
+        strict: modules with a `forward` of their own have to be given everything on their device too.
+
+    Raises:
+        GuardUsageError: an option has a value that it cannot have.
+    """
+
+    def __init__(
+        self,
+        *modules: Module,
+        mode: Mode = "raise",
+        level: Level = "adaptive",
+        first_steps: int = 3,
+        every: int = 0,
+        expect: str | torch.device | None = None,
+        allow: Iterable[str] = (),
+        ledger: bool = False,
+        report: str | os.PathLike[str] | None = None,
+        strict: bool = False,
+    ) -> None:
+        _demand(mode in get_args(Mode), f"mode={mode!r}: one of {', '.join(get_args(Mode))}")
+        _demand(level in get_args(Level), f"level={level!r}: one of {', '.join(get_args(Level))}")
+        _demand(first_steps >= 0 and every >= 0, f"first_steps={first_steps}, every={every}: not less than 0")
+        _demand(all(isinstance(one, Module) for one in modules), "what is guarded is given as modules; options by name")
+        _demand(not isinstance(allow, str), f"allow={allow!r}: a list of strings")
+        self.mode: Mode = mode
+        self.level: Level = level
+        self.strict = strict
+        self._roots = _by_class(modules)
+        self._expect = _device(expect)
+        self._allowances = Allowances(allow)
+        self._report = None if report is None else Path(report)
+        self._steps = Steps(first_steps, every)
+        self._lock = threading.Lock()
+        self._findings: dict[Key, Finding] = {}
+        self._suspects: dict[Key, Finding] = {}
+        self._repeats: dict[tuple[Any, ...], Key] = {}
+        self._is_audited = False
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far, each once, in the order of the first time."""
+        with self._lock:
+            return list(self._findings.values())
+
+    @property
+    def suspects(self) -> list[Finding]:
+        """What may become a mismatch: what the modules showed on entry, and what stood around calls that failed."""
+        with self._lock:
+            return list(self._suspects.values())
+
+    # --- in use ---
+
+    def __enter__(self) -> Guard:
+        self.enter(self._roots)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.exit(error)
+
+    def __call__(self, function: Function) -> Function:
+        """Guards each call of a function."""
+
+        @functools.wraps(function)
+        def guarded_function(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return cast(Function, guarded_function)
+
+    def enter(self, roots: Roots) -> None:
+        """Becomes active, with other modules than it was made with.
+
+        Raises:
+            DeviceMismatchError: in mode `raise`, where the modules themselves show a mismatch.
+        """
+        if not self._is_audited:
+            self._is_audited = True
+            if any(audit(roots, self._expect)):
+                self.found(*audit(_by_variable(roots, sys._getframe(1)), self._expect))
+        active.add(Entry(self, threading.get_ident(), roots))
+
+    def exit(self, error: BaseException | None = None) -> None:
+        """Ends the latest entry; explains the error with which it ends."""
+        entry = active.remove(self)
+        if error is not None and not isinstance(error, GuardError):
+            roots = _by_variable(entry.roots, sys._getframe(1))
+            finding = explain(error, roots)
+            annotate(error, roots)
+            if finding is not None:
+                self._record(finding, self._findings)
+        if self._report is not None:
+            self._report.write_text(render_all(self.findings) + "\n", encoding="utf-8")
+
+    # --- what becomes of findings ---
+
+    def found(self, *findings: Finding) -> None:
+        """Takes what a layer has found: keeps all of it, then raises or warns.
+
+        Raises:
+            DeviceMismatchError: in mode `raise`.
+        """
+        told = [one for one in findings if not (is_allowed(one.code) or self._allowances.cover(one))]
+        kept = [self._record(one, self._suspects if one.suspect else self._findings) for one in told]
+        for finding in kept:
+            if finding.suspect:
+                continue
+            if self.mode == "raise":
+                raise KINDS.get(finding.code, DeviceMismatchError)(finding, render(finding))
+            if self.mode == "warn" and finding.count == 1:
+                _warn(finding)
+
+    def _record(self, finding: Finding, among: dict[Key, Finding]) -> Finding:
+        with self._lock:
+            known = among.get(finding.key)
+            if known is None:
+                kept = replace(finding, step=self._steps.number, rank=rank())
+            else:
+                kept = replace(known, count=known.count + 1)
+            among[finding.key] = kept
+            return kept
+
+    # --- told by the shared layers ---
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether calls of modules end steps that matter."""
+        return False
+
+    def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """A module is about to be called with what does not go together."""
+        key = _repeat_key(mismatch, frame)
+        known = self._findings.get(self._repeats.get(key, ()))  # type: ignore[arg-type]
+        finding = known if known is not None and self.mode != "raise" else _finding(mismatch, frame, roots)
+        self._repeats[key] = finding.key
+        self.found(replace(finding, suspect=False))
+
+    def failed(self, error: Exception, roots: Roots) -> bool:
+        """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
+        if isinstance(error, GuardError) or is_annotated(error) or explain(error) is None:
+            return False
+        return annotate(error, _by_variable(roots, sys._getframe(1)))
+
+    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """Keeps what may be the reason of a failure."""
+        self._record(_finding(mismatch, frame, roots), self._suspects)
+
+    def module_called(self, module: Module) -> None:
+        """Counts the calls that end steps."""
+        self._steps.module_called(module)
+
+    def optimizer_steps(self, optimizer: Optimizer, roots: Roots) -> None:
+        """Looks at the state of an optimizer in the first steps."""
+        if self._steps.number < OPTIMIZER_STEPS and any(audit_optimizer(optimizer, roots)):
+            self.found(*audit_optimizer(optimizer, _by_variable(roots, sys._getframe(1))))
+
+    def optimizer_stepped(self) -> None:
+        """A step ends."""
+        self._steps.optimizer_stepped()
+
+
+@overload
+def guarded(function: Function, /) -> Function: ...
+
+
+@overload
+def guarded(function: None = None, /, **options: Any) -> Callable[[Function], Function]: ...
+
+
+def guarded(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Decorates a function: each call is guarded, and paths begin with the modules that it is called with.
+
+    Args:
+        function: it; left out where there are options, `@guarded(mode="warn")`.
+        options: those of `Guard`.
+
+    Raises:
+        GuardUsageError: an option has a value that it cannot have.
+    """
+    if function is None:
+        return functools.partial(guarded, **options)
+    guard = Guard(**options)
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def guarded_function(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:  # Python itself says it better
+            given = {}
+        guard.enter({name: value for name, value in given.items() if isinstance(value, Module)})
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            guard.exit(error)
+            raise
+        guard.exit()
+        return result
+
+    return guarded_function
+
+
+# --- options ------------------------------------------------------------------------------------------------
+
+
+def _demand(condition: bool, problem: str) -> None:
+    if not condition:
+        raise GuardUsageError(problem)
+
+
+def _device(text: str | torch.device | None) -> torch.device | None:
+    try:
+        return None if text is None else torch.device(text)
+    except RuntimeError as error:
+        raise GuardUsageError(f"expect={text!r}: {error}") from None
+
+
+def _by_class(modules: Iterable[Module]) -> dict[str, Module]:
+    """Modules by the names of their classes, for want of others."""
+    named: dict[str, Module] = {}
+    for module in modules:
+        name = type(module).__name__
+        while name in named:
+            name += "'"
+        named[name] = module
+    return named
+
+
+def _by_variable(roots: Roots, frame: FrameType | None) -> Roots:
+    """Modules by the variables of the user's code that hold them, the outermost first, or by the names they have.
+
+    Only for reports: up to CPython 3.12 a frame keeps what its variables held when they were last read.
+    """
+    variables: dict[int, str] = {}
+    for site in sites_above(frame):
+        if site.is_user:
+            for name, value in {**site.frame.f_globals, **site.frame.f_locals}.items():
+                if isinstance(value, Module) and name != "self":
+                    variables.setdefault(id(value), name)
+    return {variables.get(id(root), name): root for name, root in roots.items()}
+
+
+def _repeat_key(mismatch: Mismatch, frame: FrameType) -> tuple[Any, ...]:
+    """Equal for one mismatch, seen again: what a report would say is not worked out twice."""
+    devices = tuple((name, tensor.device) for name, tensor in (*mismatch.own, *mismatch.given))
+    site = user_site(sites_above(frame))
+    place = None if site is None else (site.frame.f_code, site.instruction)
+    return id(mismatch.module), devices, place
+
+
+def _finding(mismatch: Mismatch, frame: FrameType, roots: Roots) -> Finding:
+    return finding_of(mismatch, frame, _by_variable(roots, frame))
+
+
+def _warn(finding: Finding) -> None:
+    """Warns at the user's line."""
+    place = finding.place or Place("<devlint>", 1)
+    warnings.warn_explicit(render(finding), DevlintWarning, place.file, place.line, registry={})

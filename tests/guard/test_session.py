@@ -1,0 +1,468 @@
+"""Guards: what becomes of findings in each mode, what is allowed, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from devlint_guard import allow, guard, guarded  # noqa: E402
+from devlint_guard.errors import (  # noqa: E402
+    DeviceMismatchError,
+    DevlintWarning,
+    GuardUsageError,
+    MetaTensorError,
+    UnexpectedDeviceError,
+)
+from torch import Tensor, nn  # noqa: E402
+from torch.optim import optimizer as optimizers  # noqa: E402
+
+CALL = nn.Module.__call__
+
+
+class Network(nn.Module):
+    """Keeps one of its modules in a plain list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.rest = [nn.Linear(4, 4)]
+
+    def forward(self, x: Tensor) -> object:
+        return self.rest[0](self.first(x))
+
+
+@pytest.fixture
+def network() -> Network:
+    return Network()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Any:
+    hooks = (optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks)
+    assert nn.Module.__call__ is CALL
+    before = [dict(one) for one in hooks]
+    yield
+    assert nn.Module.__call__ is CALL
+    assert [dict(one) for one in hooks] == before
+
+
+def here() -> Any:
+    return torch.ones(2, 4)
+
+
+def elsewhere() -> Any:
+    return torch.ones(2, 4, device="meta")
+
+
+# --- modes --------------------------------------------------------------------------------------------------
+
+
+def test_a_mismatch_is_raised_before_the_module_runs(network: Network) -> None:
+    ran = []
+    network.first.register_forward_hook(lambda *_: ran.append(True))
+    with pytest.raises(DeviceMismatchError) as caught, guard(network) as active:
+        network(elsewhere())
+    finding = caught.value.finding
+    assert (finding.code, finding.module, finding.module_class) == ("DEV602", "network.first", "Linear")
+    assert [(one.name, one.device, one.blamed) for one in finding.operands] == [
+        ("x", "meta", True),
+        ("network.first.weight", "cpu", False),
+    ]
+    assert finding.place is not None
+    assert (finding.place.file, finding.place.function) == ("tests/guard/test_session.py", "Network.forward")
+    assert active.findings == [finding]
+    assert ran == []
+
+
+def test_the_error_is_one_that_code_which_expects_pytorchs_own_handles(network: Network) -> None:
+    with guard(network), pytest.raises(RuntimeError):
+        network(elsewhere())
+
+
+def test_a_warning_is_given_once_and_counts(network: Network) -> None:
+    def call() -> None:
+        for _ in range(3):
+            with pytest.raises(RuntimeError):
+                network.first(elsewhere())
+
+    with guard(network.first, mode="warn") as active, pytest.warns(DevlintWarning, match="DEV602") as warned:
+        call()
+    assert [Path(one.filename).name for one in warned] == ["test_session.py"]
+    assert [one.count for one in active.findings] == [3]
+
+
+def test_recording_disturbs_nothing() -> None:
+    conv = nn.Conv2d(1, 1, 1, device="meta")
+    with guard(conv, mode="record") as active:
+        # PyTorch lets this pass, and returns memory that nothing has written to
+        result = conv(torch.ones(1, 1, 2, 2))
+    assert result.device.type == "cpu"
+    assert [(one.code, one.operands[0].name) for one in active.findings] == [("DEV602", "conv.weight")]
+
+
+def test_what_runs_without_a_guard_runs_the_same_with_one(network: Network) -> None:
+    expected = network(here())
+    with guard(network, mode="warn") as active:
+        assert torch.equal(network(here()), expected)
+    assert (active.findings, active.suspects) == ([], [])
+
+
+# --- what is found ------------------------------------------------------------------------------------------
+
+
+def test_keyword_arguments_count() -> None:
+    with guard(mode="record") as active, pytest.raises(RuntimeError):
+        nn.Linear(4, 4)(input=elsewhere())
+    assert [one.operands[0].name for one in active.findings] == ["input"]
+
+
+def test_tensors_in_tuples_count() -> None:
+    lstm = nn.LSTM(4, 4)
+    hidden = (torch.zeros(1, 4), torch.zeros(1, 4, device="meta"))
+    with pytest.raises(MetaTensorError) as caught, guard():
+        lstm(here(), hidden)
+    assert [one.name for one in caught.value.finding.operands] == ["hidden[1]", "input"]
+
+
+def test_a_module_in_a_plain_list_is_blamed_not_its_input(network: Network) -> None:
+    network.to("meta")
+    with pytest.raises(DeviceMismatchError) as caught, guard(network):
+        network(elsewhere())
+    finding = caught.value.finding
+    assert (finding.code, finding.module, finding.operands[0].name) == ("DEV202", "network.rest[0]", "self.rest[0]")
+    assert "nn.ModuleList" in finding.help[0]
+
+
+def test_arguments_of_a_loss_must_be_together() -> None:
+    with pytest.raises(DeviceMismatchError) as caught, guard():
+        nn.MSELoss()(here(), target=elsewhere())
+    assert caught.value.finding.code == "DEV602"
+
+
+def test_a_module_that_may_move_its_input_is_left_alone() -> None:
+    class Moves(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4, device="meta"))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x.to(self.weight.device) * self.weight
+
+    with guard(Moves()) as active:
+        Moves()(here())
+    assert active.findings == []
+    with pytest.raises(MetaTensorError), guard(strict=True):
+        Moves()(here())
+
+
+def test_a_hook_may_move_the_input() -> None:
+    linear = nn.Linear(4, 4, device="meta")
+    linear.register_forward_pre_hook(lambda module, args: (args[0].to("meta"),))
+    with guard(linear) as active:
+        linear(here())
+    assert active.findings == []
+
+
+def test_an_exchanged_forward_may_move_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    linear = nn.Linear(4, 4, device="meta")
+    plain = nn.Linear.forward
+    monkeypatch.setattr(nn.Linear, "forward", lambda self, x: plain(self, x.to(self.weight.device)))
+    with guard(linear) as active:
+        linear(here())
+    assert active.findings == []
+
+
+def test_what_fails_without_being_strict_is_explained_and_suspected() -> None:
+    class Scales(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.weight
+
+    scales = Scales()
+    with pytest.raises(RuntimeError) as caught, guard(scales) as active:
+        scales(elsewhere())
+    assert type(caught.value) is RuntimeError
+    notes = "".join(caught.value.__notes__)
+    assert notes.count("devlint: DEV") == 1
+    assert "Scales.forward" in notes
+    assert [one.suspect for one in active.suspects] == [True]
+    assert [one.module for one in active.findings] == ["scales"]
+
+
+def test_an_error_that_the_program_handles_is_no_finding() -> None:
+    with guard(mode="record") as active, contextlib.suppress(RuntimeError):
+        here() + elsewhere()
+    assert active.findings == []
+
+
+# --- on entry -----------------------------------------------------------------------------------------------
+
+
+def test_a_split_module_is_found_on_entry() -> None:
+    norm = nn.BatchNorm1d(4)
+    norm.running_mean = torch.zeros(4, device="meta")
+    network = nn.Sequential(nn.Linear(4, 4), norm)
+    with pytest.raises(MetaTensorError) as caught:
+        guard(network).__enter__()
+    assert caught.value.finding.operands[0].name == "network.1.running_mean"
+
+
+def test_suspects_on_entry_disturb_nothing(network: Network) -> None:
+    network.table = elsewhere()
+    network.rest[0].to("meta")
+    with guard(network) as active:
+        pass
+    assert [(one.code, one.operands[0].name) for one in active.suspects] == [
+        ("DEV201", "network.table"),
+        ("DEV202", "network.rest[0].weight"),
+    ]
+
+
+def test_an_expected_device(network: Network) -> None:
+    with guard(network, expect="cpu"):
+        pass
+    with pytest.raises(UnexpectedDeviceError, match="cuda"), guard(network, expect="cuda"):
+        pass
+
+
+def test_registered_tensors_in_attributes_are_no_suspects() -> None:
+    lstm = nn.LSTM(4, 4)  # keeps its parameters in a plain list too
+    with guard(lstm) as active:
+        pass
+    assert active.suspects == []
+
+
+def test_state_of_an_optimizer_that_was_left_behind() -> None:
+    linear = nn.Linear(4, 4)
+    optimizer = torch.optim.Adam(linear.parameters())
+    linear(here()).sum().backward()
+    optimizer.step()
+    optimizer.state[linear.weight]["exp_avg"] = torch.zeros(4, 4, device="meta")
+    with pytest.raises(DeviceMismatchError) as caught, guard(linear):
+        optimizer.step()
+    assert caught.value.finding.operands[0].name == "'exp_avg' of linear.weight"
+
+
+# --- what is allowed ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", ["DEV602", "DEV6", "meta-tensor-in-computation", "*.first"])
+def test_an_option_allows_codes_names_and_paths(network: Network, entry: str) -> None:
+    with guard(network, allow=[entry]) as active, pytest.raises(RuntimeError) as caught:
+        network(elsewhere())
+    assert not isinstance(caught.value, DeviceMismatchError)
+    assert active.findings == []
+
+
+def test_allowed_for_a_stretch_of_code(network: Network) -> None:
+    with guard(network) as active:
+        with allow("DEV602", reason="a test"), pytest.raises(RuntimeError) as caught:
+            network(elsewhere())
+        assert not isinstance(caught.value, DeviceMismatchError)
+        with pytest.raises(DeviceMismatchError):
+            network(elsewhere())
+    assert len(active.findings) == 1
+
+
+def test_allowed_in_a_function_and_in_no_other_thread(network: Network) -> None:
+    raised: list[type] = []
+
+    def call() -> None:
+        try:
+            network(elsewhere())
+        except RuntimeError as error:
+            raised.append(type(error))
+
+    @allow("meta-tensor-in-computation")
+    def allowed() -> None:
+        call()
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+
+    with guard(network):
+        allowed()
+        allowed()
+    assert raised == [RuntimeError, MetaTensorError] * 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "print"},
+        {"level": "deepest"},
+        {"first_steps": -1},
+        {"expect": "gpu"},
+        {"allow": ["DEV999"]},
+        {"allow": "DEV101"},
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(GuardUsageError):
+        guard(**options)
+
+
+def test_no_code_of_the_guard() -> None:
+    with pytest.raises(GuardUsageError, match="DEV999"):
+        allow("DEV999")
+
+
+# --- in use -------------------------------------------------------------------------------------------------
+
+
+def test_as_a_decorator(network: Network) -> None:
+    @guard(network)
+    def step() -> object:
+        return network(elsewhere())
+
+    for _ in range(2):
+        with pytest.raises(DeviceMismatchError, match=r"network\.first"):
+            step()
+
+
+def test_a_guarded_function_names_paths_by_its_arguments() -> None:
+    @guarded
+    def step(model: nn.Module, x: Tensor) -> object:
+        return model(x)
+
+    with pytest.raises(DeviceMismatchError) as caught:
+        step(Network(), elsewhere())
+    assert caught.value.finding.module == "model.first"
+
+
+def test_a_guarded_function_with_options() -> None:
+    @guarded(mode="record")
+    def step(module: nn.Module, x: Tensor) -> object:
+        return module(x)
+
+    with pytest.raises(RuntimeError) as caught:
+        step(nn.Linear(4, 4), elsewhere())
+    assert type(caught.value) is RuntimeError
+
+
+def test_entered_again(network: Network) -> None:
+    active = guard(network)
+    with active:
+        with active:
+            pass
+        with pytest.raises(DeviceMismatchError):
+            network(elsewhere())
+
+
+def test_the_innermost_guard_that_was_given_the_module_decides(network: Network) -> None:
+    other = nn.Linear(4, 4)
+    with guard(network, mode="record") as outer, guard(other) as inner:
+        with pytest.raises(RuntimeError) as caught:
+            network(elsewhere())
+        with pytest.raises(DeviceMismatchError):
+            other(elsewhere())
+    assert type(caught.value) is RuntimeError
+    assert [one.module for one in outer.findings] == ["network.first"]
+    assert [one.module for one in inner.findings] == ["other"]
+
+
+def test_guards_of_several_threads() -> None:
+    ready = threading.Barrier(2)
+    found: dict[str, list[str]] = {}
+
+    def run(mode: Any) -> None:
+        with guard(mode=mode) as active:
+            ready.wait()
+            with pytest.raises(RuntimeError):
+                nn.Linear(4, 4)(elsewhere())
+            ready.wait()
+        found[mode] = [one.code for one in active.findings]
+
+    threads = [threading.Thread(target=run, args=(mode,)) for mode in ("record", "raise")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {"record": ["DEV602"], "raise": ["DEV602"]}
+
+
+def test_a_report_is_written(network: Network, tmp_path: Path) -> None:
+    report = tmp_path / "report.txt"
+    with guard(network.first, mode="record", report=report), pytest.raises(RuntimeError):
+        network.first(elsewhere())
+    assert "DEV602" in report.read_text()
+
+
+# --- what is left -------------------------------------------------------------------------------------------
+
+
+def _unguarded() -> None:
+    pass
+
+
+def _failing() -> None:
+    raise KeyError("of the program")
+
+
+@pytest.mark.parametrize("body", [_unguarded, _failing])
+def test_nothing_is_left_on_modules_and_parameters(network: Network, body: Callable[[], None]) -> None:
+    before = {name: dict(module.__dict__) for name, module in network.named_modules()}
+    with contextlib.suppress(KeyError), guard(network), guard():
+        network(here())
+        body()
+    assert {name: dict(module.__dict__) for name, module in network.named_modules()} == before
+    assert [ref for one in network.parameters() for ref in weakref.getweakrefs(one)] == []
+
+
+def test_nothing_holds_the_modules_afterwards() -> None:
+    network = Network()
+    gone = weakref.ref(network)
+    with guard(network) as active:
+        network(here())
+    del network, active
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_wrapper_that_another_library_has_put_on_top_stays(network: Network) -> None:
+    calls = []
+    with guard(network):
+        ours = nn.Module.__call__
+
+        def theirs(self: nn.Module, *args: Any) -> Any:
+            calls.append(self)
+            return ours(self, *args)
+
+        nn.Module.__call__ = theirs  # type: ignore[method-assign]
+    try:
+        assert nn.Module.__call__ is theirs
+        with pytest.raises(RuntimeError) as caught:
+            network(elsewhere())
+        assert type(caught.value) is RuntimeError
+        with guard(network), pytest.raises(DeviceMismatchError):
+            network(elsewhere())
+        assert nn.Module.__call__ is theirs
+    finally:
+        nn.Module.__call__ = CALL  # type: ignore[method-assign]
+    assert calls
+
+
+def test_what_another_library_has_put_below_is_called(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def theirs(self: nn.Module, *args: Any) -> Any:
+        calls.append(type(self))
+        return CALL(self, *args)
+
+    monkeypatch.setattr(nn.Module, "__call__", theirs)
+    with guard(network):
+        network(here())
+    assert calls == [Network, nn.Linear, nn.Linear]
+    monkeypatch.undo()
