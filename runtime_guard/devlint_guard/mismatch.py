@@ -15,10 +15,14 @@ from devlint_guard.operands import Met, Scene, meeting
 
 
 def apart(scene: Scene, message: Message) -> Finding:
-    """The finding on values that are apart."""
+    """The finding on values that are apart, when PyTorch has raised."""
     if "function" in message.fields:
         return _of_backward(message)
-    met = meeting(scene, message)
+    return finding_on(scene, meeting(scene, message), message)
+
+
+def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
+    """The finding on values that are apart, in whatever way it is known that they met."""
     blamed = _blamed(scene, met)
     ordered = [met[blamed], *met[:blamed], *met[blamed + 1 :]] if met else []
     if not ordered or len({one.operand.device for one in ordered}) < 2:

@@ -157,7 +157,7 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
     taken = list(scene.operation.terms) if scene.operation else []
     inner = _operation_of_torch(scene, message)
     if inner is not None:
-        return _matched(scene, inner, taken)
+        return matched(scene, inner, taken)
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
         terms = _with_the_unknown_one(scene, terms, message.devices)
@@ -215,7 +215,8 @@ def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str])
     return [*terms, Term(text, likely[0], other[0])]
 
 
-def _matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
+def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
+    """What an operation below the user's line took, by the names of what the line took."""
     found: list[Met] = []
     used: set[int] = set()
     loose: list[Term] = []

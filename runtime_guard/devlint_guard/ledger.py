@@ -1,0 +1,230 @@
+"""The transfer ledger: which lines of the user's code copy between host and device, or make the host wait for one.
+
+It counts what PyTorch's dispatcher shows: copies, and operators that need a result on the host to go on. A copy that a
+kernel makes inside itself is known from PyTorch's sources: an index on the CPU is sent to the device it selects on
+(TensorAdvancedIndexing.cpp, make_info), and `torch.tensor(..., device=...)` sends what it has made on the CPU.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from devlint_guard.callers import Caller
+from devlint_guard.finding import Place
+from devlint_guard.frames import source_line
+from devlint_guard.operators import Call, OperatorMode, Overload, name_of
+
+
+class Direction(enum.Enum):
+    """Where the bytes of a transfer go."""
+
+    TO_DEVICE = "host to device"
+    TO_HOST = "device to host"
+    PEER = "device to device"
+    NONE = "synchronisation"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What one line of the user's code has transferred in one way, over the whole run.
+
+    Attributes:
+        place: the line; None for what no user code has called.
+        source: its text.
+        direction: where to.
+        by: what does it: `copy`, `item()`, `index`.
+        count: how many times.
+        bytes: in all.
+        waits: how many times the host has waited for the device, or may have.
+        implicit: nothing in the line asks for a transfer.
+    """
+
+    place: Place | None
+    source: str
+    direction: Direction
+    by: str
+    count: int
+    bytes: int
+    waits: int
+    implicit: bool
+
+
+_COPIES = frozenset({"_to_copy", "copy_", "copy", "_foreach_copy_", "lift_fresh", "_pin_memory"})
+_INDEXING = frozenset({"index.Tensor", "index_put", "index_put_", "_index_put_impl_"})
+
+# Operators whose CUDA kernels bring a number or a size to the host: Nonzero.cu, Unique.cu, CUDAScalar.cu,
+# ReduceOps.cpp (equal), Repeat.cpp, SummaryOps.cu (bincount), BatchLinearAlgebra (_linalg_check_errors).
+_WAITING = {
+    "_local_scalar_dense": "item()",
+    "nonzero": "nonzero",
+    "masked_select": "masked_select",
+    "_unique2": "unique",
+    "unique_dim": "unique",
+    "unique_consecutive": "unique",
+    "equal": "equal",
+    "repeat_interleave.Tensor": "repeat_interleave",
+    "bincount": "bincount",
+    "_linalg_check_errors": "linalg",
+}
+
+
+class Ledger:
+    """Adds up transfers and synchronisations: a watcher of an `OperatorMode`, or a context manager with its own."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[Caller | None, Direction, str, bool], list[int]] = {}
+        self._lock = threading.Lock()
+        self._mode: OperatorMode | None = None
+
+    def __enter__(self) -> Ledger:
+        self.install()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.uninstall()
+
+    def install(self) -> None:
+        """Watches the operators of this thread with a mode of its own."""
+        self._mode = OperatorMode(watchers=(self,))
+        self._mode.install()
+
+    def uninstall(self) -> None:
+        """Ends that mode; the sums stay."""
+        if self._mode is not None:
+            self._mode.uninstall()
+            self._mode = None
+
+    @property
+    def transfers(self) -> tuple[Transfer, ...]:
+        """What was added up, the most bytes first, then the most calls."""
+        sums: dict[tuple[Place | None, str, Direction, str, bool], list[int]] = {}
+        with self._lock:
+            known = [(key, list(values)) for key, values in self._sums.items()]
+        for (caller, direction, by, implicit), values in known:
+            place = None if caller is None else caller.place
+            source = "" if caller is None else source_line(caller.code.co_filename, caller.line).strip()
+            total = sums.setdefault((place, source, direction, by, implicit), [0, 0, 0])
+            total[:] = [a + b for a, b in zip(total, values, strict=True)]
+        found = [
+            Transfer(place, source, direction, by, count, size, waits, implicit)
+            for (place, source, direction, by, implicit), (count, size, waits) in sums.items()
+        ]
+        return tuple(sorted(found, key=_order))
+
+    # --- as a watcher of operators ---
+
+    def wants(self, overload: Overload) -> bool:
+        """Copies, indexing and operators that wait."""
+        name = name_of(overload)
+        is_known = name.partition(".")[0] in _COPIES or name in _INDEXING or name in _WAITING
+        return overload.namespace == "aten" and is_known
+
+    def saw(self, call: Call) -> None:
+        """One of them has run."""
+        caller = None if call.frame is None else Caller(call.frame.f_code, call.frame.f_lineno)
+        for direction, by, size, waits, implicit in _entries(call):
+            with self._lock:
+                sums = self._sums.setdefault((caller, direction, by, implicit), [0, 0, 0])
+                sums[0] += 1
+                sums[1] += size
+                sums[2] += waits
+
+
+def _order(transfer: Transfer) -> tuple[Any, ...]:
+    place = transfer.place
+    where = ("", 0) if place is None else (place.file, place.line)
+    return (-transfer.bytes, -transfer.count, where, transfer.direction.value, transfer.by)
+
+
+_Entry = tuple[Direction, str, int, bool, bool]
+"""Direction, what does it, bytes, whether the host waits, whether nothing in the line asks for it."""
+
+
+def _entries(call: Call) -> Iterator[_Entry]:
+    name = name_of(call.overload)
+    base = name.partition(".")[0]
+    if base in _COPIES:
+        yield from _copies(base, call)
+    elif name in _INDEXING:
+        yield from _indexing(base, call)
+    elif _is_on_device(call.args[0]):
+        # A scalar has to travel, too, but what counts is that the host waits for it.
+        yield Direction.NONE, _WAITING[name], 0, True, False
+
+
+def _copies(base: str, call: Call) -> Iterator[_Entry]:
+    args, result = call.args, call.result
+    if base == "lift_fresh":
+        if _is_on_device(result):
+            yield Direction.TO_DEVICE, "torch.tensor", _size(result), True, False
+    elif base == "_foreach_copy_":
+        for target, source in zip(args[0], args[1], strict=False):
+            yield from _copy("copy", source, target, bool(args[2]) if len(args) > 2 else False, implicit=False)
+    elif base == "_to_copy":
+        yield from _copy("copy", args[0], result, bool(call.kwargs.get("non_blocking")), implicit=False)
+    elif base in ("copy_", "copy"):
+        yield from _copy("copy_", args[1], args[0], bool(args[2]) if len(args) > 2 else False, implicit=True)
+
+
+def _copy(by: str, source: Tensor, target: Tensor, non_blocking: bool, *, implicit: bool) -> Iterator[_Entry]:
+    """One copy, if it goes from one device to another. The host waits unless its memory is pinned and it need not."""
+    direction = _direction(source, target)
+    if direction is None or _size(target) == 0:
+        return
+    host = source if direction is Direction.TO_DEVICE else target
+    is_free = direction is Direction.PEER or (non_blocking and host.is_pinned())
+    yield direction, by, _size(target), not is_free, implicit
+
+
+def _indexing(base: str, call: Call) -> Iterator[_Entry]:
+    target, indices = call.args[0], call.args[1]
+    if not isinstance(target, Tensor) or not _is_on_device(target):
+        return
+    given = [index for index in indices if isinstance(index, Tensor)]
+    for size in _sizes_sent(given):
+        yield Direction.TO_DEVICE, "index", size, True, True
+    if any(_is_mask(index) and _is_on_device(index) for index in given):
+        yield Direction.NONE, "mask", 0, True, True
+
+
+def _sizes_sent(indices: Sequence[Tensor]) -> Iterator[int]:
+    """The bytes of each index that has to be sent: masks become positions, then all are given one shape."""
+    shapes: list[tuple[int, ...]] = []
+    sent: list[int] = []
+    for index in indices:
+        positions = index.dim() if _is_mask(index) else 1
+        if index.device.type == "cpu":
+            sent += [8 if _is_mask(index) else index.element_size()] * positions
+            shapes.append((int(index.count_nonzero()),) if _is_mask(index) else tuple(index.shape))
+        elif not _is_mask(index):
+            shapes.append(tuple(index.shape))
+    shape: torch.Size = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]
+    for width in sent:
+        yield width * shape.numel()
+
+
+def _is_mask(tensor: Tensor) -> bool:
+    return tensor.dtype in (torch.bool, torch.uint8)
+
+
+def _direction(source: Tensor, target: Tensor) -> Direction | None:
+    if source.device == target.device or source.is_meta or target.is_meta:
+        return None
+    if source.device.type == "cpu":
+        return Direction.TO_DEVICE
+    return Direction.TO_HOST if target.device.type == "cpu" else Direction.PEER
+
+
+def _is_on_device(value: object) -> bool:
+    return isinstance(value, Tensor) and value.device.type not in ("cpu", "meta")
+
+
+def _size(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

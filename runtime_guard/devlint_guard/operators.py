@@ -1,0 +1,284 @@
+"""The operator level: a dispatch mode that looks at the devices of each ATen operator's tensors before it runs.
+
+It sees what the call of a module does not show: operators between modules, the backward pass, the optimizer, and what
+PyTorch lets through, such as a matrix product with a tensor that has no data. Where PyTorch declares that it will
+refuse (`regimes`), the finding comes before the operator has run.
+
+The mode belongs to a thread, as all dispatch modes do. PyTorch carries it into the threads of its autograd engine, but
+not into those of `DataParallel` or of a `DataLoader`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+from torch.utils import _python_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from devlint_guard.callers import user_frame
+from devlint_guard.conflicts import Conflict, History, Value, finding_of
+from devlint_guard.finding import Finding
+from devlint_guard.naming import Roots
+from devlint_guard.regimes import Regime, regime_of
+
+# torch.compile must not trace the mode itself. By default PyTorch wraps it in `torch._dynamo.disable`, which costs each
+# operator as much as the mode does and imports torch._dynamo. A mark on the code does the same at no cost.
+_mark_code: Callable[[Any, Any], None] | None
+try:
+    from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
+
+    _mark_code = set_code_exec_strategy
+except ImportError:  # older versions of torch
+    _mark_code = None
+
+Overload = Any
+"""An overload of `torch.ops`."""
+
+
+class Watcher(Protocol):
+    """Something that is told of operators once they have run."""
+
+    def wants(self, overload: Overload) -> bool:
+        """Whether it is to be told of an overload."""
+
+    def saw(self, call: Call) -> None:
+        """An operator has run."""
+
+
+class Call(NamedTuple):
+    """One call of an operator.
+
+    Attributes:
+        overload: what was called.
+        result: what it returned.
+        frame: the innermost frame of the user's own code; None where there is none.
+    """
+
+    overload: Overload
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    result: Any
+    frame: FrameType | None
+
+
+class _Plan:
+    """What there is to do for one overload.
+
+    Attributes:
+        compares: its tensors are to be compared; they are all among its positional arguments.
+        compares_nested: they are to be compared, and some of them stand in lists or in keyword arguments.
+        watchers: those who want to be told of it.
+    """
+
+    __slots__ = ("compares", "compares_nested", "overload", "regime", "watchers")
+
+    def __init__(self, overload: Overload, watchers: Sequence[Watcher]) -> None:
+        schema = overload._schema
+        kinds = [str(argument.type) for argument in schema.arguments]
+        tensors = [kind for kind in kinds if "Tensor" in kind]
+        lists = [kind for kind in tensors if "List" in kind]
+        self.overload = overload
+        self.regime = regime_of(name_of(overload)) if overload.namespace == "aten" else Regime.OWN
+        is_nested = bool(lists) or any(argument.is_out for argument in schema.arguments)
+        self.compares = self.regime is not Regime.OWN and len(tensors) > 1 and not is_nested
+        self.compares_nested = self.regime is not Regime.OWN and is_nested
+        self.watchers = tuple(watchers)
+
+
+def name_of(overload: Overload) -> str:
+    """`add.Tensor`; `mm` for an overload without a name of its own."""
+    base = overload._schema.name.partition("::")[2]
+    return f"{base}.{overload._schema.overload_name}".rstrip(".")
+
+
+# Subclasses have dispatchers of their own, which decide for themselves what goes together.
+_PLAIN = frozenset({Tensor, Parameter})
+
+
+class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Reports tensors that do not go together, and tells watchers of the operators that they want.
+
+    Args:
+        sink: is given each finding before the operator runs; what it raises stops the operator.
+        roots: modules that paths start from, by name.
+        watchers: see `Watcher`.
+        history: tells how a tensor came to be where it is, as `Provenance.history_of` does.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(
+        self,
+        sink: Callable[[Finding], None] | None = None,
+        *,
+        roots: Roots | None = None,
+        watchers: Sequence[Watcher] = (),
+        history: History | None = None,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._sink = sink
+        self._roots: Roots = roots or {}
+        self._watchers = tuple(watchers)
+        self._history = history
+        self._is_on = True
+        # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
+        self._known: dict[int, tuple[Callable[..., Any], _Plan | None, Overload]] = {}
+        self._thread = threading.get_ident()
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Compiled functions stay compiled: the mode sees what their code dispatches."""
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return _mark_code is None
+
+    def install(self) -> None:
+        """Looks at the operators that this thread calls from now on."""
+        self._thread = threading.get_ident()
+        self._is_on = True
+        self.__enter__()
+
+    def uninstall(self) -> None:
+        """Takes the mode out of the stack, also from below modes that were entered later and are still active.
+
+        Called by another thread, which cannot reach the stack, it leaves the mode there, to do nothing from now on.
+        """
+        if threading.get_ident() == self._thread and self in _stack():
+            _take_out(self)
+        else:
+            self._is_on = False
+            self._known = {}
+
+    def __enter__(self) -> OperatorMode:
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __torch_dispatch__(
+        self, func: Overload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        try:
+            run, plan, _ = self._known[id(func)]
+        except KeyError:
+            run, plan, _ = self._learn(func)
+        if plan is not None and not types:
+            if plan.compares:
+                device = None
+                for value in args:
+                    if value.__class__ in _PLAIN:
+                        if device is None:
+                            device = value.device
+                        elif value.device != device:
+                            self._mixed(plan, args, {})
+                            break
+            elif plan.compares_nested:
+                self._compare_nested(plan, args, kwargs or {})
+            if plan.watchers:
+                return self._run_watched(plan, args, kwargs or {})
+        return run(*args, **kwargs) if kwargs else run(*args)
+
+    def _learn(self, overload: Overload) -> tuple[Callable[..., Any], _Plan | None, Overload]:
+        """What runs an operator met for the first time, and its plan; None where there is nothing to do."""
+        if not self._is_on or type(overload) is not torch._ops.OpOverload:
+            return overload, None, overload
+        plan = _Plan(overload, [watcher for watcher in self._watchers if watcher.wants(overload)])
+        has_plan = bool(plan.watchers) or (self._sink is not None and (plan.compares or plan.compares_nested))
+        # `_op` is what an overload calls, without a frame of its own.
+        known = getattr(overload, "_op", overload), plan if has_plan else None, overload
+        self._known[id(overload)] = known
+        return known
+
+    def _run_watched(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        result = plan.overload(*args, **kwargs)
+        call = Call(plan.overload, args, kwargs, result, user_frame(sys._getframe(), self._thread))
+        for watcher in plan.watchers:
+            watcher.saw(call)
+        return result
+
+    def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        device = None
+        for value in (*args, *kwargs.values()):
+            for one in value if value.__class__ is list else (value,):
+                if one.__class__ in _PLAIN:
+                    if device is None:
+                        device = one.device
+                    elif one.device != device:
+                        self._mixed(plan, args, kwargs)
+                        return
+
+    def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Tensors on several devices meet, which may be legal."""
+        if self._sink is None:
+            return
+        conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
+        if conflict is not None:
+            self._sink(finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history))
+
+
+if _mark_code is not None:
+    _mark_code(OperatorMode.__torch_dispatch__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+
+
+def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:
+    """The tensors that an operator's kernel compares, in its order: what it writes to by keyword comes first.
+
+    Other keyword arguments are left out, as torchgen leaves them out of the check.
+    """
+    outputs: list[Value] = []
+    inputs: list[Value] = []
+    for position, argument in enumerate(overload._schema.arguments):
+        if argument.kwarg_only and not argument.is_out:
+            continue
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        is_written = argument.alias_info is not None and argument.alias_info.is_write
+        found = inputs if not argument.is_out else outputs
+        if isinstance(value, Tensor):
+            found.append(Value(argument.name, value, is_written))
+        elif isinstance(value, (list, tuple)):
+            found += [
+                Value(f"{argument.name}[{index}]", one, is_written)
+                for index, one in enumerate(value)
+                if isinstance(one, Tensor)
+            ]
+    return outputs + inputs
+
+
+# --- the stack of modes -------------------------------------------------------------------------------------
+
+
+def _stack() -> list[TorchDispatchMode]:
+    return _python_dispatch._get_current_dispatch_mode_stack()
+
+
+def _take_out(mode: OperatorMode) -> None:
+    """Ends a mode that may lie below others.
+
+    On entry each mode notes flags of the process as it found them, to restore them on exit. The one that was entered
+    next found them as our mode had set them, and now has to restore what ours had found.
+    """
+    above: list[TorchDispatchMode] = []
+    while (top := _python_dispatch._pop_mode()) is not mode:
+        above.append(top)
+    _python_dispatch._push_mode(mode)
+    for name in _FLAGS if above else ():
+        mine, theirs = getattr(mode, name, None), getattr(above[-1], name, None)
+        if mine and theirs:
+            mine[-1], theirs[-1] = theirs[-1], mine[-1]
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        _python_dispatch._push_mode(other)
+
+
+_FLAGS = (
+    "old_dispatch_mode_flags",
+    "old_non_infra_dispatch_mode_flags",
+    "old_without_ignore_compile_internals_dispatch_mode_flags",
+)

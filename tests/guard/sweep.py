@@ -1,0 +1,67 @@
+"""Holds what the operator level says before an operator runs against what PyTorch then does.
+
+`python -m tests.guard.sweep [NAME…]` calls PyTorch's own samples of its operators, of all of them unless some are
+named, with one tensor after the other on another pretended device. It prints each finding where PyTorch raised nothing,
+and how many of PyTorch's errors were foretold. `SAMPLES` in the environment says how many samples of each to take.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+from devlint_guard.finding import Finding
+from devlint_guard.operators import OperatorMode
+
+from tests.judge.pretended import install
+from tests.torchlib.placements import attempt, placements, put
+from tests.torchlib.samples import calls, operators, samples
+
+_DEVICES = 4
+
+
+def outcomes(name: str, limit: int) -> Iterator[tuple[str, str]]:
+    """For each call: `foretold`, `missed`, `false alarm` or `legal`, and what was called."""
+    call = next(iter(calls(name)), None)
+    if call is None:
+        return
+    for sample in samples(name, limit):
+        packed = [list(sample.arguments), sample.keywords]
+        for placement in placements(packed):
+            arguments, keywords = put(packed, placement)
+            found: list[Finding] = []
+            with OperatorMode(found.append):
+                outcome = attempt(call.run, *arguments, **keywords)
+            if outcome.kind == "other-error":
+                continue
+            if outcome.kind == "device-error":
+                kind = "foretold" if found else "missed"
+            else:
+                kind = "false alarm" if found else "legal"
+            yield kind, f"{name} ({placement}): {outcome.message or [one.message for one in found]}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints false alarms, and the counts as the last line; misses too where operators are named."""
+    warnings.simplefilter("ignore")
+    names: Iterable[str] = arguments or operators()
+    operators()
+    install(_DEVICES)
+    torch.set_num_threads(1)
+    counts: Counter[str] = Counter()
+    for name in names:
+        for kind, what in outcomes(name, int(os.environ.get("SAMPLES", "2"))):
+            counts[kind] += 1
+            if kind == "false alarm" or (kind == "missed" and arguments):
+                print(f"{kind}: {what}")
+    print(json.dumps(counts))
+    return 1 if counts["false alarm"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,177 @@
+"""The transfer ledger: its counts are those of the kernels that pretended devices copy with, line by line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from devlint_guard.ledger import Ledger  # noqa: E402
+
+from tests.judge import Judge  # noqa: E402
+
+# Counts, beside the ledger, what the kernels that copy and that hand a number to the host are called with.
+_DRIVER = """
+import json, sys
+from collections import Counter
+import torch
+from devlint_guard.ledger import Ledger
+
+kernels = sys.modules["tests.judge.pretended.special_kernels"].SPECIAL_KERNELS
+real = Counter()
+
+
+def line():
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename != "loop.py":
+        frame = frame.f_back
+    return 0 if frame is None else frame.f_lineno
+
+
+def counting_copy(op, target, source, *rest, kernel=kernels["copy_"]):
+    if target.device != source.device and target.numel():
+        start, end = ("host" if one.device.type == "cpu" else "device" for one in (source, target))
+        real[f"{line()} {start} to {end}"] += 1
+        real[f"{line()} {start} to {end}, bytes"] += target.numel() * target.element_size()
+    return kernel(op, target, source, *rest)
+
+
+def counting_item(op, source, kernel=kernels["_local_scalar_dense"]):
+    real[f"{line()} item()"] += 1
+    return kernel(op, source)
+
+
+kernels["copy_"], kernels["_local_scalar_dense"] = counting_copy, counting_item
+with Ledger() as ledger:
+    exec(compile(TEXT, "loop.py", "exec"), {"__name__": "__main__"})
+said = [
+    [one.place.line if one.place else 0, one.direction.value, one.by, one.count, one.bytes, one.waits, one.implicit]
+    for one in ledger.transfers
+]
+print("said:" + json.dumps([said, real]))
+"""
+
+LOOP = """\
+import torch
+net = torch.nn.Linear(3, 2).to("cuda")
+opt = torch.optim.AdamW(net.parameters())
+table = torch.zeros(4, 2, device="cuda")
+total = 0.0
+for step in range(5):
+    x, y = torch.ones(4, 3), torch.zeros(4, 2)
+    x = x.to("cuda"); y = y.cuda(non_blocking=True)
+    out = net(x)
+    loss = (out - y).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss.item()
+    shown = out.detach().mean(0).cpu()
+    picked = out[torch.tensor([0, 1])]
+    table[1:3] = torch.ones(2, 2)
+    table[torch.tensor([0, 3]), 0] = torch.tensor(1.0, device="cuda")
+    if loss > 100:
+        break
+    made = torch.tensor([1.0, 2.0], device="cuda")
+    masked = out[torch.tensor([True, False, True, False])]
+    there = out.nonzero()
+    other = made.to("cuda:1")
+    print(loss.tolist(), float(loss))
+    same = x.to("cuda"), x.double(), made * torch.tensor(2.0)
+"""
+
+
+def _run(judge: Judge, text: str) -> tuple[list[list[Any]], Counter[str]]:
+    """What the ledger said, and what the kernels counted."""
+    verdict = judge.run(_DRIVER.replace("TEXT", repr(text)))
+    assert verdict.outcome == "ok", f"{verdict.message}\n{verdict.stdout}"
+    line = next(line for line in verdict.stdout.splitlines() if line.startswith("said:"))
+    said, real = json.loads(line.removeprefix("said:"))
+    return sorted(said), Counter(real)
+
+
+def test_each_line_has_its_transfers(judge: Judge) -> None:
+    said, _ = _run(judge, LOOP)
+    by_line = {(line, direction, by): (count, size) for line, direction, by, count, size, _, _ in said}
+    up, down, wait = "host to device", "device to host", "synchronisation"
+    assert by_line == {
+        (2, up, "copy"): (2, 32),
+        (8, up, "copy"): (10, 5 * (48 + 32)),
+        (14, wait, "item()"): (5, 0),
+        (15, down, "copy"): (5, 40),
+        (16, up, "index"): (5, 80),
+        (17, up, "copy_"): (5, 80),
+        (18, up, "index"): (5, 80),
+        (18, up, "torch.tensor"): (5, 20),
+        (19, wait, "item()"): (5, 0),
+        (21, up, "torch.tensor"): (5, 40),
+        (22, up, "index"): (5, 80),
+        (23, wait, "nonzero"): (5, 0),
+        (24, "device to device", "copy"): (5, 40),
+        (25, down, "copy"): (5, 20),
+        (25, wait, "item()"): (5, 0),
+    }
+
+
+READ_BY_INDEX = (16, 22)
+"""Here a composite stands in for CUDA's kernel, and sends the index twice; CUDA's sends it once."""
+
+
+def test_the_sums_are_those_of_the_kernels(judge: Judge) -> None:
+    said, real = _run(judge, LOOP)
+    ours: Counter[str] = Counter()
+    for line, direction, by, count, size, _, _ in said:
+        times = 2 if line in READ_BY_INDEX else 1
+        if by == "item()":
+            ours[f"{line} item()"] += count
+        elif direction != "synchronisation":
+            ours[f"{line} {direction}"] += count * times
+            ours[f"{line} {direction}, bytes"] += size * times
+    assert ours == real
+
+
+@pytest.mark.parametrize(
+    ("line", "implicit", "waits"),
+    [
+        ("x.to('cuda')", False, 1),
+        ("torch.ones(3, **up).to('cpu', non_blocking=True)", False, 1),
+        ("torch.ones(3, **up)[torch.tensor([0])]", True, 1),
+        ("torch.ones(3, **up)[mask]", True, 1),
+        ("torch.ones(3, **up)[torch.ones(3, **up) > 0]", True, 1),
+        ("torch.ones(3, **up)[0:1] = x[:1]", True, 1),
+        ("torch.ones((), **up).item()", False, 1),
+        ("torch.ones(3, **up).to('cuda:1')", False, 0),
+    ],
+)
+def test_what_waits_and_what_nobody_asked_for(judge: Judge, line: str, implicit: bool, waits: int) -> None:
+    said, _ = _run(judge, f"import torch\nx, up, mask = torch.ones(3), {{'device': 'cuda'}}, torch.ones(3) > 0\n{line}")
+    found = [rest for at, *rest in said if at == 3]
+    assert [(waited, unasked) for _, _, _, _, waited, unasked in found] == [(waits, implicit)]
+
+
+def test_programs_on_the_host_transfer_nothing() -> None:
+    with Ledger() as ledger:
+        x = torch.ones(3, 3)
+        x[torch.tensor([0])] = x[0].to(torch.float64).float()
+        x.sum().item()
+        x.nonzero()
+        x.to("meta")
+    assert ledger.transfers == ()
+
+
+def test_the_text_of_the_line_is_kept(judge: Judge) -> None:
+    program = """\
+import torch
+from devlint_guard.ledger import Ledger
+with Ledger() as ledger:
+    torch.ones(3).to("cuda")  # up it goes
+(one,) = ledger.transfers
+assert one.source == 'torch.ones(3).to("cuda")  # up it goes', one
+assert one.place.file == "prog.py", one
+"""
+    verdict = judge.run(program)
+    assert verdict.outcome == "ok", verdict.message
