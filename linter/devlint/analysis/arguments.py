@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from devlint.analysis.containers import items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, LibraryObject, Object
+from devlint.domain.immutable import dataclass
 from devlint.domain.value import Constant, Reference, Tensor, Value
 from devlint.frontend.ir import Argument, Span
 from devlint.torchlib.signature import ALTERNATIVE_NAMES, Signature, TensorTerm

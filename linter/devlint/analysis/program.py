@@ -108,6 +108,7 @@ class Program:
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._open: set[object] = set()
+        self._texts: dict[tuple[str, ir.Span], str] = {}
         self._plans: dict[object, loops.Plan] = {}
         self._recursive: set[ir.Function] = set()
 
@@ -474,8 +475,12 @@ class Program:
 
     def text(self, file: str, span: ir.Span) -> str:
         """The source text of a span in one line, shortened."""
-        text = " ".join(self.source(file, span).split()) or "…"
-        return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+        text = self._texts.get((file, span))
+        if text is None:
+            text = " ".join(self.source(file, span).split()) or "…"
+            text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+            self._texts[file, span] = text
+        return text
 
     def source(self, file: str, span: ir.Span) -> str:
         """The source text of a span; empty where there is none."""
@@ -483,6 +488,8 @@ class Program:
         lines = [] if loaded is None else loaded.lines[span.line - 1 : span.end_line]
         if not lines:
             return ""
+        if len(lines) == 1 and lines[0].isascii():
+            return lines[0][span.column : span.end_column]
         encoded = [line.encode() for line in lines]
         encoded[-1] = encoded[-1][: span.end_column]
         encoded[0] = encoded[0][span.column :]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from devlint.analysis import devices, moves
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import allocate
@@ -11,6 +9,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Object
+from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceValue, Rank, Reference, Tensor, Value
 from devlint.facts import Fact, Step

@@ -32,14 +32,15 @@ TRANSFERS: dict[type[ir.Instruction], Transfer] = {}
 
 def execute(frame: Frame, block: ir.Block, env: Environment) -> Environment | None:
     """Runs a block; the result is the environment behind it, None if control does not get there."""
-    current: Environment | None = env
+    observing = frame.recording and frame.program.observing
     for instruction in block:
-        if current is None:
+        after = TRANSFERS[type(instruction)](frame, instruction, env)
+        if after is None:
             return None
-        current = TRANSFERS[type(instruction)](frame, instruction, current)
-        if frame.recording and frame.program.observing and current is not None:
-            occurrences.observe(frame, instruction, current)
-    return current
+        env = after
+        if observing:
+            occurrences.observe(frame, instruction, env)
+    return env
 
 
 def evaluate(frame: Frame, operand: ir.Operand, env: Environment) -> Environment | None:

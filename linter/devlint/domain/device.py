@@ -23,8 +23,9 @@ Laws (tests/domain/test_laws.py): leq is a partial order, join is the least uppe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
+
+from devlint.domain.immutable import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,19 @@ class Environment:
 
     def copy(self) -> Environment:
         """An environment of one's own, equal to this one."""
-        return replace(self, names=dict(self.names), heap=dict(self.heap), assumptions=dict(self.assumptions))
+        return Environment(
+            self.names.copy(),
+            self.heap.copy(),
+            self.assumptions.copy(),
+            self.checked,
+            self.fallback,
+            self.current,
+            self.default,
+            self.process,
+            self.arriving,
+            self.always,
+            self.on_host,
+        )
 
 
 def join(left: Environment | None, right: Environment | None) -> Environment | None:

@@ -7,11 +7,12 @@ object's present state, and an update is a new entry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
+from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, ObjectId, Tensor, UserClass, Value
 from devlint.domain.value import join as join_values

@@ -5,8 +5,9 @@ All of it is set by calls and assignments, and holds from then on wherever the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin
 
 UNKNOWN_BACKEND = "?"

@@ -7,9 +7,8 @@ loop that moves a tensor again and again still reaches its fixpoint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from devlint.domain.device import Device
+from devlint.domain.immutable import dataclass
 from devlint.frontend.ir import Span
 
 

@@ -8,10 +8,9 @@ program's own state, such as the current device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from devlint.domain.device import Device
 from devlint.domain.heap import Object
+from devlint.domain.immutable import dataclass
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import Origin, Stray
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value

@@ -12,11 +12,12 @@ Origins are stories, not content: they take no part in equality, and a join keep
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import field, replace
+from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.device import join as join_devices
+from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin, Stray
 from devlint.frontend.ir import Function, Span
 
@@ -145,8 +146,7 @@ class Optional:
     present: Value
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectId:
+class ObjectId(NamedTuple):
     """An abstract object: where it was allocated, and through which calls."""
 
     site: str
