@@ -30,6 +30,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.cache",
         "devlint.settings",
         "devlint.report",
+        "devlint.fixes",
         "devlint.explain",
         "devlint.registry",
         "devlint.writing",
@@ -42,6 +43,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.engine": (
         "devlint.pool",
         "devlint.cache",
+        "devlint.fixes",
         "devlint.inspector",
         "devlint.discovery",
         "devlint.project",
@@ -94,11 +96,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.domain.device",
         "devlint.diagnostics",
     ),
+    # Fixes are edits; nothing else writes source files.
+    "devlint.fixes": ("devlint.writing", "devlint.project", "devlint.diagnostics", "devlint.errors"),
     # Plain data that crosses boundaries.
     "devlint.errors": (),
     "devlint.diagnostics": (),
     "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
-    "devlint.rule": ("libcst", "devlint.facts", "devlint.diagnostics", "devlint.errors"),
+    "devlint.rule": ("libcst", "devlint.syntax", "devlint.facts", "devlint.diagnostics", "devlint.errors"),
+    "devlint.syntax": ("libcst", "devlint.diagnostics"),
     # Source to IR by the standard library's `ast`; only `concrete` sees LibCST, and the rules' base.
     "devlint.frontend": (),
     "devlint.frontend.concrete": (
@@ -126,6 +131,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint_rules": (
         "libcst",
         "devlint.rule",
+        "devlint.syntax",
         "devlint.facts",
         "devlint.diagnostics",
         "devlint.domain.device",
@@ -144,6 +150,7 @@ TOGETHER = (
     "devlint.report",
     "devlint.view",
     "devlint.cache",
+    "devlint.fixes",
     "devlint_guard",
 )
 

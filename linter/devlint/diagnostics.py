@@ -60,6 +60,46 @@ class Label:
     text: str
 
 
+class Safety(enum.Enum):
+    """Whether a fix may be made unseen.
+
+    SAFE: no run that works today works differently afterwards. UNSAFE: the author should look, because what the
+    code does on some run may change.
+    """
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """A stretch of a file and the text to put in its place; an empty stretch is an insertion.
+
+    In `text`, `\\n` stands for the line end of the file.
+    """
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change of the source that settles a diagnostic, in the file of the diagnostic.
+
+    Attributes:
+        safety: see `Safety`.
+        message: the change, in the imperative.
+        edits: in order, without overlap; never empty.
+        subject: what is changed, such as a variable of a function; of two fixes with one subject that is not
+            empty, one may make the other needless, so they are not made at once.
+    """
+
+    safety: Safety
+    message: str
+    edits: tuple[Edit, ...]
+    subject: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One reported item.
@@ -75,6 +115,7 @@ class Diagnostic:
         related: where each value got its device, in reading order.
         pytorch: the message that PyTorch raises, or None when it raises nothing.
         advice: the change to make, in the imperative, or None.
+        fix: that change as edits, where it can be made without the author.
     """
 
     code: str
@@ -87,6 +128,7 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     pytorch: str | None = None
     advice: str | None = None
+    fix: Fix | None = None
 
     @property
     def sort_key(self) -> tuple[Place, str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from devlint.cache import NoCache
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
+from devlint.fixes import Change, Contents, Found, Repair
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools
 from devlint.project import decode, display_path, lines_of, read_text, root_for
 from devlint.report import Outcome
@@ -36,12 +37,14 @@ class Run:
     Attributes:
         warnings, notes: remarks for the user, in order.
         tracebacks: of internal errors, for `--verbose`.
+        changes: the files that fixes change; nothing is written yet.
     """
 
     outcome: Outcome
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tracebacks: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     @property
     def problems(self) -> Sequence[DevlintError]:
@@ -65,6 +68,10 @@ class Run:
         ]
         return 1 if severe and not exit_zero else 0
 
+    def exit_code_of_fixes(self, *, strict: bool) -> int:
+        """0, or 1 if files change and that counts; 2: something could not be analysed or written."""
+        return 2 if self.unreadable else int(strict and bool(self.changes))
+
 
 def run(
     settings: Settings, *, stdin: bytes | None = None, load: Loader = load_tools, cache: NoCache | None = None
@@ -83,9 +90,9 @@ def run(
     """
     start = time.perf_counter()
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
-    found, content = _discover(settings, configurations, stdin)
+    found, contents = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations)
-    cache = NoCache() if cache is None or content is not None else cache
+    cache = NoCache() if cache is None or contents else cache
     known = [cache.recall(batch) for batch in batches]
     rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
     here = Path.cwd()
@@ -93,32 +100,41 @@ def run(
     for batch in rest or [Batch(here, configurations.of(here), ())]:
         if batch.files or not batches:
             worker.prepare(batch)
-    jobs = _jobs(settings.jobs, sum(len(batch.files) for batch in rest))
-    if jobs == 1 or content is not None:
-        results = list(_in_this_process(worker, rest, content))
-    else:
-        from devlint.pool import in_processes
-
-        results = in_processes(settings, load, rest, jobs)
+    results = _inspect(settings, load, rest, contents, worker)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
-    return _collect(found, results, content, load, start)
+    if not settings.fix:
+        return _collect(found, results, contents, load, start)
+
+    def look(contents: Contents) -> Found:
+        nonlocal results
+        results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
+        return _found(results)
+
+    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents)
+    repair.run(_found(results))
+    found.warnings.extend(repair.warnings)
+    run = _collect(found, results, repair.contents, load, start)
+    outcome = replace(run.outcome, fixed=len(repair.settled))
+    return replace(run, outcome=outcome, changes=repair.changes)
 
 
-def _discover(
-    settings: Settings, configurations: Configurations, stdin: bytes | None
-) -> tuple[Discovery, tuple[Path, bytes] | None]:
+def _found(results: Iterable[FileResult]) -> Found:
+    return {result.display: result.diagnostics for result in results}
+
+
+def _discover(settings: Settings, configurations: Configurations, stdin: bytes | None) -> tuple[Discovery, Contents]:
     """Find the files; standard input counts as the file that it stands for."""
     if "-" not in settings.paths:
         if settings.stdin_filename is not None:
             raise ConfigError("--stdin-filename is for the path `-`, which is not among the paths")
-        return discover(settings.paths, configurations, force_exclude=settings.force_exclude), None
+        return discover(settings.paths, configurations, force_exclude=settings.force_exclude), {}
     if settings.paths != ("-",):
         raise ConfigError("`-` (standard input) cannot be combined with other paths")
     path = Path(os.path.abspath(settings.stdin_filename or "<stdin>"))
     if settings.force_exclude and is_excluded(path, configurations):
-        return Discovery(notes=[f"{display_path(path)}: excluded"]), None
-    return Discovery(files=[path]), (path, stdin or b"")
+        return Discovery(notes=[f"{display_path(path)}: excluded"]), {}
+    return Discovery(files=[path]), {path: stdin or b""}
 
 
 def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batch]:
@@ -198,19 +214,27 @@ def _jobs(wanted: int | None, files: int) -> int:
     return max(1, min(available, MOST_JOBS))
 
 
-def _in_this_process(
-    worker: Inspector, batches: Sequence[Batch], content: tuple[Path, bytes] | None
-) -> Iterator[FileResult]:
-    for batch in batches:
-        if content is not None:
-            worker.put(batch, *content)
-        yield from worker.inspect(batch)
+def _inspect(
+    settings: Settings, load: Loader, batches: Sequence[Batch], contents: Contents, worker: Inspector | None = None
+) -> list[FileResult]:
+    """Inspect all files, with the content given where there is one.
+
+    Args:
+        worker: an inspector that has seen none of the files.
+    """
+    jobs = _jobs(settings.jobs, sum(len(batch.files) for batch in batches))
+    if jobs > 1 and "-" not in settings.paths:
+        from devlint.pool import in_processes
+
+        return in_processes(settings, load, batches, jobs, contents)
+    worker = worker or Inspector(settings, load)
+    return list(chain.from_iterable(worker.inspect(batch, contents) for batch in batches))
 
 
 def _collect(
     found: Discovery,
     results: Sequence[FileResult],
-    content: tuple[Path, bytes] | None,
+    contents: Contents,
     load: Loader,
     start: float,
 ) -> Run:
@@ -226,7 +250,7 @@ def _collect(
     outcome = Outcome(
         tuple(diagnostics),
         len(found.files),
-        lines=_lines(diagnostics, content),
+        lines=_lines(diagnostics, contents),
         problems=tuple(problems),
         rule_texts=lambda: {rule.code: rule.text() for rule in load().rules if rule.code in codes},
         seconds=time.perf_counter() - start,
@@ -239,7 +263,7 @@ def _collect(
     )
 
 
-def _lines(diagnostics: Iterable[Diagnostic], content: tuple[Path, bytes] | None) -> dict[str, tuple[str, ...]]:
+def _lines(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str, tuple[str, ...]]:
     """Read the files that diagnostics speak of; one that cannot be read has no lines."""
     files: set[str] = set()
     for diagnostic in diagnostics:
@@ -250,10 +274,8 @@ def _lines(diagnostics: Iterable[Diagnostic], content: tuple[Path, bytes] | None
     lines: dict[str, tuple[str, ...]] = {}
     for file in sorted(files):
         try:
-            if content is not None and file == display_path(content[0]):
-                text = decode(content[1], file)
-            else:
-                text = read_text(Path(file), file)
+            path = Path(os.path.abspath(file))
+            text = decode(contents[path], file) if path in contents else read_text(path, file)
         except SourceError:
             continue
         lines[file] = lines_of(text)

@@ -7,10 +7,11 @@ import platform
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
@@ -206,9 +207,16 @@ class Inspector:
             warnings.simplefilter("ignore")
             return source, place.analysis.facts(source)
 
-    def inspect(self, batch: Batch) -> list[FileResult]:
-        """Inspect every file of the batch."""
+    def inspect(self, batch: Batch, contents: Mapping[Path, bytes] = MappingProxyType({})) -> list[FileResult]:
+        """Inspect every file of the batch.
+
+        Args:
+            batch: the files.
+            contents: what stands for the content of files of the project, by absolute path.
+        """
         place = self._workplace(batch)
+        for path, data in contents.items():
+            place.project.put(path, data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's own remarks about the code it parses
             return [replace(self._inspect(place, path), traces=place.project.traces()) for path in batch.files]

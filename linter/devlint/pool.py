@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TypeAlias
 
 from devlint.inspector import Batch, FileResult, Loader, inspector, killed
 from devlint.settings import Settings
 
 
-def in_processes(settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int) -> list[FileResult]:
-    """Share the files out to processes; a file that kills its process is reported and the others go on."""
+def in_processes(
+    settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int, contents: Mapping[Path, bytes]
+) -> list[FileResult]:
+    """Share the files out to processes; a file that kills its process is reported and the others go on.
+
+    Args:
+        settings, load: as for `Inspector`.
+        batches: the files.
+        jobs: how many processes.
+        contents: what stands for the content of files, by absolute path.
+    """
+    inspect = partial(_inspect, settings, load, contents)
     total = sum(len(batch.files) for batch in batches)
     size = max(1, total // (jobs * 4))
     parts = list(chain.from_iterable(batch.split(size) for batch in batches))
-    results, unfinished = _through_pool(settings, load, parts, jobs)
+    results, unfinished = _through_pool(inspect, parts, jobs)
     alone = list(chain.from_iterable(batch.split(1) for batch in unfinished))
     while alone:
-        done, left = _through_pool(settings, load, alone, 1)
+        done, left = _through_pool(inspect, alone, 1)
         results += done
         if left:
             results.append(killed(left[0].files[0]))
@@ -30,16 +42,17 @@ def in_processes(settings: Settings, load: Loader, batches: Sequence[Batch], job
     return results
 
 
-def _through_pool(
-    settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int
-) -> tuple[list[FileResult], list[Batch]]:
+_Inspect: TypeAlias = Callable[[Batch], list[FileResult]]
+
+
+def _through_pool(inspect: _Inspect, batches: Sequence[Batch], jobs: int) -> tuple[list[FileResult], list[Batch]]:
     """Return the results, and the batches that the death of a process left without one, in order."""
     results: list[FileResult] = []
     unfinished: list[Batch] = []
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
     try:
-        futures = [_submit(pool, settings, load, batch) for batch in batches]
+        futures = [_submit(pool, inspect, batch) for batch in batches]
         for batch, future in zip(batches, futures, strict=True):
             finished = _result(future)
             if finished is None:
@@ -58,9 +71,9 @@ def _through_pool(
 _Future: TypeAlias = "Future[list[FileResult]]"
 
 
-def _submit(pool: ProcessPoolExecutor, settings: Settings, load: Loader, batch: Batch) -> _Future | None:
+def _submit(pool: ProcessPoolExecutor, inspect: _Inspect, batch: Batch) -> _Future | None:
     try:
-        return pool.submit(_inspect, settings, load, batch)
+        return pool.submit(inspect, batch)
     except BrokenProcessPool:
         return None
 
@@ -77,5 +90,5 @@ def _ignore_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _inspect(settings: Settings, load: Loader, batch: Batch) -> list[FileResult]:
-    return inspector(settings, load).inspect(batch)
+def _inspect(settings: Settings, load: Loader, contents: Mapping[Path, bytes], batch: Batch) -> list[FileResult]:
+    return inspector(settings, load).inspect(batch, contents)

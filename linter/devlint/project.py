@@ -99,7 +99,21 @@ def import_root(path: Path) -> Path:
 
 
 def decode(data: bytes, display: str) -> str:
-    """Decode a source file as Python does: byte order mark, then coding declaration (PEP 263), then UTF-8.
+    """Decode a source file as Python does, without a byte order mark and with every line end as `\\n`.
+
+    Raises:
+        SourceError: the coding declaration is wrong, or the bytes do not keep it.
+    """
+    text, _ = decode_exactly(data, display)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decode_exactly(data: bytes, display: str) -> tuple[str, str]:
+    """Decode a source file by its byte order mark, then coding declaration (PEP 263), then as UTF-8.
+
+    Returns:
+        The text without a byte order mark and with the line ends that the file has, and the encoding; to encode
+        the text so gives back the mark.
 
     Raises:
         SourceError: the declaration is wrong, or the bytes do not keep it.
@@ -117,14 +131,13 @@ def decode(data: bytes, display: str) -> str:
             raise SourceError(f"cannot be decoded: {reason}", path=display, line=_declared_on(data)) from error
         raise _not_text(data, "utf-8", display) from error
     try:
-        text = data.decode(encoding)
+        return data.decode(encoding), encoding
     except UnicodeDecodeError as error:
         raise _not_text(data, encoding, display) from error
     except (LookupError, UnicodeError) as error:  # a codec that is none for text, such as rot13
         raise SourceError(
             f"cannot be decoded: {error}".partition(";")[0], path=display, line=_declared_on(data)
         ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_text(path: Path, display: str) -> str:
@@ -202,7 +215,9 @@ class Project:
         """
         path = Path(os.path.abspath(path))
         display = display_path(path)
-        self._sources[path] = Source(display, path, decode(data, display), self.module_name(path))
+        source = Source(display, path, decode(data, display), self.module_name(path))
+        if self._sources.get(path) != source:
+            self._sources[path] = source
         self._digests[path] = digest(data)
         return self._sources[path]
 

@@ -11,9 +11,10 @@ from typing import ClassVar, TypeAlias, TypeVar, cast
 import libcst as cst
 from libcst.metadata import BaseMetadataProvider, CodePosition, CodeRange, PositionProvider, ProviderT
 
-from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related, RuleText, Severity
+from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
+from devlint.syntax import Syntax
 
 FactT = TypeVar("FactT", bound=Fact)
 
@@ -106,6 +107,19 @@ class Rule(cst.BatchableCSTVisitor):
         self.display = display
         self._diagnostics: list[Diagnostic] = []
         self._asked: set[int] = set()
+        self._module: cst.Module | None = None
+        self._syntax: Syntax | None = None
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: N802
+        """Keeps the file for `syntax`; a rule with a visitor of its own for files has to call this one."""
+        self._module = node
+
+    def syntax(self) -> Syntax:
+        """The file's nodes by place, and the edits that change them: what a fix is made with."""
+        if self._syntax is None:
+            assert self._module is not None, "before the visit there is no syntax"
+            self._syntax = Syntax(self._module, self.place_of)
+        return self._syntax
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -176,6 +190,7 @@ class Rule(cst.BatchableCSTVisitor):
         related: Iterable[Related] = (),
         pytorch: str | None = None,
         advice: str | None = None,
+        fix: Fix | None = None,
     ) -> None:
         """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
 
@@ -192,6 +207,7 @@ class Rule(cst.BatchableCSTVisitor):
             related=tuple(related),
             pytorch=pytorch,
             advice=advice,
+            fix=fix,
         )
         self._diagnostics.append(diagnostic)
 

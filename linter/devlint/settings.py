@@ -37,6 +37,8 @@ class Settings:
         jobs: number of processes; None: as many as the run is worth.
         stdin_filename: the path that standard input stands for.
         force_exclude: paths named on the command line are excluded like those found in folders.
+        fix: make the fixes that diagnostics offer, in memory; who asks for the run writes the files.
+        unsafe_fixes: make unsafe ones too.
     """
 
     paths: tuple[str, ...]
@@ -48,6 +50,8 @@ class Settings:
     jobs: int | None = None
     stdin_filename: str | None = None
     force_exclude: bool = False
+    fix: bool = False
+    unsafe_fixes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

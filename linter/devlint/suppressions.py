@@ -6,9 +6,9 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from devlint.diagnostics import Diagnostic
+from devlint.diagnostics import Diagnostic, Place
 
 _DEVLINT = re.compile(r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?")
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)?)?", re.I)
@@ -45,19 +45,30 @@ class Suppressions:
     def apply(
         self, diagnostics: Sequence[Diagnostic], matches: Matches
     ) -> tuple[list[Diagnostic], frozenset[Suppression]]:
-        """Return the diagnostics that stay, and the suppressions that silenced at least one."""
+        """Return the diagnostics that stay, and the suppressions that silenced at least one.
+
+        A diagnostic loses its fix if that would change a line on which it is silenced.
+        """
         kept: list[Diagnostic] = []
         used: set[Suppression] = set()
         for diagnostic in diagnostics:
-            silencing = [entry for entry in self.found if self._covers(entry, diagnostic, matches)]
+            silencing = [entry for entry in self.found if self._covers(entry, diagnostic, diagnostic.place, matches)]
             used.update(silencing)
             if not silencing:
-                kept.append(diagnostic)
+                kept.append(self._without_forbidden_fix(diagnostic, matches))
         return kept, frozenset(used)
 
-    def _covers(self, entry: Suppression, diagnostic: Diagnostic, matches: Matches) -> bool:
-        first = diagnostic.place.line
-        lines = (first, diagnostic.place.end_line, self._last_line.get(first, first))
+    def _without_forbidden_fix(self, diagnostic: Diagnostic, matches: Matches) -> Diagnostic:
+        if diagnostic.fix is None:
+            return diagnostic
+        places = [edit.place for edit in diagnostic.fix.edits]
+        forbidden = any(self._covers(entry, diagnostic, place, matches) for entry in self.found for place in places)
+        return replace(diagnostic, fix=None) if forbidden else diagnostic
+
+    def _covers(self, entry: Suppression, diagnostic: Diagnostic, place: Place, matches: Matches) -> bool:
+        """Whether a comment silences a diagnostic where it stands, or would silence it at another place."""
+        first = place.line
+        lines = (first, place.end_line, self._last_line.get(first, first))
         if not entry.whole_file and entry.line not in lines:
             return False
         return entry.rules is None or any(matches(rule, diagnostic) for rule in entry.rules)

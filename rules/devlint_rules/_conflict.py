@@ -7,29 +7,24 @@ from typing import ClassVar
 import libcst as cst
 from devlint.diagnostics import Certainty
 from devlint.facts import Conflict
-from devlint.rule import OperationRule
 
-from devlint_rules._remedy import bring_together
-from devlint_rules._surroundings import Surroundings
+from devlint_rules._remedy import Site, bring_together
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import both_stories, labels, on_two_devices
 
 
-class ConflictRule(OperationRule):
+class ConflictRule(SurroundedRule):
     """Base of the rules that report every conflict of one `kind` that is not merely possible."""
 
     wants = (Conflict,)
     kind: ClassVar[str]
-    _surroundings: Surroundings
-
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: N802
-        """Reads the names of the file, before any of its operations."""
-        self._surroundings = Surroundings(node, self.place_of)
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
         for conflict in self.facts_of(node, Conflict):
             if conflict.kind != self.kind or conflict.certainty is Certainty.POSSIBLE:
                 continue
+            remedy = bring_together(conflict, Site(self.place_of(node), self.surroundings(), self.syntax()))
             self.report(
                 node,
                 on_two_devices(conflict),
@@ -37,5 +32,6 @@ class ConflictRule(OperationRule):
                 labels=labels(conflict),
                 related=both_stories(conflict),
                 pytorch=conflict.message,
-                advice=bring_together(conflict, self.place_of(node), self._surroundings),
+                advice=remedy.advice,
+                fix=remedy.fix,
             )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 
-from devlint.diagnostics import Place
+import libcst as cst
+from devlint.diagnostics import Edit, Fix, Place, Safety
 from devlint.domain.device import CPU, Variable, follows
 from devlint.facts import Conflict, Meeting
+from devlint.syntax import Syntax
 
 from devlint_rules._surroundings import Surroundings, inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
@@ -18,46 +21,96 @@ _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
 
-def bring_together(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
-    """The change that puts both values on one device, in the imperative.
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """The change that settles a diagnostic: in words, and as edits where it can be made without the author.
+
+    Attributes:
+        advice: the change, in the imperative.
+        edits: the change itself, or nothing.
+        safety: of the edits.
+        subject: see `Fix`.
+    """
+
+    advice: str
+    edits: tuple[Edit, ...] = ()
+    safety: Safety = Safety.SAFE
+    subject: str = ""
+
+    @property
+    def fix(self) -> Fix | None:
+        """The edits as a fix, if there are any."""
+        return Fix(self.safety, self.advice, tuple(sorted(self.edits)), self.subject) if self.edits else None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a conflict is reported.
+
+    Attributes:
+        place: the operation.
+        surroundings: the names of its file; code in advice names nothing that is unknown there.
+        syntax: the nodes of its file.
+    """
+
+    place: Place
+    surroundings: Surroundings
+    syntax: Syntax
+
+    def sees(self, side: Meeting) -> bool:
+        """Whether the name of a value means that value at the operation too."""
+        return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
+
+    def operand(self, side: Meeting) -> cst.BaseExpression | None:
+        """The node of a value, if it stands in the operation: to change it there changes nothing else."""
+        return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
+
+    def subject(self, name: str) -> str:
+        """What a fix changes that changes `name`."""
+        return self.surroundings.qualified(name, self.place)
+
+
+def bring_together(conflict: Conflict, site: Site) -> Remedy:
+    """The change that puts both values on one device.
 
     Args:
         conflict: the two values; what is on the CPU moves, else what comes second.
-        place: the operation as it is reported.
-        surroundings: the file of the operation; code in the advice names nothing that is unknown there.
+        site: where the operation is reported.
     """
     if conflict.kind in ("host", "cpu-argument"):
-        return _copy_to_cpu(conflict, place, surroundings)
+        return _copy_to_cpu(conflict, site)
     if conflict.kind == "generator":
-        return _matching_generator(conflict, place, surroundings)
+        return Remedy(_matching_generator(conflict, site))
     stray, settled = _stray_and_settled(conflict)
     if stray.born == "object":
-        return f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}"
+        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}")
     target = _device_of(conflict, settled)
-    if target is not None and not _seen_from(settled, place, surroundings):
+    if target is not None and not site.sees(settled):
         target = None
     if _is_called_module(conflict, stray):
-        return _move_module(stray.name, target, settled)
-    if _seen_from(stray, place, surroundings):
+        return _move_module(stray, target, settled, site)
+    if site.sees(stray):
         if stray.born == "module":
-            return _move_owner(stray, target, settled)
+            return Remedy(_move_owner(stray, target, settled))
         if _is_attribute_of_self(stray.name) and stray.born == "created":
-            return _register(stray.name, target, settled)
-    created = _create_there(stray, target, place, surroundings) if stray.born == "created" else None
-    return created or _move(stray, target, settled, surroundings.binds(stray.name, place))
+            return Remedy(_register(stray.name, target, settled))
+    created = _create_there(stray, target, site) if stray.born == "created" else None
+    return created or _move(stray, target, settled, site)
 
 
-def _copy_to_cpu(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
-    """Advice for a value that an operation takes from the CPU only."""
-    name = conflict.first.name
+def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
+    """A value that an operation takes from the CPU only."""
+    value = conflict.first
     if conflict.operation.endswith("pin_memory"):
-        return f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}"
-    if not _seen_from(conflict.first, place, surroundings) or _parsed(name) is None:
-        return f"copy {quoted(name)} to the CPU first, with `.cpu()`"
-    return f"copy it to the CPU first: `{name}.cpu()`"
+        return Remedy(f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}")
+    operand = site.operand(value)
+    edits = () if operand is None else site.syntax.attribute(operand, ".cpu()")
+    if not site.sees(value) or _parsed(value.name) is None:
+        return Remedy(f"copy {quoted(value.name)} to the CPU first, with `.cpu()`", edits)
+    return Remedy(f"copy it to the CPU first: `{value.name}.cpu()`", edits)
 
 
-def _matching_generator(conflict: Conflict, place: Place, surroundings: Surroundings) -> str:
+def _matching_generator(conflict: Conflict, site: Site) -> str:
     """Advice for numbers that are drawn on one device with the generator of another."""
     drawn, generator = conflict.first, conflict.second
     if conflict.operation in _FEEDING:
@@ -69,15 +122,19 @@ def _matching_generator(conflict: Conflict, place: Place, surroundings: Surround
     target = _device_of(conflict, drawn)
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
-    if target is None or not _seen_from(drawn, place, surroundings):
+    if target is None or not site.sees(drawn):
         return f"make the generator for {_device_in_words(drawn)}"
     return f"make the generator for that device: `torch.Generator(device={target})`"
 
 
-def _move_module(name: str, target: str | None, settled: Meeting) -> str:
-    if target is None or not is_addressable(name):
-        return f"move {quoted(name)}, which is a module, to {_device_in_words(settled)}"
-    return f"move the module once, before it is used: `{name}.to({target})`"
+def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
+    """A module that is called where its parameters are not; the author knows a better place to move it."""
+    if target is None or not is_addressable(stray.name):
+        return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled)}")
+    call = f"{stray.name}.to({target})"
+    edits = _statement(call, target, stray, site)
+    subject = site.subject(stray.name)
+    return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
 
 
 def _move_owner(stray: Meeting, target: str | None, settled: Meeting) -> str:
@@ -88,26 +145,45 @@ def _move_owner(stray: Meeting, target: str | None, settled: Meeting) -> str:
 
 
 def _register(name: str, target: str | None, settled: Meeting) -> str:
+    """Advice for what a module keeps; the fix is that of `unregistered-tensor-attribute`, where it is stored."""
     attribute = name.removeprefix("self.")
     call = f'`self.register_buffer("{attribute}", …)`'
     move = f"move it to {_device_in_words(settled)}" if target is None else f"use `{name}.to({target})`"
     return f"in a module, register it, so that it moves along: {call}; elsewhere {move}"
 
 
-def _create_there(stray: Meeting, target: str | None, place: Place, surroundings: Surroundings) -> str | None:
-    """Advice for the call that created the value; None where it cannot be told the device."""
+def _create_there(stray: Meeting, target: str | None, site: Site) -> Remedy | None:
+    """A device for the call that created the value; None where it cannot be told the device."""
     birth = stray.trace[-1]
     creator = _CREATOR.fullmatch(birth.what)
     if target is None or creator is None or not _takes_device(creator[1]):
         return None
-    argument = f"`device={target}`"
-    if birth.place == stray.place:
-        return f"pass {argument} to {quoted(stray.name)}"
-    if inside(birth.place, place):
-        return f"pass {argument} to {quoted(creator[1])}"
-    if surroundings.together(birth.place, place) and surroundings.knows(target, birth.place):
-        return f"pass {argument} to {quoted(creator[1])} in line {birth.place.line}"
-    return None
+    what = f"pass `device={target}` to {quoted(stray.name if birth.place == stray.place else creator[1])}"
+    call = site.syntax.at(birth.place, cst.Call)
+    edit = None if call is None else site.syntax.keyword(call, "device", target)
+    edits = () if edit is None else (edit,)
+    if inside(birth.place, site.place):
+        return Remedy(what, edits)
+    surroundings = site.surroundings
+    if not surroundings.together(birth.place, site.place) or not surroundings.knows(target, birth.place):
+        return None
+    alone = call is not None and _serves_one_use(call, stray, site)
+    safety = Safety.SAFE if alone else Safety.UNSAFE
+    return Remedy(f"{what} in line {birth.place.line}", edits, safety, site.subject(stray.name))
+
+
+def _serves_one_use(call: cst.Call, stray: Meeting, site: Site) -> bool:
+    """Whether a call gives a name its value, and the operation is the only one that reads it."""
+    parent = next(site.syntax.parents(call))
+    if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
+        return False
+    target = parent.targets[0].target
+    return (
+        isinstance(target, cst.Name)
+        and target.value == stray.name
+        and site.surroundings.reads(stray.name, site.place) == 1
+        and inside(stray.place, site.place)
+    )
 
 
 def _takes_device(creator: str) -> bool:
@@ -120,20 +196,51 @@ def _takes_device(creator: str) -> bool:
     return creator.startswith("torch.") and not (last.endswith("Tensor") or last.startswith("from_"))
 
 
-def _move(stray: Meeting, target: str | None, settled: Meeting, local: bool) -> str:
-    """Advice to move a value where it is used; a `local` name can take the result."""
+def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
+    """A value is moved where it is used; a local name takes the result."""
     if target is None:
-        return f"move {quoted(stray.name)} to {_device_in_words(settled)}"
-    if local:
-        what = "the batch" if stray.born == "loader" else "it"
-        return f"move {what} before it is used: `{stray.name} = {stray.name}.to({target})`"
+        return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled)}")
+    subject = site.subject(stray.name)
+    operand = site.operand(stray)
+    if site.surroundings.binds(stray.name, site.place):
+        statement = f"{stray.name} = {stray.name}.to({target})"
+        edits = _statement(statement, target, stray, site)
+        if edits or operand is None:
+            what = "the batch" if stray.born == "loader" else "it"
+            return Remedy(f"move {what} before it is used: `{statement}`", edits, subject=subject)
     if is_addressable(stray.name):
-        return f"use `{stray.name}.to({target})`"
+        edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
+        return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
     call = _parsed(stray.name)
     if stray.born == "moved" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
-        return f"use `{receiver}.to({target})` instead of {quoted(stray.name)}"
-    return f"move {quoted(stray.name)} with `.to({target})`"
+        edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
+        return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
+    edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
+    return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
+
+
+def _statement(text: str, target: str, stray: Meeting, site: Site) -> tuple[Edit, ...]:
+    """A statement before the operation, if everything that it names is known there."""
+    operand = site.operand(stray)
+    edit = None if operand is None else site.syntax.statement_before(operand, text)
+    if edit is None or not all(site.surroundings.knows(name, edit.place) for name in (stray.name, target)):
+        return ()
+    return (edit,)
+
+
+def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
+    """Another goal for a call such as `x.to("cuda:1")` or `x.cuda(1)`; what else it does stays."""
+    if not isinstance(move.func, cst.Attribute):
+        return ()
+    given = [argument for argument in move.args if argument.keyword is not None and argument.keyword.value == "device"]
+    given += [argument for argument in move.args[:1] if argument.keyword is None]
+    if move.func.attr.value == "to" and given:
+        return (Edit(syntax.place(given[0].value), target),)
+    if move.func.attr.value in ("cpu", "cuda") and len(move.args) == len(given):
+        start, end = syntax.behind(move.func.value, "").place, syntax.behind(move, "").place
+        return (Edit(Place(start.file, start.line, start.column, end.line, end.column), f".to({target})"),)
+    return ()
 
 
 def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
@@ -142,11 +249,6 @@ def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
     if first.device == CPU and second.device != CPU and conflict.operation != ASSIGNED:
         return first, second
     return second, first
-
-
-def _seen_from(side: Meeting, place: Place, surroundings: Surroundings) -> bool:
-    """Whether the name of a value means that value at the operation too."""
-    return inside(side.place, place) or surroundings.together(side.place, place)
 
 
 def _device_of(conflict: Conflict, side: Meeting) -> str | None:

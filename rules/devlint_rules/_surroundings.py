@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 from devlint.diagnostics import Place
+from devlint.rule import OperationRule
 
 PlaceOf = Callable[[cst.CSTNode], Place]
 Position = tuple[int, int]
@@ -53,6 +54,20 @@ class Surroundings:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
         return any(name == text and self.together(where, place) for name, where in self._bound)
 
+    def reads(self, name: str, place: Place) -> int:
+        """How often a name of the scope of a place is read, in it and in the scopes inside it."""
+        scope = self._scope(place)
+        bound = {where for text, where in self._bound if text == name}
+        return sum(
+            text == name and where not in bound and (scope is None or inside(where, scope))
+            for text, where, _ in self._names
+        )
+
+    def qualified(self, text: str, place: Place) -> str:
+        """Source text with the line in which the scope of a place begins, so that it means one thing only."""
+        scope = self._scope(place)
+        return f"{text} in {0 if scope is None else scope.line}"
+
     def _scope(self, place: Place) -> Place | None:
         around = [scope for scope in self._scopes if inside(place, scope)]
         return max(around, key=_start, default=None)
@@ -64,6 +79,18 @@ class Surroundings:
                 if scope is None or inside(place, scope):
                     return True
         return False
+
+
+class SurroundedRule(OperationRule):
+    """Base of the rules that look at the names around an operation."""
+
+    _surroundings: Surroundings | None = None
+
+    def surroundings(self) -> Surroundings:
+        """The names of the file."""
+        if self._surroundings is None:
+            self._surroundings = Surroundings(self.syntax().module, self.place_of)
+        return self._surroundings
 
 
 def inside(inner: Place, outer: Place) -> bool:

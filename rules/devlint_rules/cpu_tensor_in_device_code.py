@@ -36,8 +36,9 @@ class CpuTensorInDeviceCode(ConflictRule):
         scaled(torch.ones(3, device="cuda:0"))
 
     ## Fix safety
-    No fix is offered: the tensor may be meant to be created on the device, to be a buffer of the module, or
-    to be moved by the caller.
+    Safe: the tensor is moved, or created, where the value it meets is, and that is where it already is in every run
+    that passes the line. Where it is created earlier and used elsewhere too, giving it a device there is unsafe, for
+    those uses move with it.
 
     ## Known limits
     A parameter counts as a tensor only if something proves it: an annotation, an operation on tensors, or

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Place, Severity
+from devlint.diagnostics import Certainty, Place, Safety, Severity
 from devlint.domain.device import Concrete, UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
-from devlint.rule import OperationRule
 
-from devlint_rules._remedy import is_addressable
-from devlint_rules._surroundings import inside
+from devlint_rules._remedy import Remedy, is_addressable
+from devlint_rules._surroundings import SurroundedRule, inside
 from devlint_rules._wording import in_words, quoted, story
 
 _LAYER = re.compile(r"created .* by `torch\.nn\.")
 
 
-class DiscardedMove(OperationRule):
+class DiscardedMove(SurroundedRule):
     """
     ## What it does
     Reports `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor as a statement of its own, and other moves
@@ -45,7 +44,9 @@ class DiscardedMove(OperationRule):
         y = x + torch.ones(3, device="cuda:0")
 
     ## Fix safety
-    No fix is offered: keeping the result changes on which device everything that follows computes.
+    Keeping the result in a local name is safe in that it does what the statement says and nothing else can be meant.
+    Mind that all that follows computes on the other device then. For attributes and elements it is unsafe, as others
+    may hold the same object, and a parameter of a module gets no fix.
 
     ## Known limits
     Only receivers that are provably tensors are reported. Modules, tokenizer outputs and packed sequences
@@ -70,33 +71,36 @@ class DiscardedMove(OperationRule):
             call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
+            remedy = self._keep(move, self.place_of(node))
             self.report(
                 node,
                 f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
                 certainty=Certainty.CERTAIN if isinstance(move.before, Concrete) else Certainty.ON_ACCELERATOR,
                 related=story(move.trace),
-                advice=_keep(move, _code(node)),
+                advice=remedy.advice,
+                fix=remedy.fix,
             )
 
-
-def _keep(move: DiscardedMoveFact, code: str) -> str:
-    """How to make the move count; a parameter of a module moves with the module and takes no plain tensor."""
-    owner = move.name.rpartition(".")[0]
-    if owner and any(_LAYER.search(step.what) for step in move.trace):
-        return f"move the module that owns it: `{code.replace(move.name, owner, 1)}`"
-    if not is_addressable(move.name):
-        return "use the result, or give it a name"
-    return f"keep the result: `{move.name} = {code}`"
+    def _keep(self, move: DiscardedMoveFact, place: Place) -> Remedy:
+        """How to make the move count; a parameter of a module moves with the module and takes no plain tensor."""
+        syntax, surroundings = self.syntax(), self.surroundings()
+        statement, call = syntax.at(place, cst.Expr), syntax.at(place, cst.Call)
+        code = syntax.code(call) if call is not None else ""
+        owner = move.name.rpartition(".")[0]
+        if owner and any(_LAYER.search(step.what) for step in move.trace):
+            return Remedy(f"move the module that owns it: `{code.replace(move.name, owner, 1)}`")
+        if not is_addressable(move.name):
+            return Remedy("use the result, or give it a name")
+        kept = f"{move.name} = "
+        local = surroundings.binds(move.name, place)
+        edits = (
+            () if statement is None or (move.name.isidentifier() and not local) else (syntax.before(statement, kept),)
+        )
+        subject = surroundings.qualified(move.name, place)
+        return Remedy(f"keep the result: `{kept}{code}`", edits, Safety.SAFE if local else Safety.UNSAFE, subject)
 
 
 def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:
     """Whether the statement creates the tensor it moves: then nothing is left behind that could be missed."""
     birth = move.trace[-1] if move.trace else None
     return birth is not None and birth.what.startswith("created") and inside(birth.place, place)
-
-
-def _code(node: cst.CSTNode) -> str:
-    """The source text of a move, without what the statement around it adds."""
-    while isinstance(node, (cst.Expr, cst.Assign)):
-        node = node.value
-    return cst.Module([]).code_for_node(node)

@@ -35,7 +35,8 @@ class IndexOnOtherDevice(ConflictRule):
         betas = table[steps]
 
     ## Fix safety
-    No fix is offered: the table may be meant to live on the device, or the indices to be copied from it.
+    Safe: what is selected from, or the assigned value, is moved to where it already is in every run that passes the
+    line. Where it is created earlier and used elsewhere too, giving it a device there is unsafe.
 
     ## Known limits
     An index without dimensions is a number, which selects from any device; where it is not known whether an

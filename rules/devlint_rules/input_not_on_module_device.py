@@ -37,7 +37,8 @@ class InputNotOnModuleDevice(ConflictRule):
         out = net(batch.to(device))
 
     ## Fix safety
-    No fix is offered: moving the module and moving the input are both possible.
+    Moving the input is safe: it is moved to where it already is in every run that passes the line. Moving the module is
+    unsafe: the author may know a better place for that.
 
     ## Known limits
     A module that moves its own inputs, that is spread over several devices, or that a library dispatches

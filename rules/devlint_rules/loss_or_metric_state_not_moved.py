@@ -38,7 +38,7 @@ class LossOrMetricStateNotMoved(ConflictRule):
         loss = criterion(logits, labels)
 
     ## Fix safety
-    No fix is offered: the loss can be moved, or its weights be created on the device.
+    Moving the loss where it is called is unsafe: its weights could be created on the device instead, once.
 
     ## Known limits
     Classes of the program count as losses and metrics if they are called so (`FocalLoss`, `AccuracyMetric`) or derive

@@ -31,7 +31,8 @@ class MixedDeviceOperands(ConflictRule):
         y = x + torch.ones(3, device=x.device)
 
     ## Fix safety
-    No fix is offered: which of the two values should move is for the author to say.
+    Safe: the value that moves is moved to where it already is in every run that passes the line. Where a value is
+    created earlier and used elsewhere too, giving it a device there is unsafe, for those uses move with it.
 
     ## Known limits
     A device that a setting, a command line or a caller chooses is unknown and never reported. A tensor on

@@ -26,6 +26,11 @@ _WITH_STATISTICS = ("full", "concise", "json")
 @click.command()
 @takes_settings
 @click.option("--stdin-filename", metavar="PATH", help="What `-` stands for.")
+@click.option("--fix", is_flag=True, help="Make the safe fixes, and report what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: make fixes too that may change what the code does.")
+@click.option("--fix-only", is_flag=True, help="Make the fixes, and do not report what is left.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the report there, whole or not at all.")
@@ -38,6 +43,11 @@ _WITH_STATISTICS = ("full", "concise", "json")
 def check(
     settings: Settings,
     stdin_filename: str | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    fix_only: bool,
+    diff: bool,
+    exit_non_zero_on_fix: bool,
     no_cache: bool,
     output_format: str,
     output_file: Path | None,
@@ -49,20 +59,45 @@ def check(
     verbose: bool,
 ) -> int:
     """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
-    from devlint import engine, report
+    from devlint import engine, fixes, report
     from devlint.cache import user_cache
     from devlint.diagnostics import Severity
 
     render = _renderer(output_format, statistics=statistics)
-    settings = replace(settings, stdin_filename=stdin_filename)
+    settings = replace(settings, stdin_filename=stdin_filename, fix=fix or fix_only or diff, unsafe_fixes=unsafe_fixes)
     stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
     run = engine.run(settings, stdin=stdin, cache=None if no_cache else user_cache(settings))
-    colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
-    _put(render(run.outcome, report.Palette(colour and output_file is None)), output_file, colour)
+    if diff:
+        click.echo(fixes.unified_diff(run.changes), nl=False)
+    elif settings.fix:
+        run = _write(run, stdin)
     _remarks(run, quiet=quiet, verbose=verbose)
+    if diff or fix_only:
+        if not quiet:
+            click.echo(f"{'Would fix' if diff else 'Fixed'} {run.outcome.fixed}.", err=True)
+        return run.exit_code_of_fixes(strict=diff or exit_non_zero_on_fix)
+    colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
+    shown = render(run.outcome, report.Palette(colour and output_file is None))
+    _put(shown, output_file, colour, err=settings.fix and stdin is not None)
     if output_format in report.TEXT_FORMATS and not quiet:
         click.echo(report.summary(run.outcome, run.unreadable), err=True)
-    return run.exit_code(Severity(fail_on), exit_zero=exit_zero)
+        hint = report.fixes_hint(run.outcome, unsafe=unsafe_fixes)
+        if hint:
+            click.echo(hint, err=True)
+    code = run.exit_code(Severity(fail_on), exit_zero=exit_zero)
+    return max(code, run.exit_code_of_fixes(strict=exit_non_zero_on_fix))
+
+
+def _write(run: Run, stdin: bytes | None) -> Run:
+    """Write the changed files; of standard input, print what it is with the fixes."""
+    from devlint import fixes
+
+    if stdin is not None:
+        (fixed,) = [change.after for change in run.changes] or [stdin]
+        click.echo(fixed, nl=False)
+        return run
+    problems = (*run.problems, *fixes.write(run.changes))
+    return replace(run, outcome=replace(run.outcome, problems=problems))
 
 
 def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Palette], str]:
@@ -75,11 +110,11 @@ def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Pal
     return lambda outcome, palette: report.render_statistics(outcome, output_format)
 
 
-def _put(text: str, file: Path | None, colour: bool) -> None:
+def _put(text: str, file: Path | None, colour: bool, *, err: bool) -> None:
     from devlint.writing import replace_file
 
     if file is None:
-        click.echo(text, nl=False, color=colour)
+        click.echo(text, nl=False, color=colour, err=err)
     else:
         replace_file(file, text.encode("utf-8", "backslashreplace"))
 

@@ -37,5 +37,15 @@ TEXT_FORMATS = frozenset({"full", "concise"})
 
 render_statistics = statistics.render
 summary = text.summary
+fixes_hint = text.fixes_hint
 
-__all__ = ["FORMATS", "TEXT_FORMATS", "Outcome", "Palette", "render_statistics", "summary", "wants_colour"]
+__all__ = [
+    "FORMATS",
+    "TEXT_FORMATS",
+    "Outcome",
+    "Palette",
+    "fixes_hint",
+    "render_statistics",
+    "summary",
+    "wants_colour",
+]

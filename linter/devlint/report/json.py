@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from devlint.diagnostics import Diagnostic, Severity
+from devlint.diagnostics import Diagnostic, Fix, Severity
 from devlint.errors import DevlintError
 from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
@@ -63,6 +63,23 @@ def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, object]:
             }
             for related in diagnostic.related
         ],
-        "fix": None,
+        "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
         "fingerprint": fingerprint,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, object]:
+    return {
+        "safety": fix.safety.value,
+        "message": fix.message,
+        "edits": [
+            {
+                "line": edit.place.line,
+                "column": edit.place.column,
+                "end_line": edit.place.end_line,
+                "end_column": edit.place.end_column,
+                "text": edit.text,
+            }
+            for edit in fix.edits
+        ],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from devlint.diagnostics import Diagnostic, RuleText, Severity
+from devlint.diagnostics import Diagnostic, RuleText, Safety, Severity
 from devlint.errors import DevlintError
 
 
@@ -20,6 +20,7 @@ class Outcome:
         lines: the source lines of every file that a diagnostic speaks of, by the file as shown to the user.
         problems: the files that could not be analysed and why, in order.
         rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
+        fixed: how many diagnostics are gone because their fixes were made.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -28,10 +29,15 @@ class Outcome:
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: Sequence[DevlintError] = ()
     rule_texts: Callable[[], Mapping[str, RuleText]] = dict
+    fixed: int = 0
 
     def count(self, severity: Severity) -> int:
         """Return how many diagnostics have that severity."""
         return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
+
+    def fixable(self, safety: Safety) -> int:
+        """Return how many diagnostics have a fix of that safety."""
+        return sum(diagnostic.fix is not None and diagnostic.fix.safety is safety for diagnostic in self.diagnostics)
 
     def line(self, file: str, number: int) -> str | None:
         """Return a source line, counted from 1, or None when it is not at hand."""

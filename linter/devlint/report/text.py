@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.diagnostics import Diagnostic, Place, Severity
+from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
 from devlint.report.excerpt import Mark, Paint, excerpt, marks_of, printable
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette
@@ -37,9 +37,29 @@ def summary(outcome: Outcome, unreadable: int) -> str:
     ]
     files = _counted(outcome.files, "file")
     failed = f" {_counted(unreadable, 'file')} could not be analysed." if unreadable else ""
+    fixed = f"Fixed {outcome.fixed}. " if outcome.fixed else ""
     if counts:
-        return f"Found {', '.join(counts)} in {files}.{failed}"
-    return f"Nothing found in {files}.{failed}" if failed else f"All clear: {files}."
+        return f"{fixed}Found {', '.join(counts)} in {files}.{failed}"
+    return f"{fixed}Nothing found in {files}.{failed}" if failed else f"{fixed}All clear: {files}."
+
+
+def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
+    """Return what `--fix` would do about what is reported, "" where it would do nothing.
+
+    Args:
+        outcome: the run.
+        unsafe: `--unsafe-fixes` is given already.
+    """
+    safe, more = (outcome.fixable(safety) for safety in (Safety.SAFE, Safety.UNSAFE))
+    if unsafe:
+        safe, more = safe + more, 0
+    if not safe and not more:
+        return ""
+    if not more:
+        return f"`--fix` settles {safe} of them."
+    if not safe:
+        return f"`--fix --unsafe-fixes` settles {more} of them."
+    return f"`--fix` settles {safe} of them, `--fix --unsafe-fixes` {more} more."
 
 
 class _Frame:
@@ -66,11 +86,13 @@ class _Frame:
             self._rows.append(f"{palette.note('note')}: {_one_line(related.message)}")
             self._excerpt("-->", related.place, self._marks(related.place, ""), palette.note)
         footers = [("PyTorch says", diagnostic.pytorch), ("help", diagnostic.advice)]
-        if any(text for _, text in footers):
+        if diagnostic.fix is not None or any(text for _, text in footers):
             self._close_excerpt()
         for title, text in footers:
             if text:
                 self._footer(title, text)
+        if diagnostic.fix is not None:
+            self._footer("fix", _how_to_fix(diagnostic.fix, diagnostic.advice))
         return "\n".join(self._rows) + "\n\n"
 
     def _main_excerpts(self, paint: Paint) -> None:
@@ -104,6 +126,12 @@ class _Frame:
             f"{indent} {self._palette.frame('=')} {self._palette.note(title)}: {printable(first.strip())}"
         )
         self._rows += [f"{indent}   {printable(other.strip())}".rstrip() for other in others]
+
+
+def _how_to_fix(fix: Fix, advice: str | None) -> str:
+    """Which option makes the fix, and what it does where the advice does not say it."""
+    option = "`--fix`" if fix.safety is Safety.SAFE else "`--fix --unsafe-fixes`"
+    return f"{option} does so" if fix.message == advice else f"{fix.message} ({option})"
 
 
 def _by_severity(diagnostic: Diagnostic, palette: Palette) -> Paint:

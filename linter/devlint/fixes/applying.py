@@ -1,0 +1,64 @@
+"""Makes edits: text in, text out, and the same for the bytes of a file; outside the edits nothing changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from devlint.diagnostics import Edit
+from devlint.errors import SourceError
+from devlint.project import decode_exactly
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def apply(text: str, edits: Sequence[Edit]) -> str:
+    """Return the text with the edits made.
+
+    Args:
+        text: with its line ends as they are in the file; what is inserted gets those of the line it goes to.
+        edits: in order, without overlap.
+
+    Raises:
+        ValueError: an edit is not within the text, or begins before the end of the one before it.
+    """
+    ends = list(_LINE_END.finditer(text))
+    starts = [0, *(end.end() for end in ends)]
+    lengths = [end.start() - start for start, end in zip(starts, ends, strict=False)]
+    lengths.append(len(text) - starts[-1])
+
+    def offset(line: int, column: int) -> int:
+        if not (1 <= line <= len(starts) and 1 <= column <= lengths[line - 1] + 1):
+            raise ValueError(f"line {line}, column {column} is not in the text")
+        return starts[line - 1] + column - 1
+
+    parts: list[str] = []
+    done = 0
+    for edit in edits:
+        place = edit.place
+        start, end = offset(place.line, place.column), offset(place.end_line, place.end_column)
+        if not done <= start <= end:
+            raise ValueError(f"the edit in line {place.line}, column {place.column} is out of order")
+        parts += [text[done:start], edit.text.replace("\n", _line_end_at(ends, place.line))]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _line_end_at(ends: Sequence[re.Match[str]], line: int) -> str:
+    """How a line ends, or the one before it if it is the last and has no end."""
+    return ends[min(line, len(ends)) - 1][0] if ends else "\n"
+
+
+def apply_to_bytes(data: bytes, edits: Sequence[Edit], display: str) -> bytes:
+    """Return the bytes of a source file with the edits made, in the encoding that the file has.
+
+    Raises:
+        SourceError: the bytes cannot be decoded, or decoding and encoding them does not give them back.
+        ValueError: the edits do not fit.
+    """
+    text, encoding = decode_exactly(data, display)
+    if text.encode(encoding) != data:
+        raise SourceError(
+            f"cannot be fixed: {encoding} does not give back the bytes that it was read from", path=display
+        )
+    return apply(text, edits).encode(encoding)

@@ -1,0 +1,62 @@
+"""Files that fixes change: puts them on the disk, or shows the difference."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from devlint.errors import DevlintError, OutputError
+from devlint.writing import replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that fixes change, and its content before and after."""
+
+    path: Path
+    display: str
+    before: bytes
+    after: bytes
+
+
+def write(changes: Iterable[Change]) -> tuple[DevlintError, ...]:
+    """Give each file its new content in one step; its permissions stay, and a link still leads to it.
+
+    Returns:
+        Why files were not written: they cannot be, or have changed since they were read.
+    """
+    return tuple(problem for problem in map(_write, changes) if problem is not None)
+
+
+def _write(change: Change) -> DevlintError | None:
+    try:
+        if change.path.read_bytes() != change.before:
+            return OutputError("has changed while devlint looked at it, and is not fixed", path=change.display)
+        if not os.access(change.path, os.W_OK):
+            return OutputError("cannot be written: it is read-only", path=change.display)
+        replace_file(change.path, change.after)
+    except OSError as error:
+        return OutputError(f"cannot be read again: {error.strerror or error}", path=change.display)
+    except OutputError as error:
+        return OutputError(error.message, path=change.display)
+    return None
+
+
+def unified_diff(changes: Iterable[Change]) -> bytes:
+    """Return the changes as `patch` takes them: in bytes, so that each file keeps its encoding and line ends."""
+    rows: list[bytes] = []
+    for change in changes:
+        name = change.display.encode("utf-8", "surrogateescape")
+        before, after = _lines(change.before), _lines(change.after)
+        diff = difflib.diff_bytes(difflib.unified_diff, before, after, name, name)
+        rows += [row if row.endswith(b"\n") else row + b"\n\\ No newline at end of file\n" for row in diff]
+    return b"".join(rows)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """The lines with their ends; only a line feed ends one, as for `patch`."""
+    *lines, last = data.split(b"\n")
+    return [*(line + b"\n" for line in lines), *([last] if last else [])]

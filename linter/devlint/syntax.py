@@ -1,0 +1,145 @@
+"""The syntax of one file as a fix needs it: which node stands where, and the edits that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias, TypeVar
+
+import libcst as cst
+
+from devlint.diagnostics import Edit, Place
+
+PlaceOf: TypeAlias = Callable[[cst.CSTNode], Place]
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+
+_CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.BaseComp, cst.NamedExpr)
+"""Expressions that evaluate a part of themselves later, more than once, or not at all."""
+
+
+class Syntax:
+    """Nodes by their places, and their parents.
+
+    Args:
+        module: the whole file.
+        place_of: where a node stands; brackets around an expression are no part of it.
+    """
+
+    def __init__(self, module: cst.Module, place_of: PlaceOf) -> None:
+        self.module = module
+        self._place_of = place_of
+        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._by_place: dict[Place, list[cst.CSTNode]] = {}
+        pending: list[cst.CSTNode] = [module]
+        while pending:
+            node = pending.pop()
+            for child in node.children:
+                self._parents[child] = node
+                pending.append(child)
+            if isinstance(node, (cst.BaseExpression, cst.BaseSmallStatement)):
+                self._by_place.setdefault(place_of(node), []).append(node)
+
+    def value_at(self, place: Place) -> cst.BaseExpression | None:
+        """The expression that fills a stretch, if there is one."""
+        return next((node for node in self._by_place.get(place, ()) if isinstance(node, cst.BaseExpression)), None)
+
+    def at(self, place: Place, kind: type[NodeT]) -> NodeT | None:
+        """The expression or simple statement of that kind which fills a stretch, if there is one."""
+        return next((node for node in self._by_place.get(place, ()) if isinstance(node, kind)), None)
+
+    def parents(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """What a node is in, from the inside out."""
+        while node in self._parents:
+            node = self._parents[node]
+            yield node
+
+    def code(self, node: cst.CSTNode) -> str:
+        """The source text of a node."""
+        return self.module.code_for_node(node)
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """The stretch of a node with the brackets around it."""
+        place = self._place_of(node)
+        if isinstance(node, cst.BaseExpression) and node.lpar:
+            first, last = self._place_of(node.lpar[0]), self._place_of(node.rpar[-1])
+            return Place(place.file, first.line, first.column, last.end_line, last.end_column)
+        return place
+
+    def before(self, node: cst.CSTNode, text: str) -> Edit:
+        """Puts text directly before a node and its brackets."""
+        place = self.place(node)
+        return Edit(Place(place.file, place.line, place.column, place.line, place.column), text)
+
+    def behind(self, node: cst.CSTNode, text: str) -> Edit:
+        """Puts text directly behind a node and its brackets."""
+        place = self.place(node)
+        return Edit(Place(place.file, place.end_line, place.end_column, place.end_line, place.end_column), text)
+
+    def attribute(self, value: cst.BaseExpression, text: str) -> tuple[Edit, ...]:
+        """Puts `.to(device)` or the like behind a value, in brackets where these are needed."""
+        primary = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or value.lpar
+        if primary:
+            return (self.behind(value, text),)
+        return (self.before(value, "("), self.behind(value, f"){text}"))
+
+    def keyword(self, call: cst.Call, name: str, value: str) -> Edit | None:
+        """Gives a call a keyword argument, or the one that it has another value.
+
+        None where the call may get the argument twice, from `**`, or takes no further one, as `f(x for x in y)`.
+        """
+        for argument in call.args:
+            if argument.keyword is not None and argument.keyword.value == name:
+                return Edit(self.place(argument.value), value)
+        if any(argument.star == "**" for argument in call.args):
+            return None
+        if not call.args:
+            end = self._place_of(call)
+            return Edit(
+                Place(end.file, end.end_line, end.end_column - 1, end.end_line, end.end_column - 1), f"{name}={value}"
+            )
+        last = call.args[-1]
+        if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
+            return None
+        return Edit(self.behind(last, "").place, f", {name}={value}")
+
+    def statement_before(self, node: cst.CSTNode, text: str) -> Edit | None:
+        """Puts a statement on a line of its own before the statement that evaluates a node.
+
+        None where the new statement would be executed under other conditions than the node is evaluated, or
+        where the statement does not begin its line.
+        """
+        inner = node
+        for parent in self.parents(node):
+            if isinstance(parent, _CONDITIONAL) or _is_chain(parent):
+                return None
+            if isinstance(parent, cst.SimpleStatementLine) and parent.body[0] is not inner:
+                return None
+            if isinstance(inner, cst.BaseStatement):
+                if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or not _begins(inner, node, self):
+                    return None
+                place = self._place_of(inner)
+                at = Place(place.file, place.line, place.column, place.line, place.column)
+                return Edit(at, f"{text}\n{self._indentation(inner)}")
+            inner = parent
+        return None
+
+    def _indentation(self, statement: cst.CSTNode) -> str:
+        """The white space that a statement begins with."""
+        blocks = [parent for parent in self.parents(statement) if isinstance(parent, cst.IndentedBlock)]
+        default = self.module.default_indent
+        return "".join(default if block.indent is None else block.indent for block in reversed(blocks))
+
+
+def _is_chain(node: cst.CSTNode) -> bool:
+    """Whether a node is a comparison such as `a < b < c`, which may end early."""
+    return isinstance(node, cst.Comparison) and len(node.comparisons) > 1
+
+
+def _begins(statement: cst.BaseStatement, node: cst.CSTNode, syntax: Syntax) -> bool:
+    """Whether a statement evaluates a node once and first of all."""
+    match statement:
+        case cst.SimpleStatementLine():
+            return True
+        case cst.For(iter=header) | cst.If(test=header):
+            return header is node or header in syntax.parents(node)
+        case _:
+            return False
