@@ -13,6 +13,7 @@ from collections.abc import Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
+import torch
 from torch.nn import Module
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -155,11 +156,18 @@ def _receivers() -> list[Receiver]:
     return list({id(entry.receiver): entry.receiver for entry in _entries}.values())
 
 
+# Dynamo traces these as part of a compiled step, and must find nothing that changes; compiled steps do not count.
+
+
 def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    if torch.compiler.is_compiling():
+        return
     for receiver, roots in {id(entry.receiver): (entry.receiver, entry.roots) for entry in _entries}.values():
         receiver.optimizer_steps(optimizer, roots)
 
 
 def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    if torch.compiler.is_compiling():
+        return
     for receiver in _receivers():
         receiver.optimizer_stepped()

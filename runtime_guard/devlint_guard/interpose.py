@@ -4,20 +4,24 @@
 function here makes that choice itself instead of calling it, so that it costs no Python frame of its own; where
 something else has replaced `__call__` before, it calls what it found.
 
-It keeps no state and closes over constants alone, and Dynamo is told to take it for PyTorch's own: inside a compiled
-region nothing of the guard is traced, and nothing is compiled again when a guard begins or ends.
+It keeps no state, and Dynamo is told to take it for PyTorch's own: inside a compiled region nothing of the guard is
+traced, and nothing is compiled again when a guard begins or ends. Modules with hooks are an exception, of which Dynamo
+traces the whole of `__call__`: so the fast path reads nothing that changes, and has no closure.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import types
 from collections.abc import Callable, Container
 from typing import Any, Protocol
 
 from torch import Tensor
 from torch.nn import Module, Parameter
 from torch.nn.utils.rnn import PackedSequence
+
+from devlint_guard.entry import COMPARED
 
 Call = Callable[..., Any]
 
@@ -51,12 +55,11 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
         compared: the classes of modules whose tensors are compared on entry.
         counting: tell the listener of calls too.
     """
-    global _listener, _installed, _original
+    global _listener, _installed, _original, _compared
     uninstall()
-    _listener = listener
+    _listener, _compared = listener, compared
     _original = Module.__call__
-    wraps = _original is not getattr(Module, "_wrapped_call_impl", None) or not hasattr(Module, "_compiled_call_impl")
-    call = _guarded(_original, compared, wraps)
+    call = _guarded_call if _is_plain(_original) else _on_top_of(_original)
     _installed = _counting(call) if counting else call
     Module.__call__ = _installed  # type: ignore[method-assign]
     _tell_dynamo(_original, _installed)
@@ -82,26 +85,57 @@ def _tell_dynamo(before: Call, after: Call) -> None:
             source.unpatched_nn_module_call = after  # type: ignore[union-attr]
 
 
-def _guarded(original: Call, compared: Container[type], wraps: bool) -> Call:
-    """The fast path. `wraps`: there is more behind `original` than the choice that is made here too."""
+def _is_plain(call: Call) -> bool:
+    """Whether the fast path does all that a `Module.__call__` does."""
+    return call is getattr(Module, "_wrapped_call_impl", None) and hasattr(Module, "_compiled_call_impl")
 
-    def guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-        if self.__class__ in compared:
-            device = None
-            tensor: Tensor | None
-            for tensor in self._parameters.values():
+
+def _on_top_of(call: Call) -> Call:
+    """The fast path, calling something else than PyTorch's own `__call__`.
+
+    A function of its own, as the other one may be in use below: a guard leaves it there if `call` was put on top of it.
+    It has no `__name__` among its globals, so that Dynamo looks for them in it and not in this module.
+    """
+    constants = {**globals(), "_compared": _compared, "_original_call": call, "_wraps": True}
+    del constants["__name__"]
+    return types.FunctionType(_guarded_call.__code__, constants, _guarded_call.__name__)
+
+
+_compared: Container[type] = COMPARED
+_original_call: Call = Module.__call__
+_wraps = False
+"""Whether there is more in `_original_call` than the fast path does itself."""
+
+
+def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
+    if self.__class__ in _compared:
+        device = None
+        tensor: Tensor | None
+        for tensor in self._parameters.values():
+            if tensor is not None:
+                if device is None:
+                    device = tensor.device
+                elif tensor.device != device:
+                    _entered(self, args, kwargs)
+                    break
+        if device is None and self._buffers:
+            for tensor in self._buffers.values():
                 if tensor is not None:
-                    if device is None:
-                        device = tensor.device
-                    elif tensor.device != device:
-                        _entered(self, args, kwargs)
-                        break
-            if device is None and self._buffers:
-                for tensor in self._buffers.values():
-                    if tensor is not None:
-                        device = tensor.device
-                        break
-            for value in args:
+                    device = tensor.device
+                    break
+        for value in args:
+            kind = value.__class__
+            if kind is Tensor or kind is Parameter:
+                if device is None:
+                    device = value.device
+                elif value.device != device:
+                    _entered(self, args, kwargs)
+                    break
+            elif kind in _CONTAINERS and _differs(value, device):
+                _entered(self, args, kwargs)
+                break
+        if kwargs:
+            for value in kwargs.values():
                 kind = value.__class__
                 if kind is Tensor or kind is Parameter:
                     if device is None:
@@ -112,27 +146,13 @@ def _guarded(original: Call, compared: Container[type], wraps: bool) -> Call:
                 elif kind in _CONTAINERS and _differs(value, device):
                     _entered(self, args, kwargs)
                     break
-            if kwargs:
-                for value in kwargs.values():
-                    kind = value.__class__
-                    if kind is Tensor or kind is Parameter:
-                        if device is None:
-                            device = value.device
-                        elif value.device != device:
-                            _entered(self, args, kwargs)
-                            break
-                    elif kind in _CONTAINERS and _differs(value, device):
-                        _entered(self, args, kwargs)
-                        break
-        try:
-            if wraps or self._compiled_call_impl is not None:
-                return original(self, *args, **kwargs)
-            return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
-        except Exception as error:
-            _failed(self, args, kwargs, error)
-            raise
-
-    return guarded_call
+    try:
+        if _wraps or self._compiled_call_impl is not None:
+            return _original_call(self, *args, **kwargs)
+        return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        _failed(self, args, kwargs, error)
+        raise
 
 
 def _differs(container: Any, device: Any) -> bool:
@@ -169,7 +189,3 @@ def _counting(call: Call) -> Call:
             _calls.inside = False
 
     return counting_call
-
-
-GUARDED_CODE = _guarded(Module.__call__, (), False).__code__
-"""The code of the fast path: a frame that runs it holds, as `self`, the module that is being called."""

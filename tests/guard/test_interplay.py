@@ -35,7 +35,8 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.act(self.norm(self.first(x)))
-        return self.last(x)
+        output: Tensor = self.last(x)
+        return output
 
 
 @pytest.fixture
@@ -213,7 +214,8 @@ def test_factories_are_the_ones_that_a_default_device_knows(guarded: Network) ->
 
 
 def _makes_zeros(x: Tensor) -> Tensor:
-    return torch.zeros(2) + x
+    zeros: Tensor = torch.zeros(2)
+    return zeros + x
 
 
 # --- what is on the CPU by contract -------------------------------------------------------------------------
@@ -277,7 +279,7 @@ def test_parts_on_different_devices_with_moves_between_them(x: Tensor) -> None:
 
 
 def test_a_subclass_that_decides_for_itself_is_left_alone(x: Tensor) -> None:
-    class Anywhere(torch.Tensor):
+    class Anywhere(Tensor):
         pass
 
     linear = nn.Linear(4, 4, device="meta")
@@ -315,9 +317,9 @@ def test_hooks_are_called_as_ever(network: Network, x: Tensor) -> None:
 def test_a_dispatch_mode_sees_the_same_operators(network: Network, x: Tensor) -> None:
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Names(TorchDispatchMode):
+    class Names(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__()  # type: ignore[no-untyped-call]
             self.seen: list[str] = []
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
