@@ -54,15 +54,21 @@ class Receiver(Protocol):
 
 
 class Entry(NamedTuple):
-    """One entry of a guard, which may be entered several times."""
+    """One entry of a guard, which may be entered several times.
+
+    Attributes:
+        modules: those that it was given.
+        roots: the same by their names, which are looked up when they are asked for.
+    """
 
     receiver: Receiver
     thread: int
+    modules: tuple[Module, ...]
     roots: Roots
 
     def owns(self, module: Module) -> bool:
         """Whether the guard was given a module, or one that holds it."""
-        return any(one is module for name, root in self.roots.items() for _, one in paths_of_modules(root, name))
+        return any(one is module for root in self.modules for _, one in paths_of_modules(root, ""))
 
 
 class EveryClass:
@@ -116,7 +122,7 @@ def refresh() -> None:
 
 class _Listener:
     def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        entry = _responsible(module)
+        entry = responsible(module)
         if entry is None or not (entry.receiver.strict or may_be_certain(module)):
             return
         mismatch = Mismatch.of(module, args, kwargs)
@@ -126,7 +132,7 @@ class _Listener:
     def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         # what goes wrong here must not hide the error of the program
         with contextlib.suppress(Exception):
-            entry = _responsible(module)
+            entry = responsible(module)
             if entry is not None and entry.receiver.failed(error, entry.roots):
                 mismatch = Mismatch.of(module, args, kwargs)
                 if mismatch is not None:
@@ -140,15 +146,15 @@ class _Listener:
 _LISTENER = _Listener()
 
 
-def _responsible(module: Module) -> Entry | None:
+def responsible(module: Module | None) -> Entry | None:
+    """The entry that what is noticed about a module belongs to, or what is noticed outside of any."""
     entries = _entries[::-1]
     if len(entries) == 1:
         return entries[0]
     thread = threading.get_ident()
-    owners = (entry for entry in entries if entry.owns(module))
-    return (
-        next(owners, None) or next((one for one in entries if one.thread == thread), None) or next(iter(entries), None)
-    )
+    owners = (entry for entry in entries if module is not None and entry.owns(module))
+    own = (entry for entry in entries if entry.thread == thread)
+    return next(owners, None) or next(own, None) or next(iter(entries), None)
 
 
 def _receivers() -> list[Receiver]:

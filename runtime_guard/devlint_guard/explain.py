@@ -53,7 +53,7 @@ def annotate(error: BaseException, roots: Roots = ()) -> bool:
     no notes, the text is appended to the message.
     """
     try:
-        if is_annotated(error):
+        if _is_annotated(error):
             return False
         finding = explain(error, roots)
         if finding is None:
@@ -120,8 +120,7 @@ def rank() -> int | None:
     return int(text) if text.isdecimal() and os.environ.get("WORLD_SIZE", "1") != "1" else None
 
 
-def is_annotated(error: BaseException) -> bool:
-    """Whether an error bears an explanation."""
+def _is_annotated(error: BaseException) -> bool:
     texts = [*getattr(error, "__notes__", ()), *(arg for arg in error.args[:1] if isinstance(arg, str))]
     return any(line.startswith(_MARKS) for text in texts for line in text.splitlines())
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from torch.nn.modules.loss import _Loss
 
+from devlint_guard.conflicts import History
 from devlint_guard.entry import Mismatch, Value, devices_by_size
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import place_of, sites_above
@@ -31,15 +32,16 @@ class Verdict(NamedTuple):
     help: str
 
 
-def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots) -> Finding:
+def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots, history: History) -> Finding:
     """The finding that reports a mismatch.
 
     Args:
         mismatch: it.
         frame: the one that calls the module.
         roots: the modules that paths begin with; others are looked for in the frames.
+        history: tells how a tensor came to be where it is.
     """
-    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots))
+    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots), history)
     verdict = entry.verdict()
     scene = entry.scene
     return Finding(
@@ -59,7 +61,7 @@ class _Entry:
     """The entry of a module.
 
     Attributes:
-        path: of the module, `net.encoder.0`; empty if no root holds it.
+        path: of the module, `net.encoder.0`; its class if no root holds it.
         usual: the device that holds most of what the module is a part of; empty where it is a part of nothing.
     """
 
@@ -67,22 +69,22 @@ class _Entry:
     scene: Scene
     path: str
     usual: str
+    history: History
 
     @classmethod
-    def of(cls, mismatch: Mismatch, scene: Scene) -> _Entry:
+    def of(cls, mismatch: Mismatch, scene: Scene, history: History) -> _Entry:
         for name, root in scene.roots.items():
             path = module_path(mismatch.module, {name: root})
             if path:
                 is_whole = root is mismatch.module
                 devices = [] if is_whole else devices_by_size([*root.parameters(), *root.buffers()])
-                return cls(mismatch, scene, path, next(iter(devices), ""))
-        return cls(mismatch, scene, "", "")
+                return cls(mismatch, scene, path, next(iter(devices), ""), history)
+        return cls(mismatch, scene, type(mismatch.module).__name__, "", history)
 
     @property
     def name(self) -> str:
         """What a message calls the module."""
-        kind = type(self.mismatch.module).__name__
-        return f"`{self.path}` ({kind})" if self.path else kind
+        return f"`{self.path}` ({type(self.mismatch.module).__name__})"
 
     def verdict(self) -> Verdict:
         if self.mismatch.without_data and self.usual != "meta":
@@ -111,7 +113,7 @@ class _Entry:
         blamed = self._operand(_first(self.mismatch.own, right, elsewhere=True))
         other = self._operand(_first(self.mismatch.own, right))
         message = f"{self.name} is split: `{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
-        remedy = f"move the module after all of its tensors are set: `{self.path or 'module'}.to({_quoted(other)})`"
+        remedy = f"move the module after all of its tensors are set: `{self.path}.to({_quoted(other)})`"
         return Verdict("DEV601", message, blamed, other, remedy)
 
     def _arguments_apart(self) -> Verdict:
@@ -133,16 +135,19 @@ class _Entry:
         if self.path.endswith("]"):
             remedy = "keep it in `nn.ModuleList` or `nn.ModuleDict`, so that it moves with the module that holds it"
             return Verdict("DEV202", f"{message}: a plain container does not move its modules", module, given, remedy)
-        remedy = f"move the module too: `{self.path or 'module'}.to({_quoted(given)})`"
+        remedy = f"move the module too: `{self.path}.to({_quoted(given)})`"
         return Verdict("DEV108" if is_loss else "DEV102", message, module, given, remedy)
 
     # --- operands ---
 
     def _operand(self, value: Value) -> Operand:
+        return replace(self._described(value), history=self.history(value.tensor))
+
+    def _described(self, value: Value) -> Operand:
         if any(value is one for one in self.mismatch.own):
-            path = f"{self.path}.{value.name}" if self.path else value.name
+            path = f"{self.path}.{value.name}"
             role = role_in(self.mismatch.module, value.name)
-            return Operand(path, role, str(value.tensor.device), describe(value.tensor), path if self.path else "")
+            return Operand(path, role, str(value.tensor.device), describe(value.tensor), path)
         for term in self.scene.operation.terms if self.scene.operation else ():
             if term.value is value.tensor:
                 return operand(self.scene, term)
@@ -155,7 +160,7 @@ class _Entry:
             if term.value is self.mismatch.module:
                 place = operand(self.scene, term).place
                 return Operand(term.text, Role.MODULE, device, detail, self.path, place)
-        return Operand(self.path or type(self.mismatch.module).__name__, Role.MODULE, device, detail, self.path)
+        return Operand(self.path, Role.MODULE, device, detail, self.path)
 
 
 def _first(values: Sequence[Value], device: str, *, elsewhere: bool = False) -> Value:

@@ -24,11 +24,13 @@ from devlint_guard.allow import Allowances, is_allowed
 from devlint_guard.audit import audit, audit_optimizer
 from devlint_guard.entry import Mismatch
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
-from devlint_guard.explain import annotate, explain, is_annotated, rank
+from devlint_guard.explain import annotate, explain, rank
 from devlint_guard.finding import Finding, Place
 from devlint_guard.frames import sites_above, user_site
-from devlint_guard.naming import Roots
+from devlint_guard.layers import Layers, history_of
+from devlint_guard.naming import Roots, modules_on
 from devlint_guard.report.text import render, render_all
+from devlint_guard.roots import ByVariable, by_class
 from devlint_guard.sentences import finding_of
 from devlint_guard.steps import Steps
 
@@ -87,16 +89,24 @@ class Guard:
         self.mode: Mode = mode
         self.level: Level = level
         self.strict = strict
-        self._roots = _by_class(modules)
+        self._roots = by_class(modules)
         self._expect = _device(expect)
         self._allowances = Allowances(allow)
         self._report = None if report is None else Path(report)
-        self._steps = Steps(first_steps, every)
+        self._steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
         self._lock = threading.Lock()
         self._findings: dict[Key, Finding] = {}
         self._suspects: dict[Key, Finding] = {}
-        self._repeats: dict[tuple[Any, ...], Key] = {}
+        self._repeats: dict[tuple[Any, ...], Finding] = {}
         self._is_audited = False
+        self._is_counting = self.counts_calls
+        self._entries = 0
+        self._layers = Layers(
+            None if level == "deep" else self._steps,
+            provenance=level != "module",
+            ledger=ledger,
+            sink=self._saw,
+        )
 
     @property
     def findings(self) -> list[Finding]:
@@ -140,20 +150,30 @@ class Guard:
         if not self._is_audited:
             self._is_audited = True
             if any(audit(roots, self._expect)):
-                self.found(*audit(_by_variable(roots, sys._getframe(1)), self._expect))
-        active.add(Entry(self, threading.get_ident(), roots))
+                self.found(*audit(ByVariable(roots), self._expect))
+        modules = tuple(roots.values())
+        roots = ByVariable(roots)
+        active.add(Entry(self, threading.get_ident(), modules, roots))
+        with self._lock:
+            self._entries += 1
+            if self._entries == 1:
+                self._layers.begin(roots)
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
+        with self._lock:
+            self._entries -= 1
+            if self._entries == 0:
+                self._layers.end()
         entry = active.remove(self)
         if error is not None and not isinstance(error, GuardError):
-            roots = _by_variable(entry.roots, sys._getframe(1))
-            finding = explain(error, roots)
-            annotate(error, roots)
+            finding = explain(error, entry.roots)
+            annotate(error, entry.roots)
             if finding is not None:
                 self._record(finding, self._findings)
         if self._report is not None:
-            self._report.write_text(render_all(self.findings) + "\n", encoding="utf-8")
+            text = render_all([*self.findings, *self.suspects]) or "devlint has found nothing"
+            self._report.write_text(f"{text}\n", encoding="utf-8")
 
     # --- what becomes of findings ---
 
@@ -177,7 +197,7 @@ class Guard:
         with self._lock:
             known = among.get(finding.key)
             if known is None:
-                kept = replace(finding, step=self._steps.number, rank=rank())
+                kept = replace(finding, step=self._steps.number if self._steps.are_known else None, rank=rank())
             else:
                 kept = replace(known, count=known.count + 1)
             among[finding.key] = kept
@@ -188,38 +208,54 @@ class Guard:
     @property
     def counts_calls(self) -> bool:
         """Whether calls of modules end steps that matter."""
-        return False
+        return self.level == "adaptive" and not self._steps.are_over
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together."""
         key = _repeat_key(mismatch, frame)
-        known = self._findings.get(self._repeats.get(key, ()))  # type: ignore[arg-type]
-        finding = known if known is not None and self.mode != "raise" else _finding(mismatch, frame, roots)
-        self._repeats[key] = finding.key
-        self.found(replace(finding, suspect=False))
+        finding = self._repeats.get(key)
+        if finding is None:
+            finding = self._repeats[key] = replace(finding_of(mismatch, frame, roots, history_of), suspect=False)
+        self.found(finding)
+
+    def _saw(self, finding: Finding) -> None:
+        """The operators have shown something, perhaps in a module of another guard; old if the module level had it."""
+        called = modules_on(sites_above(sys._getframe()))
+        entry = active.responsible(called[-1] if called else None)
+        guard = entry.receiver if entry is not None else self
+        assert isinstance(guard, Guard)
+        where = (finding.code, finding.module, finding.place)
+        if guard.mode == "raise" or all((one.code, one.module, one.place) != where for one in guard.findings):
+            guard.found(finding)
 
     def failed(self, error: Exception, roots: Roots) -> bool:
         """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
-        if isinstance(error, GuardError) or is_annotated(error) or explain(error) is None:
-            return False
-        return annotate(error, _by_variable(roots, sys._getframe(1)))
+        return not isinstance(error, GuardError) and annotate(error, roots)
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """Keeps what may be the reason of a failure."""
-        self._record(_finding(mismatch, frame, roots), self._suspects)
+        self._record(finding_of(mismatch, frame, roots, history_of), self._suspects)
 
     def module_called(self, module: Module) -> None:
         """Counts the calls that end steps."""
         self._steps.module_called(module)
+        self._stepped()
 
     def optimizer_steps(self, optimizer: Optimizer, roots: Roots) -> None:
         """Looks at the state of an optimizer in the first steps."""
-        if self._steps.number < OPTIMIZER_STEPS and any(audit_optimizer(optimizer, roots)):
-            self.found(*audit_optimizer(optimizer, _by_variable(roots, sys._getframe(1))))
+        if self._steps.number < OPTIMIZER_STEPS:
+            self.found(*audit_optimizer(optimizer, roots))
 
     def optimizer_stepped(self) -> None:
         """A step ends."""
         self._steps.optimizer_stepped()
+        self._stepped()
+
+    def _stepped(self) -> None:
+        self._layers.step()
+        if self._is_counting and not self.counts_calls:
+            self._is_counting = False
+            active.refresh()
 
 
 @overload
@@ -278,41 +314,12 @@ def _device(text: str | torch.device | None) -> torch.device | None:
         raise GuardUsageError(f"expect={text!r}: {error}") from None
 
 
-def _by_class(modules: Iterable[Module]) -> dict[str, Module]:
-    """Modules by the names of their classes, for want of others."""
-    named: dict[str, Module] = {}
-    for module in modules:
-        name = type(module).__name__
-        while name in named:
-            name += "'"
-        named[name] = module
-    return named
-
-
-def _by_variable(roots: Roots, frame: FrameType | None) -> Roots:
-    """Modules by the variables of the user's code that hold them, the outermost first, or by the names they have.
-
-    Only for reports: up to CPython 3.12 a frame keeps what its variables held when they were last read.
-    """
-    variables: dict[int, str] = {}
-    for site in sites_above(frame):
-        if site.is_user:
-            for name, value in {**site.frame.f_globals, **site.frame.f_locals}.items():
-                if isinstance(value, Module) and name != "self":
-                    variables.setdefault(id(value), name)
-    return {variables.get(id(root), name): root for name, root in roots.items()}
-
-
 def _repeat_key(mismatch: Mismatch, frame: FrameType) -> tuple[Any, ...]:
     """Equal for one mismatch, seen again: what a report would say is not worked out twice."""
     devices = tuple((name, tensor.device) for name, tensor in (*mismatch.own, *mismatch.given))
     site = user_site(sites_above(frame))
     place = None if site is None else (site.frame.f_code, site.instruction)
     return id(mismatch.module), devices, place
-
-
-def _finding(mismatch: Mismatch, frame: FrameType, roots: Roots) -> Finding:
-    return finding_of(mismatch, frame, _by_variable(roots, frame))
 
 
 def _warn(finding: Finding) -> None:

@@ -17,10 +17,15 @@ class Steps:
     Args:
         first: how many steps at the beginning are looked at.
         every: each step that this divides is looked at too; 0 for none.
+
+    Attributes:
+        number: of the step that is running, from 0.
+        are_known: whether anything has been seen that tells.
     """
 
     def __init__(self, first: int, every: int) -> None:
         self.number = 0
+        self.are_known = False
         self._first = first
         self._every = every
         self._calls = 0
@@ -37,6 +42,7 @@ class Steps:
 
     def optimizer_stepped(self) -> None:
         """An optimizer has stepped."""
+        self.are_known = True
         self.number += 1
         self._calls = 0
 
@@ -48,3 +54,4 @@ class Steps:
             self.number += 1
             self._calls = 0
         self._calls += 1
+        self.are_known = True

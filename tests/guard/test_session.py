@@ -191,7 +191,7 @@ def test_what_fails_without_being_strict_is_explained_and_suspected() -> None:
             return x * self.weight
 
     scales = Scales()
-    with pytest.raises(RuntimeError) as caught, guard(scales) as active:
+    with pytest.raises(RuntimeError) as caught, guard(scales, level="module") as active:
         scales(elsewhere())
     assert type(caught.value) is RuntimeError
     notes = "".join(caught.value.__notes__)
@@ -202,9 +202,39 @@ def test_what_fails_without_being_strict_is_explained_and_suspected() -> None:
 
 
 def test_an_error_that_the_program_handles_is_no_finding() -> None:
-    with guard(mode="record") as active, contextlib.suppress(RuntimeError):
+    with guard(mode="record", level="module") as active, contextlib.suppress(RuntimeError):
         here() + elsewhere()
     assert active.findings == []
+
+
+def test_operators_between_modules_are_looked_at_in_the_first_steps(network: Network) -> None:
+    with guard(network, first_steps=1) as active, torch.no_grad():
+        with pytest.raises(MetaTensorError):
+            torch.mm(torch.ones(2, 2), torch.ones(2, 2, device="meta"))  # PyTorch lets this pass
+        for _ in range(2):
+            network(here())
+        torch.mm(torch.ones(2, 2), torch.ones(2, 2, device="meta"))
+    assert [one.code for one in active.findings] == ["DEV602"]
+
+
+def test_each_operator_is_looked_at_in_the_deepest_level() -> None:
+    linear = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(linear.parameters())
+    with guard(linear, level="deep", mode="record") as active:
+        for step in range(5):
+            if step == 4:
+                linear.weight.grad = torch.ones(4, 4)
+                torch.mm(torch.ones(2, 2), torch.ones(2, 2, device="meta"))
+            optimizer.step()
+    assert [one.step for one in active.findings] == [4]
+
+
+def test_findings_tell_how_a_tensor_came_to_be_where_it_is() -> None:
+    linear = nn.Linear(4, 4)
+    x = torch.ones(2, 4)
+    with pytest.raises(MetaTensorError) as caught, guard(linear):
+        linear(x.to("meta"))
+    assert [step.message for step in caught.value.finding.operands[0].history] != []
 
 
 # --- on entry -----------------------------------------------------------------------------------------------

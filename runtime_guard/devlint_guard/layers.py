@@ -1,0 +1,87 @@
+"""What a guard looks at besides the calls of modules, and in which steps: operators, provenance, the ledger."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from torch import Tensor
+
+from devlint_guard.finding import Finding, Step
+from devlint_guard.ledger import Ledger
+from devlint_guard.naming import Roots
+from devlint_guard.operators import OperatorMode
+from devlint_guard.provenance import Provenance
+from devlint_guard.steps import Steps
+
+_lock = threading.RLock()
+_provenance: Provenance | None = None
+_modes: dict[int, OperatorMode] = {}
+"""The mode that is on in each thread: guards within a guard share that of the outermost."""
+
+
+def history_of(tensor: Tensor) -> tuple[Step, ...]:
+    """How a tensor came to be where it is, as far as an active guard has seen it."""
+    return () if _provenance is None else _provenance.history_of(tensor)
+
+
+class Layers:
+    """Those of one guard, switched on in the thread that enters it first.
+
+    Args:
+        steps: tells which of them are looked at; None for all.
+        provenance: remember how tensors came to be where they are.
+        ledger: add up transfers in every step.
+        sink: is given what the operators show.
+    """
+
+    def __init__(self, steps: Steps | None, *, provenance: bool, ledger: bool, sink: Callable[[Finding], None]) -> None:
+        self.ledger = Ledger() if ledger else None
+        self._steps = steps
+        self._provenance = Provenance() if provenance else None
+        self._sink = sink
+        self._mode: OperatorMode | None = None
+        self._thread: int | None = None
+        self._has_provenance = False
+
+    def begin(self, roots: Roots) -> None:
+        """Switches on what the step that is running needs."""
+        global _provenance
+        with _lock:
+            self._thread = threading.get_ident()
+            if self._provenance is not None and _provenance is None:
+                _provenance = self._provenance
+                _provenance.install()
+                self._has_provenance = True
+            watchers = [one for one in (self._provenance, self.ledger) if one is not None]
+            self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, history=history_of)
+            self.step()
+
+    def step(self) -> None:
+        """Switches the operators on or off; does nothing in another thread than that which began."""
+        with _lock:
+            thread = threading.get_ident()
+            if self._mode is None or thread != self._thread:
+                return
+            if self._is_needed and thread not in _modes:
+                _modes[thread] = self._mode
+                self._mode.install()
+            elif not self._is_needed and _modes.get(thread) is self._mode:
+                self._mode.uninstall()
+                del _modes[thread]
+
+    @property
+    def _is_needed(self) -> bool:
+        return self.ledger is not None or self._steps is None or self._steps.are_looked_at
+
+    def end(self) -> None:
+        """Switches everything off."""
+        global _provenance
+        with _lock:
+            if self._mode is not None and self._thread is not None and _modes.get(self._thread) is self._mode:
+                self._mode.uninstall()
+                del _modes[self._thread]
+            if self._has_provenance and _provenance is not None:
+                _provenance.uninstall()
+                _provenance = None
+            self._mode, self._thread, self._has_provenance = None, None, False
