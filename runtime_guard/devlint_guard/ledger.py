@@ -7,10 +7,8 @@ kernel makes inside itself is known from PyTorch's sources: an index on the CPU 
 
 from __future__ import annotations
 
-import enum
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,41 +18,7 @@ from devlint_guard.callers import Caller
 from devlint_guard.finding import Place
 from devlint_guard.frames import source_line
 from devlint_guard.operators import Call, OperatorMode, Overload, name_of
-
-
-class Direction(enum.Enum):
-    """Where the bytes of a transfer go."""
-
-    TO_DEVICE = "host to device"
-    TO_HOST = "device to host"
-    PEER = "device to device"
-    NONE = "synchronisation"
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """What one line of the user's code has transferred in one way, over the whole run.
-
-    Attributes:
-        place: the line; None for what no user code has called.
-        source: its text.
-        direction: where to.
-        by: what does it: `copy`, `item()`, `index`.
-        count: how many times.
-        bytes: in all.
-        waits: how many times the host has waited for the device, or may have.
-        implicit: nothing in the line asks for a transfer.
-    """
-
-    place: Place | None
-    source: str
-    direction: Direction
-    by: str
-    count: int
-    bytes: int
-    waits: int
-    implicit: bool
-
+from devlint_guard.record import Direction, Transfer
 
 _COPIES = frozenset({"_to_copy", "copy_", "copy", "_foreach_copy_", "lift_fresh", "_pin_memory"})
 _INDEXING = frozenset({"index.Tensor", "index_put", "index_put_", "_index_put_impl_"})

@@ -1,0 +1,118 @@
+"""What a guarded run leaves behind: plain data, of which reports are written and which reports are read back into."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from devlint_guard.finding import Finding, Place
+
+
+class Direction(enum.Enum):
+    """Where the bytes of a transfer go."""
+
+    TO_DEVICE = "host to device"
+    TO_HOST = "device to host"
+    PEER = "device to device"
+    NONE = "synchronisation"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What one line of the user's code has transferred in one way, over the whole run.
+
+    Attributes:
+        place: the line; None for what no user code has called.
+        source: its text.
+        direction: where to.
+        by: what does it: `copy`, `item()`, `index`.
+        count: how many times.
+        bytes: in all.
+        waits: how many times the host has waited for the device, or may have.
+        implicit: nothing in the line asks for a transfer.
+    """
+
+    place: Place | None
+    source: str
+    direction: Direction
+    by: str
+    count: int
+    bytes: int
+    waits: int
+    implicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A tensor that a module holds itself.
+
+    Attributes:
+        role: `parameter`, `buffer` or `unregistered attribute`.
+        detail: dtype and shape.
+        bytes: of its elements; what they would take, where it has no data.
+    """
+
+    name: str
+    role: str
+    device: str
+    detail: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A module in the tree of modules.
+
+    Attributes:
+        name: that of a root, or the attribute that its parent has it in.
+        kind: the name of its class.
+        tensors: what it holds itself.
+        parts: the modules inside.
+    """
+
+    name: str
+    kind: str
+    tensors: tuple[Held, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def walk(self) -> Iterator[Part]:
+        """Itself and all modules inside."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def held(self) -> Iterator[Held]:
+        """All tensors, of modules inside too."""
+        for part in self.walk():
+            yield from part.tensors
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run of one process.
+
+    Attributes:
+        torch, python: versions.
+        devices: the accelerators that the process had in use, `cuda:0 (NVIDIA H200)`.
+        config: the guard's options, as they were given.
+        steps: how many training steps, or root calls, it saw.
+        rank: of the process; None in a job of one process.
+        findings: what was found and not allowed.
+        suspects: what was on the wrong device on entry and may have been mended since.
+        audit: what was found once, on entry.
+        transfers: the ledger's.
+        roots: the trees of the modules that were guarded.
+    """
+
+    torch: str
+    python: str
+    devices: tuple[str, ...] = ()
+    config: Mapping[str, object] = field(default_factory=dict)
+    steps: int = 0
+    rank: int | None = None
+    findings: tuple[Finding, ...] = ()
+    suspects: tuple[Finding, ...] = ()
+    audit: tuple[Finding, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    roots: tuple[Part, ...] = ()

@@ -1,0 +1,207 @@
+"""A record as one page for a browser: no script, no network, light and dark as the reader has it."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from pathlib import Path
+
+from devlint_guard.finding import Finding, Operand, Step
+from devlint_guard.record import Part, Record
+from devlint_guard.report.html_ledger import ledger
+from devlint_guard.report.html_modules import modules
+from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
+
+_STYLE = Path(__file__).with_name("page.css")
+
+
+def render(record: Record) -> str:
+    """A record as a whole HTML document; text of the program is shown as text, whatever it contains."""
+    sections = [
+        _findings("findings", "Findings", record.findings, "Nothing was found."),
+        ledger(record.transfers) if record.transfers or record.config.get("ledger") else "",
+        modules(record.roots),
+        _findings("audit", "On entry", record.audit, ""),
+        _findings("suspects", "Suspects", record.suspects, "", _SUSPECTS),
+        _run(record),
+    ]
+    parts = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        # Nothing can be loaded and nothing can run, should a text ever break out of its place.
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>{escape(_title(record))}</title>",
+        f"<style>\n{_STYLE.read_text(encoding='utf-8')}</style>",
+        "</head>",
+        "<body>",
+        _header(record),
+        "<main>",
+        *filter(None, sections),
+        "</main>",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _title(record: Record) -> str:
+    rank = "" if record.rank is None else f", rank {record.rank}"
+    return f"devlint guard: {_verdict(record)}{rank}"
+
+
+def _verdict(record: Record) -> str:
+    return counted(len(record.findings) + len(record.audit), "finding") if record.findings or record.audit else "clean"
+
+
+# --- head ---------------------------------------------------------------------------------------------------
+
+
+def _header(record: Record) -> str:
+    kind = "bad" if record.findings or record.audit else "good"
+    facts = [f"torch {record.torch}", f"Python {record.python}", *record.devices]
+    if record.steps:
+        facts.append(counted(record.steps, "step"))
+    if record.rank is not None:
+        facts.append(f"rank {record.rank}")
+    said = " · ".join(map(escape, facts))
+    return (
+        f'<header>\n<h1>devlint guard <span class="verdict {kind}">{escape(_verdict(record))}</span></h1>\n'
+        f'<p class="facts">{said}</p>\n{_weights(record.roots)}</header>'
+    )
+
+
+def _weights(roots: Sequence[Part]) -> str:
+    """How the bytes of all modules are spread over devices."""
+    spread = spread_of(held for root in roots for held in root.held())
+    if not spread:
+        return ""
+    items = "".join(
+        f'<li><span class="chip {colour(device)}">{escape(device)}</span> '
+        f"{bytes_of(size)}{' without data' if device == 'meta' else ''}</li>"
+        for device, size in sorted(spread.items())
+    )
+    return f'{stack(spread, "weights")}\n<ul class="legend">{items}</ul>\n'
+
+
+# --- findings -----------------------------------------------------------------------------------------------
+
+_SUSPECTS = "Out of place on entry. The module may move them itself, so they count only where the call then fails."
+
+
+def _findings(anchor: str, title: str, findings: Sequence[Finding], nothing: str, note: str = "") -> str:
+    if not findings and not nothing:
+        return ""
+    cards = "\n".join(map(_finding, findings)) or f'<p class="empty">{nothing}</p>'
+    about = f'<p class="note">{note}</p>\n' if note else ""
+    return (
+        f'<section id="{anchor}">\n<h2>{title} <span class="count">{len(findings) or ""}</span></h2>\n'
+        f"{about}{cards}\n</section>"
+    )
+
+
+def _finding(finding: Finding) -> str:
+    often = f'<span class="often">{finding.count} times</span>' if finding.count > 1 else ""
+    rank = "" if finding.rank is None else f'<span class="often">rank {finding.rank}</span>'
+    parts = [
+        f'<p class="what"><span class="code">{escape(finding.code)}</span> '
+        f'<span class="rule">{escape(finding.name)}</span>{often}{rank}</p>',
+        f"<h3>{marked(finding.message)}</h3>",
+        _where(finding),
+        _excerpt(finding),
+        f'<ul class="operands">{"".join(map(_operand, finding.operands))}</ul>' if finding.operands else "",
+        f'<p class="torch"><b>PyTorch</b> {escape(finding.pytorch)}</p>' if finding.pytorch else "",
+        "".join(f'<p class="help">{marked(text)}</p>' for text in finding.help),
+    ]
+    return f'<article class="card finding">\n{"".join(filter(None, parts))}\n</article>'
+
+
+def _where(finding: Finding) -> str:
+    parts = [] if finding.place is None else [f"<code>{escape(at(finding.place))}</code>"]
+    if finding.module:
+        parts.append(f"<code>{escape(finding.module)}</code> ({escape(finding.module_class)})")
+    if finding.step is not None:
+        parts.append(f"step {finding.step}")
+    return f'<p class="where">{" · ".join(parts)}</p>' if parts else ""
+
+
+def _excerpt(finding: Finding) -> str:
+    """The user's lines, with each operand in the colour of its device."""
+    place = finding.place
+    if place is None:
+        return ""
+    here = [one for one in finding.operands if one.place is not None and one.place.file == place.file]
+    lines = {place.line, *(one.place.line for one in here if one.place is not None and one.place.column)}
+    near = range(min(lines) - 1, max(lines) + 2) if max(lines) - min(lines) < 12 else sorted(lines)
+    rows = []
+    for line in near:
+        text = _line(place.file, line)
+        if line < 1 or (not text and line not in lines):
+            continue
+        mine = [one for one in here if one.place is not None and one.place.line == line and one.place.column]
+        kind = "line" if line in lines else "line near"
+        rows.append(f'<span class="{kind}"><i>{line}</i>{_coloured(text, mine)}</span>')
+    return f'<pre class="source">{"".join(rows)}</pre>' if any(_line(place.file, line) for line in lines) else ""
+
+
+def _line(file: str, line: int) -> str:
+    try:
+        return linecache.getline(file, line).rstrip("\n")
+    except ValueError:  # no file can have that name
+        return ""
+
+
+def _coloured(text: str, operands: Sequence[Operand]) -> str:
+    parts, column = [], 0
+    for operand in sorted(operands, key=lambda one: one.place.column if one.place else 0):
+        place = operand.place
+        if place is None or place.column - 1 < column:
+            continue
+        start = place.column - 1
+        end = place.end_column - 1 if place.end_line == place.line else len(text)
+        kind = "blamed " if operand.blamed else ""
+        parts.append(escape(text[column:start]))
+        parts.append(
+            f'<mark class="{kind}{colour(operand.device)}" title="{escape(operand.device)}">'
+            f"{escape(text[start:end])}</mark>"
+        )
+        column = end
+    return "".join(parts) + escape(text[column:])
+
+
+def _operand(operand: Operand) -> str:
+    what = [operand.role.value]
+    if operand.qualified and operand.qualified != operand.name:
+        what.append(f"<code>{escape(operand.qualified)}</code>")
+    if operand.detail:
+        what.append(escape(operand.detail))
+    steps = "".join(f"<li>{_step(step)}</li>" for step in operand.history)
+    history = f'<ol class="history">{steps}</ol>' if steps else ""
+    kind = "blamed" if operand.blamed else "other"
+    return (
+        f'<li class="{kind}">{chip(operand.device)} <code class="name">{escape(operand.name)}</code> '
+        f'<span class="soft">{", ".join(what)}</span>{history}</li>'
+    )
+
+
+def _step(step: Step) -> str:
+    where = "" if step.place is None else f' <span class="soft">{escape(at(step.place))}</span>'
+    return f"{escape(step.message)}{where}"
+
+
+# --- the run ------------------------------------------------------------------------------------------------
+
+
+def _run(record: Record) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(key)}</th><td><code>{escape(str(value))}</code></td></tr>"
+        for key, value in record.config.items()
+    )
+    if not rows:
+        return ""
+    table = f'<table class="options">{rows}</table>'
+    return f'<section id="run">\n<h2>Options</h2>\n<div class="card">{table}</div>\n</section>'

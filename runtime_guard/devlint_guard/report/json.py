@@ -1,0 +1,81 @@
+"""Records as JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from devlint_guard.errors import GuardUsageError
+from devlint_guard.finding import Finding, Place
+from devlint_guard.record import Direction, Held, Part, Record, Transfer
+
+VERSION = 1
+"""Of the form; rises when a reader of the old one would misunderstand the new one."""
+
+
+def render(record: Record) -> str:
+    """A record as a JSON document; the same record always gives the same text."""
+    data = {
+        "version": VERSION,
+        "torch": record.torch,
+        "python": record.python,
+        "devices": list(record.devices),
+        "config": {key: _plain(value) for key, value in record.config.items()},
+        "steps": record.steps,
+        "rank": record.rank,
+        "findings": [finding.to_json() for finding in record.findings],
+        "suspects": [finding.to_json() for finding in record.suspects],
+        "audit": [finding.to_json() for finding in record.audit],
+        "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
+        "modules": [asdict(root) for root in record.roots],
+    }
+    return json.dumps(data, indent=2) + "\n"
+
+
+def read(text: str) -> Record:
+    """The record that `render` wrote.
+
+    Raises:
+        GuardUsageError: the text is no such document, or one of another version.
+    """
+    try:
+        data = json.loads(text)
+        if data["version"] != VERSION:
+            raise GuardUsageError(f"a report of version {data['version']}, and this reads version {VERSION}")
+        return Record(
+            torch=data["torch"],
+            python=data["python"],
+            devices=tuple(data["devices"]),
+            config=data["config"],
+            steps=data["steps"],
+            rank=data["rank"],
+            findings=tuple(map(Finding.from_json, data["findings"])),
+            suspects=tuple(map(Finding.from_json, data["suspects"])),
+            audit=tuple(map(Finding.from_json, data["audit"])),
+            transfers=tuple(map(_transfer, data["ledger"])),
+            roots=tuple(map(_part, data["modules"])),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        if isinstance(error, GuardUsageError):
+            raise
+        raise GuardUsageError(f"no report of the guard: {type(error).__name__}: {error}") from error
+
+
+def _plain(value: object) -> object:
+    """An option as JSON has it."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return str(value)
+
+
+def _transfer(data: dict[str, Any]) -> Transfer:
+    place = None if data["place"] is None else Place(**data["place"])
+    return Transfer(**{**data, "place": place, "direction": Direction(data["direction"])})
+
+
+def _part(data: dict[str, Any]) -> Part:
+    tensors = tuple(Held(**one) for one in data["tensors"])
+    return Part(data["name"], data["kind"], tensors, tuple(map(_part, data["parts"])))

@@ -1,0 +1,60 @@
+"""What a record says of the program besides findings: its modules, and the machine that it ran on."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from devlint_guard.expressions import tensors_in
+from devlint_guard.finding import Role
+from devlint_guard.operands import describe
+from devlint_guard.record import Held, Part
+
+
+def tree_of(name: str, module: nn.Module) -> Part:
+    """The tree of a module; a module that stands in several places is shown in the first.
+
+    Args:
+        name: of the root.
+        module: it.
+    """
+    registered = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
+    return _part(name, module, registered, set())
+
+
+def _part(name: str, module: nn.Module, registered: set[int], seen: set[int]) -> Part:
+    seen.add(id(module))
+    parts = []
+    for key, child in module._modules.items():
+        if child is not None and id(child) not in seen:
+            parts.append(_part(key, child, registered, seen))
+    return Part(name, type(module).__name__, tuple(_tensors(module, registered)), tuple(parts))
+
+
+def _tensors(module: nn.Module, registered: set[int]) -> Iterator[Held]:
+    for role, table in ((Role.PARAMETER, module._parameters), (Role.BUFFER, module._buffers)):
+        for key, tensor in table.items():
+            if tensor is not None:
+                yield _held(key, role, tensor)
+    for key, value in vars(module).items():
+        if not key.startswith("_"):
+            for path, tensor in tensors_in(value, key):
+                if id(tensor) not in registered:
+                    yield _held(path, Role.ATTRIBUTE, tensor)
+
+
+def _held(name: str, role: Role, tensor: Tensor) -> Held:
+    return Held(name, role.value, str(tensor.device), describe(tensor), tensor.numel() * tensor.element_size())
+
+
+def machine() -> dict[str, Any]:
+    """The fields of a record on versions and devices. Asks CUDA only if the program has started it."""
+    devices: tuple[str, ...] = ()
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        count = torch.cuda.device_count()
+        devices = tuple(f"cuda:{index} ({torch.cuda.get_device_name(index)})" for index in range(count))
+    return {"torch": torch.__version__, "python": platform.python_version(), "devices": devices}

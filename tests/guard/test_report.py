@@ -1,0 +1,267 @@
+"""Reports: JSON loses nothing, and the page shows what it is given as text, whatever that is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from devlint_guard.codes import NAMES  # noqa: E402
+from devlint_guard.errors import GuardUsageError  # noqa: E402
+from devlint_guard.finding import Finding, Operand, Place, Role, Step  # noqa: E402
+from devlint_guard.record import Direction, Held, Part, Record, Transfer  # noqa: E402
+from devlint_guard.report import html as page  # noqa: E402
+from devlint_guard.report import json as document  # noqa: E402
+from devlint_guard.snapshot import machine, tree_of  # noqa: E402
+from torch import nn  # noqa: E402
+
+from tests.browser import document_after_scripts  # noqa: E402
+
+HOSTILE = "</pre><script>document.title='out'</script><img src=x onerror=\"document.title='out'\">'\"&`<b>`\x00"
+
+texts = st.text(max_size=8) | st.just(HOSTILE)
+counts = st.integers(0, 10**12)
+devices = st.sampled_from(["cpu", "meta", "cuda:0", "cuda:17", "cpu and meta"]) | texts
+places = st.builds(Place, texts, st.integers(1, 9), st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), texts)
+steps = st.builds(Step, texts, st.none() | places)
+operands = st.builds(
+    Operand,
+    name=texts,
+    role=st.sampled_from(Role),
+    device=devices,
+    detail=texts,
+    qualified=texts,
+    place=st.none() | places,
+    history=st.lists(steps, max_size=2).map(tuple),
+    blamed=st.booleans(),
+)
+findings = st.builds(
+    Finding,
+    code=st.sampled_from(sorted(NAMES)),
+    message=texts,
+    place=st.none() | places,
+    module=texts,
+    module_class=texts,
+    operands=st.lists(operands, max_size=2).map(tuple),
+    pytorch=st.none() | texts,
+    help=st.lists(texts, max_size=2).map(tuple),
+    suspect=st.booleans(),
+    step=st.none() | st.integers(0, 9),
+    rank=st.none() | st.integers(0, 9),
+    count=st.integers(1, 9),
+)
+transfers = st.builds(
+    Transfer,
+    place=st.none() | places,
+    source=texts,
+    direction=st.sampled_from(Direction),
+    by=texts,
+    count=counts,
+    bytes=counts,
+    waits=counts,
+    implicit=st.booleans(),
+)
+held = st.lists(st.builds(Held, texts, texts, devices, texts, counts), max_size=2).map(tuple)
+parts = st.recursive(
+    st.builds(Part, texts, texts, held),
+    lambda inner: st.builds(Part, texts, texts, held, st.lists(inner, max_size=2).map(tuple)),
+    max_leaves=4,
+)
+several = st.lists(findings, max_size=2).map(tuple)
+records = st.builds(
+    Record,
+    torch=texts,
+    python=texts,
+    devices=st.lists(texts, max_size=2).map(tuple),
+    config=st.dictionaries(texts, texts | st.integers() | st.none() | st.booleans() | st.lists(texts), max_size=3),
+    steps=st.integers(0, 9),
+    rank=st.none() | st.integers(0, 9),
+    findings=several,
+    suspects=several,
+    audit=several,
+    transfers=st.lists(transfers, max_size=3).map(tuple),
+    roots=st.lists(parts, max_size=2).map(tuple),
+)
+
+
+@settings(deadline=None)
+@given(records)
+def test_json_is_read_back(record: Record) -> None:
+    text = document.render(record)
+    assert document.read(text) == record
+    assert document.render(document.read(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"version": 2}', '{"version": 1}', document.render(Record("2", "3")).replace('"ledger": []', "")],
+)
+def test_what_is_no_report_is_refused(text: str) -> None:
+    with pytest.raises(GuardUsageError):
+        document.read(text)
+
+
+def test_fields_of_the_document() -> None:
+    """Those who read it without us rely on them."""
+    data = json.loads(document.render(Record("2.13.0", "3.11", transfers=(TRANSFER,), config={"allow": ("a",)})))
+    assert list(data) == (
+        "version torch python devices config steps rank findings suspects audit ledger modules".split()
+    )
+    assert data["version"] == 1
+    assert data["config"] == {"allow": ["a"]}
+    assert data["ledger"][0]["direction"] == "host to device"
+
+
+PLACE = Place("train.py", 3, 5, 3, 9, "train")
+TRANSFER = Transfer(PLACE, "x = x.to(dev)", Direction.TO_DEVICE, "copy", 10, 2880, 10)
+
+# --- the page -----------------------------------------------------------------------------------------------
+
+_VOID = {"meta", "link", "br", "img"}
+
+
+class Reader(HTMLParser):
+    """Holds a page to be well formed, and collects its elements and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+ELEMENTS = set(
+    "html head meta title style body header h1 h2 h3 p span i b ul ol li main section article code pre mark div table "
+    "thead tbody tr th td details summary".split()
+)
+ATTRIBUTES = set("lang charset name content http-equiv class id style title aria-hidden open colspan".split())
+
+
+@settings(deadline=None)
+@given(records)
+def test_no_text_becomes_markup(record: Record) -> None:
+    reader = read(page.render(record))
+    assert reader.elements <= ELEMENTS
+    assert reader.attributes <= ATTRIBUTES
+
+
+def hostile() -> Record:
+    place = dataclasses.replace(PLACE, file=HOSTILE, function=HOSTILE)
+    operand = Operand(HOSTILE, Role.VARIABLE, HOSTILE, HOSTILE, HOSTILE, place, (Step(HOSTILE, place),), True)
+    finding = Finding("DEV101", HOSTILE, place, HOSTILE, HOSTILE, (operand,), HOSTILE, (HOSTILE,))
+    return Record(
+        HOSTILE,
+        HOSTILE,
+        (HOSTILE,),
+        {HOSTILE: HOSTILE},
+        findings=(finding,),
+        audit=(finding,),
+        suspects=(finding,),
+        transfers=(dataclasses.replace(TRANSFER, place=place, source=HOSTILE, by=HOSTILE),),
+        roots=(Part(HOSTILE, HOSTILE, (Held(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1),), (Part(HOSTILE, HOSTILE),)),),
+    )
+
+
+def test_hostile_names_stay_names() -> None:
+    shown = HOSTILE.replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    reader = read(page.render(hostile()))
+    assert "script" not in reader.elements
+    assert reader.text.count(shown) > 15
+
+
+def test_hostile_names_stay_names_in_a_browser(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(page.render(hostile()), encoding="utf-8")
+    seen = document_after_scripts(file, tmp_path / "profile")
+    assert "<title>devlint guard: 2 findings</title>" in seen
+    assert "<script" not in seen
+    assert "<img" not in seen
+
+
+def test_the_page_needs_nothing_else() -> None:
+    text = page.render(Record("2.13.0", "3.11"))
+    assert "default-src 'none'" in text
+    for word in ("http://", "https://", "url(", "@import", "src=", "href="):
+        assert word not in text
+
+
+def test_operands_are_coloured_where_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text("def train(x, y):\n    # one\n    return x + yy\n")
+    monkeypatch.chdir(tmp_path)
+    place = Place("train.py", 3, 12, 3, 18, "train")
+    x = Operand("x", Role.ARGUMENT, "cuda:0", place=dataclasses.replace(place, end_column=13))
+    y = Operand("yy", Role.ARGUMENT, "cpu", place=dataclasses.replace(place, column=16), blamed=True)
+    text = page.render(Record("2", "3", findings=(Finding("DEV101", "two", place, operands=(y, x)),)))
+    assert '<mark class="a0" title="cuda:0">x</mark> + <mark class="blamed cpu" title="cpu">yy</mark>' in text
+
+
+def test_bars_are_in_proportion() -> None:
+    small = dataclasses.replace(TRANSFER, bytes=720, source="other")
+    text = page.render(Record("2", "3", transfers=(TRANSFER, small)))
+    assert "width:100.0%" in text
+    assert "width:25.0%" in text
+    assert "3.6 kB" in text
+
+
+# --- the tree of modules ------------------------------------------------------------------------------------
+
+
+class Holder(nn.Module):
+    """Shares a module, and has tensors that no table of modules knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(2, 2)
+        self.again = self.first
+        self.rnn = nn.LSTM(2, 2)
+        self.plain = torch.ones(3)
+        self.more = {"a": [torch.ones(1, device="meta")]}
+        self.loose = [nn.Parameter(torch.ones(1))]
+        self.register_buffer("mask", torch.ones(1))
+
+
+def test_the_tree_has_every_tensor_once() -> None:
+    tree = tree_of("net", Holder())
+    assert [part.name for part in tree.parts] == ["first", "rnn"]
+    assert [(one.name, one.role, one.device) for one in tree.tensors] == [
+        ("mask", "buffer", "cpu"),
+        ("plain", "unregistered attribute", "cpu"),
+        ("more['a'][0]", "unregistered attribute", "meta"),
+        ("loose[0]", "unregistered attribute", "cpu"),
+    ]
+    assert [one.name for one in tree.parts[1].tensors] == ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"]
+    assert sum(one.bytes for one in tree.parts[0].held()) == 24
+
+
+def test_the_machine_is_described_without_starting_cuda() -> None:
+    assert machine()["torch"] == torch.__version__
+    assert torch.cuda.is_initialized() is False
