@@ -92,8 +92,9 @@ class Ledger:
 
     def saw(self, call: Call) -> None:
         """One of them has run."""
-        caller = None if call.frame is None else Caller(call.frame.f_code, call.frame.f_lineno)
-        for direction, by, size, waits, implicit in _entries(call):
+        found = list(_entries(call))
+        caller = call.caller() if found else None
+        for direction, by, size, waits, implicit in found:
             with self._lock:
                 sums = self._sums.setdefault((caller, direction, by, implicit), [0, 0, 0])
                 sums[0] += 1

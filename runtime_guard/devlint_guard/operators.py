@@ -22,7 +22,7 @@ from torch.nn import Parameter
 from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from devlint_guard.callers import user_frame
+from devlint_guard.callers import Caller, caller_of
 from devlint_guard.conflicts import Conflict, History, Value, finding_of
 from devlint_guard.finding import Finding
 from devlint_guard.naming import Roots
@@ -58,14 +58,21 @@ class Call(NamedTuple):
     Attributes:
         overload: what was called.
         result: what it returned.
-        frame: the innermost frame of the user's own code; None where there is none.
+        thread: the one that the mode belongs to.
     """
 
     overload: Overload
     args: Sequence[Any]
     kwargs: dict[str, Any]
     result: Any
-    frame: FrameType | None
+    thread: int
+
+    def caller(self) -> Caller | None:
+        """The user's line that it comes from; to be asked for while the watcher is being told."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code is not OperatorMode._run_watched.__code__:
+            frame = frame.f_back
+        return caller_of(frame, self.thread)
 
 
 class _Plan:
@@ -198,7 +205,7 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _run_watched(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = plan.overload(*args, **kwargs)
-        call = Call(plan.overload, args, kwargs, result, user_frame(sys._getframe(), self._thread))
+        call = Call(plan.overload, args, kwargs, result, self._thread)
         for watcher in plan.watchers:
             watcher.saw(call)
         return result

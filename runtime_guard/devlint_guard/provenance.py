@@ -124,10 +124,9 @@ class Provenance:
         """A factory has run."""
         if isinstance(call.result, Tensor):
             base = name_of(call.overload).partition(".")[0]
-            caller = None if call.frame is None else Caller(call.frame.f_code, call.frame.f_lineno)
             # torch.tensor makes its tensor unseen, and lifts it.
             by = "torch.tensor" if base == "lift_fresh" else f"torch.{base}"
-            self._remember(call.result, (_Event(None, call.result.device, by, caller),))
+            self._remember(call.result, (_Event(None, call.result.device, by, call.caller()),))
 
     # --- what is replaced ---
 

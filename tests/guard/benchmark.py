@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import json
 import platform
 import random
 import statistics
@@ -25,7 +26,9 @@ import torch
 from devlint_guard.ledger import Ledger
 from devlint_guard.operators import OperatorMode
 from devlint_guard.provenance import Provenance
+from devlint_guard.session import Guard
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 Variant = Callable[[nn.Module], AbstractContextManager[Any]]
 
@@ -36,14 +39,15 @@ class Workload:
 
     Attributes:
         build: makes the module and its input.
-        classes: the number of classes of its output.
         rounds, steps: how many pairs, and how many steps in each run.
     """
 
     build: Callable[[], tuple[nn.Module, Tensor]]
-    classes: int
     rounds: int
     steps: int
+
+
+CLASSES = 10
 
 
 class Block(nn.Module):
@@ -60,72 +64,90 @@ class Block(nn.Module):
         )
         self.last = nn.ReLU()
 
-    def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.last(x + self.body(x))
-        return result
+    def forward(self, x: Tensor) -> object:
+        return self.last(x + self.body(x))
 
 
-class Pooled(nn.Module):
-    """Averages what an encoder returns, and classifies it."""
+class Mean(nn.Module):
+    """Averages over one dimension."""
 
-    def __init__(self, encoder: nn.Module, width: int, classes: int) -> None:
+    def __init__(self, dim: int) -> None:
         super().__init__()
-        self.encoder = encoder
-        self.head = nn.Linear(width, classes)
+        self.dim = dim
 
     def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.head(self.encoder(x).flatten(2).mean(-1) if x.dim() == 4 else self.encoder(x).mean(1))
-        return result
+        return x.mean(self.dim)
 
 
 def _mlp() -> tuple[nn.Module, Tensor]:
     layers: list[nn.Module] = [nn.Linear(32, 64), nn.ReLU()]
     for _ in range(3):
         layers += [nn.Linear(64, 64), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Linear(64, 10)), torch.randn(16, 32)
+    return nn.Sequential(*layers, nn.Linear(64, CLASSES)), torch.randn(16, 32)
 
 
 def _transformer() -> tuple[nn.Module, Tensor]:
     layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
-    return Pooled(nn.TransformerEncoder(layer, 4), 64, 10), torch.randn(8, 32, 64)
+    network = nn.Sequential(nn.TransformerEncoder(layer, 4), Mean(1), nn.Linear(64, CLASSES))
+    return network, torch.randn(8, 32, 64)
 
 
 def _resnet() -> tuple[nn.Module, Tensor]:
     stem: list[nn.Module] = [nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU()]
-    return Pooled(nn.Sequential(*stem, *(Block(32) for _ in range(6))), 32, 10), torch.randn(8, 3, 16, 16)
+    body = [*stem, *(Block(32) for _ in range(6)), nn.Flatten(2), Mean(2), nn.Linear(32, CLASSES)]
+    return nn.Sequential(*body), torch.randn(8, 3, 16, 16)
 
 
 WORKLOADS = {
-    "mlp": Workload(_mlp, 10, 60, 20),
-    "transformer": Workload(_transformer, 10, 30, 3),
-    "resnet": Workload(_resnet, 10, 20, 2),
+    "mlp": Workload(_mlp, 200, 6),
+    "transformer": Workload(_transformer, 80, 1),
+    "resnet": Workload(_resnet, 60, 1),
 }
+
+
+class Nothing(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """A dispatch mode of PyTorch's usual kind that only hands on: the least that such a mode costs."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 @contextlib.contextmanager
 def _everything() -> Iterator[None]:
-    with Provenance() as provenance, OperatorMode(_ignore, watchers=(Ledger(), provenance)):
+    with Provenance() as provenance, OperatorMode(_wrong, watchers=(Ledger(), provenance)):
         yield
+
+
+def _wrong(finding: object) -> None:
+    raise AssertionError(f"a finding in a program without a fault: {finding}")
 
 
 VARIANTS: dict[str, Variant] = {
     "none (again)": lambda module: contextlib.nullcontext(),
-    "provenance": lambda module: Provenance(),
-    "operators": lambda module: OperatorMode(_ignore),
-    "operators + ledger": lambda module: OperatorMode(_ignore, watchers=(Ledger(),)),
-    "operators + ledger + provenance": lambda module: _everything(),
+    "module level": lambda module: Guard(module, level="module"),
+    "operator level": lambda module: OperatorMode(_wrong),
+    "  with ledger": lambda module: OperatorMode(_wrong, watchers=(Ledger(),)),
+    "  with ledger and provenance": lambda module: _everything(),
+    "provenance alone": lambda module: Provenance(),
+    "dispatch mode that does nothing": lambda module: Nothing(),  # type: ignore[no-untyped-call]
 }
 
+LIMITS = {
+    "module level": {"mlp": 1.02, "transformer": 1.01, "resnet": 1.01},
+    "operator level": {"mlp": 3.1, "transformer": 1.9, "resnet": 1.3},
+}
+ADAPTIVE = "adaptive, 1,000 steps of mlp"
+ADAPTIVE_LIMIT = 1.02
+CALL_LIMIT = 0.7
 
-def _ignore(finding: object) -> None:
-    raise AssertionError(f"a finding in a program without a fault: {finding}")
+Quartiles = tuple[float, float, float]
 
 
-def training_step(workload: Workload) -> tuple[nn.Module, Callable[[], None]]:
+def training_step(build: Callable[[], tuple[nn.Module, Tensor]]) -> tuple[nn.Module, Callable[[], None]]:
     """A module, and a function that trains it by one step."""
     torch.manual_seed(0)
-    module, batch = workload.build()
-    target = torch.randint(workload.classes, (len(batch),))
+    module, batch = build()
+    target = torch.randint(CLASSES, (len(batch),))
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.AdamW(module.parameters(), foreach=False)
 
@@ -138,6 +160,7 @@ def training_step(workload: Workload) -> tuple[nn.Module, Callable[[], None]]:
 
 
 def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[Any]) -> float:
+    """Seconds for some steps, without those for entering and leaving the context."""
     with context:
         start = time.process_time()
         for _ in range(steps):
@@ -145,54 +168,141 @@ def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[
         return time.process_time() - start
 
 
-def ratios(workload: Workload, rounds: int) -> dict[str, list[float]]:
-    """For each variant, its ratios to no guard, one for each round."""
-    module, step = training_step(workload)
-    found: dict[str, list[float]] = {name: [] for name in VARIANTS}
+def _ratio(step: Callable[[], None], steps: int, context: AbstractContextManager[Any]) -> float:
+    gc.collect()
+    gc.disable()
+    before = _time(step, steps, contextlib.nullcontext())
+    taken = _time(step, steps, context)
+    after = _time(step, steps, contextlib.nullcontext())
+    gc.enable()
+    return 2 * taken / (before + after)
+
+
+def _long_ratio(module: nn.Module, step: Callable[[], None]) -> float:
+    """Of a thousand steps under a guard as users have it, entered and left within the time."""
+
+    def guarded_steps() -> None:
+        with Guard(module):
+            for _ in range(1000):
+                step()
+
+    before = _time(step, 1000, contextlib.nullcontext())
+    taken = _time(guarded_steps, 1, contextlib.nullcontext())
+    after = _time(step, 1000, contextlib.nullcontext())
+    return 2 * taken / (before + after)
+
+
+def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
+    """For each variant the quartiles of its ratios to no guard; for `mlp` those of a long run too."""
+    workload = WORKLOADS[name]
+    module, step = training_step(workload.build)
     for variant in VARIANTS.values():
         _time(step, 2, variant(module))
+    found: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     order = list(VARIANTS)
-    for _ in range(rounds):
+    for _ in range(max(3, workload.rounds // (10 if quick else 1))):
         random.shuffle(order)
-        for name in order:
-            gc.collect()
-            gc.disable()
-            before = _time(step, workload.steps, contextlib.nullcontext())
-            taken = _time(step, workload.steps, VARIANTS[name](module))
-            after = _time(step, workload.steps, contextlib.nullcontext())
-            gc.enable()
-            found[name].append(2 * taken / (before + after))
-    return found
+        for chosen in order:
+            found[chosen].append(_ratio(step, workload.steps, VARIANTS[chosen](module)))
+    if name == "mlp":
+        found[ADAPTIVE] = [_long_ratio(module, step) for _ in range(3 if quick else 9)]
+    return {measured: _quartiles(values) for measured, values in found.items()}
 
 
-def _print(name: str, rounds: int) -> None:
-    workload = WORKLOADS[name]
-    module, step = training_step(workload)
-    _time(step, 5, contextlib.nullcontext())
-    unguarded = _time(step, 20, contextlib.nullcontext()) / 20
-    print(f"\n{name}: {unguarded * 1e3:.2f} ms a step without a guard, {sum(1 for _ in module.modules())} modules")
-    for variant, values in ratios(workload, rounds).items():
-        low, median, high = statistics.quantiles(values, n=4)
-        print(f"  {variant:34}{median:6.3f}   quartiles {low:.3f} to {high:.3f}")
+def _quartiles(values: list[float]) -> Quartiles:
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, median, high
+
+
+class Nest(nn.Module):
+    """Calls the one inside, with what it is given."""
+
+    def __init__(self, inner: nn.Module, has_parameters: bool) -> None:
+        super().__init__()
+        self.inner = inner
+        if has_parameters:
+            self.weight, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
+
+    def forward(self, x: Tensor) -> object:
+        return self.inner(x)
+
+
+DEPTH = 200
+
+
+def microseconds_a_call(has_parameters: bool) -> float:
+    """What the module level adds to the call of a module that does nothing; the best of many."""
+    module: nn.Module = nn.Identity()
+    for _ in range(DEPTH):
+        module = Nest(module, has_parameters)
+    x = torch.ones(1)
+    sys.setrecursionlimit(10_000)
+
+    def best(context: AbstractContextManager[Any]) -> float:
+        with context:
+            return min(_time(lambda: module(x), 5, contextlib.nullcontext()) for _ in range(300)) / 5
+
+    return (best(Guard(module, level="module")) - best(contextlib.nullcontext())) / DEPTH * 1e6
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+
+def _table(measured: dict[str, dict[str, Quartiles]]) -> Iterator[str]:
+    """A row for each variant, with its limits; `~` where the null comparison is as far off."""
+    width = max(map(len, [*VARIANTS, ADAPTIVE]))
+    yield " " * width + "".join(f"{name:>30}" for name in measured)
+    for variant in VARIANTS:
+        cells = []
+        for name, found in measured.items():
+            limit = LIMITS.get(variant, {}).get(name)
+            cells.append(_cell(found[variant], limit, found["none (again)"]))
+        yield variant.ljust(width) + "".join(f"{cell:>30}" for cell in cells)
+    if "mlp" in measured:
+        found = measured["mlp"]
+        yield f"{ADAPTIVE.ljust(width)}{_cell(found[ADAPTIVE], ADAPTIVE_LIMIT, found['none (again)']):>30}"
+
+
+def _cell(quartiles: Quartiles, limit: float | None, null: Quartiles) -> str:
+    low, median, high = quartiles
+    text = f"{median:.3f} ({low:.3f} to {high:.3f})"
+    if limit is None:
+        return text + "  " * 4
+    mark = " " if median <= limit else "~" if median <= null[2] + limit - 1 else "!"
+    return f"{text} ≤{limit:g}{mark}"
 
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="WORKLOAD")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rounds")
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--only", help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if not options.here:
-        print(f"torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}, one thread")
-    for name in options.workloads:
-        if options.here:
-            _print(name, max(3, WORKLOADS[name].rounds // (10 if options.quick else 1)))
-        else:
-            quick = ["--quick"] if options.quick else []
-            sys.stdout.flush()
-            subprocess.run([sys.executable, "-m", "tests.guard.benchmark", "--here", *quick, name], check=True)
+    if options.only == "calls":
+        print(json.dumps([microseconds_a_call(True), microseconds_a_call(False)]))
+        return
+    if options.only:
+        print(json.dumps(ratios(options.only, options.quick)))
+        return
+    quick = ["--quick"] if options.quick else []
+    print(f"torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}, one thread")
+    print(
+        "ratios to no guard, median and quartiles; ≤ is the limit, ! is over it, ~ over it by no more than the null\n"
+    )
+    print("\n".join(_table({name: _run(name, quick) for name in options.workloads})))
+    with_parameters, without = _run("calls", quick)
+    print(
+        f"\nmodule level, microseconds a call: {with_parameters:.2f} with two parameters, {without:.2f} without", end=""
+    )
+    print(f" (≤{CALL_LIMIT:g})")
+
+
+def _run(what: str, options: list[str]) -> Any:
+    """What a process of its own has measured."""
+    command = [sys.executable, "-m", "tests.guard.benchmark", *options, "--only", what]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 if __name__ == "__main__":
