@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Final
@@ -15,8 +15,8 @@ from typing import Final
 from torch import nn
 
 from devlint_guard import naming
-from devlint_guard.finding import Finding
-from devlint_guard.frames import place_of, sites_of
+from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.frames import Carried, place_of, whole_path
 from devlint_guard.messages import read
 from devlint_guard.operands import Scene
 from devlint_guard.report.text import render
@@ -36,10 +36,11 @@ def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
         error: an exception that was raised; if it stands for another one, its cause is looked at too.
         roots: modules to name paths from; those on the stack and in the user's variables are found anyway.
     """
-    for one in _with_causes(error):
+    chain = _with_causes(error)
+    for index, one in enumerate(chain):
         message = read(one)
         if message is not None:
-            scene = Scene.of(sites_of(one), _named(roots))
+            scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one))
             return _placed(WRITERS[message.trouble](scene, message), scene, one)
     return None
 
@@ -80,14 +81,14 @@ def install_excepthook() -> Callable[[], None]:
     return uninstall
 
 
-def _with_causes(error: BaseException) -> Iterator[BaseException]:
+def _with_causes(error: BaseException) -> list[BaseException]:
     """An error and those that it stands for, the innermost first."""
-    chain = []
+    chain: list[BaseException] = []
     known: BaseException | None = error
-    while known is not None and known not in chain:
+    while known is not None and not any(known is one for one in chain):
         chain.append(known)
         known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
-    return reversed(chain)
+    return chain[::-1]
 
 
 def _named(roots: Roots) -> dict[str, nn.Module]:
@@ -104,14 +105,24 @@ def _named(roots: Roots) -> dict[str, nn.Module]:
 
 def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:
     innermost = scene.modules[-1] if scene.modules else None
+    if scene.carried is not None:
+        finding = replace(finding, place=scene.carried.place, operands=_of_carried(finding.operands, scene.carried))
+    elif scene.user is not None:
+        finding = replace(finding, place=place_of(scene.user, scene.operation.node if scene.operation else None))
     return replace(
         finding,
-        place=None if scene.user is None else place_of(scene.user, scene.operation.node if scene.operation else None),
         module=naming.module_path(innermost, scene.roots) if innermost is not None else "",
         module_class=type(innermost).__name__ if innermost is not None else "",
         pytorch=next(iter(str(error).splitlines()), ""),
         rank=rank(),
     )
+
+
+def _of_carried(operands: Sequence[Operand], carried: Carried) -> tuple[Operand, ...]:
+    """The values that the frames of this process know, and the expression that failed elsewhere."""
+    if not carried.text or any(one.place and one.place.line == carried.place.line for one in operands):
+        return tuple(operands)
+    return (*operands, Operand(carried.text, Role.TEMPORARY, "", place=carried.place))
 
 
 def rank() -> int | None:

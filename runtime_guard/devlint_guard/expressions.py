@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from devlint_guard.frames import Site, Source, node_at, source_of
 
@@ -48,7 +49,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a call is given: where it stands, its keyword or "", its value or UNKNOWN."""
+    """What an operation is given: its source, its keyword in a call or "", its value or UNKNOWN."""
 
     text: str
     node: ast.expr
@@ -64,14 +65,14 @@ class Operation:
         text: what a message calls it: `+`, `torch.cat`, `net`, `[…]`.
         node: the expression.
         terms: the values it takes whose device is known.
-        open_terms: the expressions whose device is not; they may be no tensors at all.
+        open_terms: those whose device is not; they may be no tensors at all.
         arguments: of a call, all that it is given.
     """
 
     text: str
     node: ast.AST
     terms: tuple[Term, ...]
-    open_terms: tuple[ast.expr, ...]
+    open_terms: tuple[Argument, ...]
     arguments: tuple[Argument, ...] = ()
 
     @property
@@ -88,27 +89,40 @@ def operation_at(site: Site) -> Operation | None:
     source, node = source_of(site), node_at(site)
     if source is None or node is None:
         return None
-    reader = Reader(site, source)
     if isinstance(node, ast.stmt) and not isinstance(node, (ast.Expr, ast.AugAssign)):
-        inner = [reader.operation(part) for part in _operations(node)]
-        return next((found for found in inner if len(found.devices) > 1), reader.operation(node))
-    return reader.operation(node)
+        return part_at(site, node) or Reader.at(site, source).operation(node)
+    return Reader.at(site, source).operation(node)
 
 
-def _operations(statement: ast.stmt) -> list[ast.expr]:
-    """The operations in a statement in the order of their evaluation, operands before what takes them."""
+def part_at(site: Site, node: ast.AST) -> Operation | None:
+    """The first operation in a node whose terms are apart; None where all are together."""
+    source = source_of(site)
+    if source is None:
+        return None
+    reader = Reader.at(site, source)
+    found = (reader.operation(part) for part in _operations(node))
+    return next((operation for operation in found if len(operation.devices) > 1), None)
+
+
+def _operations(whole: ast.AST) -> list[ast.expr]:
+    """The operations in a node in the order of their evaluation, operands before what takes them."""
     kinds = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript)
-    found = [node for node in ast.walk(statement) if isinstance(node, kinds)]
+    found = [node for node in ast.walk(whole) if isinstance(node, kinds)]
     return sorted(found, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0, -node.col_offset))
 
 
 class Reader:
     """Reads the expressions of one frame."""
 
-    def __init__(self, site: Site, source: Source) -> None:
-        self._locals = site.frame.f_locals
-        self._globals = site.frame.f_globals
+    def __init__(self, source: Source, names: Mapping[str, object], more_names: Mapping[str, object]) -> None:
         self._source = source
+        self._locals = names
+        self._globals = more_names
+
+    @classmethod
+    def at(cls, site: Site, source: Source) -> Reader:
+        """The reader of a frame."""
+        return cls(source, site.frame.f_locals, site.frame.f_globals)
 
     # --- the operation ---
 
@@ -121,12 +135,12 @@ class Reader:
             node = node.value
         taken = list(self._taken(node))
         terms: list[Term] = []
-        unknown: list[ast.expr] = []
+        unknown: list[Argument] = []
         for part in taken:
             found = self.terms(part, callee=isinstance(node, ast.Call) and part is node.func)
             terms += found
             if not found and self.value(part) is UNKNOWN:
-                unknown.append(part)
+                unknown.append(Argument(self._source.of(part), part, "", UNKNOWN))
         return Operation(self._name(node), node, tuple(terms), tuple(unknown), tuple(self._arguments(node)))
 
     def _arguments(self, node: ast.AST) -> Iterator[Argument]:
@@ -155,10 +169,11 @@ class Reader:
             case ast.Subscript() | ast.Attribute():
                 assignment = self._assignment_to(node)
                 yield node.value
-                if isinstance(node, ast.Subscript):
-                    yield from node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
                 if assignment is not None:
+                    # Indices of what is assigned to may be anywhere.
                     yield assignment
+                elif isinstance(node, ast.Subscript):
+                    yield from node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
             case ast.AugAssign():
                 yield from (node.target, node.value)
             case ast.Assign() | ast.AnnAssign():
@@ -199,9 +214,10 @@ class Reader:
         value = self.value(func)
         if isinstance(func, ast.Attribute) and value is UNKNOWN:
             return func.attr
-        home = getattr(value, "__module__", None) if callable(value) and not isinstance(value, nn.Module) else None
-        if isinstance(home, str) and home.partition(".")[0] == "torch" and not home.startswith("torch._"):
-            return f"{home}.{getattr(value, '__name__', func)}"
+        if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+            home, name = getattr(value, "__module__", None) or "", value.__name__
+            if home.partition(".")[0] == "torch" and not home.startswith("torch._"):
+                return f"{home}.{name}"
         return self._source.of(func)
 
     # --- terms ---
@@ -218,10 +234,10 @@ class Reader:
         if isinstance(value, (torch.Tensor, torch.Generator)):
             return [Term(text, node, str(value.device), value, callee=callee)]
         if isinstance(value, nn.Module):
-            devices = devices_of(value)
+            devices = devices_of(value) or list(dict.fromkeys(str(one.device) for _, one in tensors_of(value)))
             return [Term(text, node, " and ".join(devices), value, callee=callee)] if devices else []
         if value is not UNKNOWN:
-            return _grouped(text, node, value)
+            return _grouped(text, node, list(tensors_in(value)) or list(tensors_of(value)))
         device = _with_index(self.device(node))
         if device is None:
             return []
@@ -250,6 +266,9 @@ class Reader:
                 return -number
             case ast.NamedExpr():
                 return self.value(node.value)
+            case ast.Call(keywords=[]) if self.value(node.func) is torch.device:
+                values = [self.value(argument) for argument in node.args]
+                return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
         return UNKNOWN
 
     # --- devices of what has no value any more ---
@@ -373,7 +392,7 @@ def attribute(owner: object, name: str) -> object:
     """An attribute that is stored, UNKNOWN if it would be computed."""
     if isinstance(owner, torch.Tensor):
         return _attribute_of_tensor(owner, name)
-    own = _dictionary(owner)
+    own = dictionary_of(owner)
     if isinstance(owner, nn.Module):
         for table in (own, *(own.get(key) for key in ("_parameters", "_buffers", "_modules"))):
             if isinstance(table, Mapping) and name in table:
@@ -399,7 +418,8 @@ class _Example(NamedTuple):
 _NAMED_TUPLE_FIELD: Final = type(vars(_Example)["field"])
 
 
-def _dictionary(owner: object) -> Mapping[str, object]:
+def dictionary_of(owner: object) -> Mapping[str, object]:
+    """The attributes that an object itself stores, whatever its class makes of `__getattr__`."""
     try:
         found = object.__getattribute__(owner, "__dict__")
     except (AttributeError, TypeError):
@@ -414,7 +434,7 @@ def _attribute_of_tensor(owner: torch.Tensor, name: str) -> object:
         return owner.data
     if name == "grad" and owner.is_leaf:
         return owner.grad
-    return _dictionary(owner).get(name, UNKNOWN)
+    return dictionary_of(owner).get(name, UNKNOWN)
 
 
 def element(owner: object, key: object) -> object:
@@ -452,13 +472,21 @@ def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[
     elif depth < _DEEPEST and isinstance(value, (dict, UserDict)):
         items = value.data.items() if isinstance(value, UserDict) else dict.items(value)
         for key, one in items:
-            yield from tensors_in(one, f"{path}[{key!r}]", depth + 1)
+            shown = repr(key) if isinstance(key, (str, int)) else "…"
+            yield from tensors_in(one, f"{path}[{shown}]", depth + 1)
 
 
-def _grouped(text: str, node: ast.expr, value: object) -> list[Term]:
+def tensors_of(owner: object) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that attributes of an object hold, each with the way to it: `.mean`, `.batch['mask']`."""
+    if not isinstance(owner, (type, types.ModuleType, types.FunctionType, torch.optim.Optimizer)):
+        for name, value in dictionary_of(owner).items():
+            yield from tensors_in(value, f".{name}")
+
+
+def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]]) -> list[Term]:
     """The tensors of a container: one term if they are together, otherwise the first on each device."""
     groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
-    for path, tensor in tensors_in(value):
+    for path, tensor in tensors:
         groups.setdefault(str(tensor.device), []).append((path, tensor))
     if len(groups) == 1:
         (device,) = groups
@@ -475,7 +503,7 @@ def devices_of(module: nn.Module) -> list[str]:
     """The devices of a module's parameters and buffers, the one with most elements first."""
     sizes: collections.Counter[str] = collections.Counter()
     for tensor in (*module.parameters(), *module.buffers()):
-        sizes[str(tensor.device)] += max(tensor.numel(), 1)
+        sizes[str(tensor.device)] += 1 if is_lazy(tensor) else max(tensor.numel(), 1)
     return [device for device, _ in sizes.most_common()]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import re
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
@@ -48,6 +49,20 @@ def sites_of(error: BaseException) -> list[Site]:
     running = sites_above(sys._getframe())
     at = next((index for index, site in enumerate(running) if traceback and site.frame is traceback.tb_frame), 0)
     return [*running[:at], *_sites(traceback)]
+
+
+def whole_path(errors: Sequence[BaseException]) -> list[Site]:
+    """The frames of an error that others were raised in answer to: the traceback of each begins where the last caught.
+
+    Args:
+        errors: the innermost first.
+    """
+    path: list[Site] = []
+    for error in reversed(errors):
+        sites = sites_of(error)
+        caught = [index for index, one in enumerate(path) if sites and one.frame is sites[0].frame]
+        path = path[: caught[0]] + sites if caught else path + sites
+    return path
 
 
 def _sites(traceback: TracebackType | None) -> Iterator[Site]:
@@ -112,6 +127,73 @@ def _resolved(file: str) -> Path:
         return Path(file).resolve()
     except (OSError, RuntimeError, ValueError):
         return Path(file)
+
+
+# --- frames that an error carries as text ---
+
+
+_CARRIED = re.compile(
+    r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n'
+    r"(?P<indent> *)(?P<source>\S.*)\n(?:(?P<before> *)(?P<carets>[~^]+) *$)?",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The user's line in an error from a worker process, a replica or a compiler.
+
+    Attributes:
+        file: as its code has it.
+        text: the expression that failed, or the line; empty where the traceback shows none.
+    """
+
+    place: Place
+    file: str
+    text: str
+
+
+def carried_in(text: str) -> Carried | None:
+    """The innermost line of the user's own code in a traceback that a message holds; None without one."""
+    found = None
+    for match in _CARRIED.finditer(text):
+        file = match["file"]
+        if file.startswith("<frozen") or _is_installed(file):
+            continue
+        line, source, start = int(match["line"]), match["source"].rstrip(), 0
+        if match["carets"]:
+            start = len(match["before"]) - len(match["indent"])
+            source = source[start : start + len(match["carets"])]
+        whole = linecache.getline(file, line)
+        if match["source"].strip() != whole.strip():
+            source = ""
+        column = whole.find(source, len(whole) - len(whole.lstrip()) + start) + 1 if source else 0
+        end = column + len(source) if column else 0
+        found = Carried(Place(shown_path(file), line, column, line, end, match["function"].strip()), file, source)
+    return found
+
+
+def place_in(carried: Carried, source: Source, node: ast.expr) -> Place:
+    """Where a node near a carried line stands."""
+    lines = source.text.splitlines(keepends=True)
+    end_line = node.end_lineno or node.lineno
+    start = _characters(lines, node.lineno, node.col_offset)
+    end = _characters(lines, end_line, node.end_col_offset or 0)
+    return Place(carried.place.file, node.lineno, start, end_line, end, carried.place.function)
+
+
+def node_carried(carried: Carried) -> tuple[Source, ast.AST] | None:
+    """The source of the file and the expression that failed in it."""
+    source = _parse("".join(linecache.getlines(carried.file)))
+    place = carried.place
+    if source is None or not carried.text:
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.expr) and node.lineno == place.line:
+            found = place_in(carried, source, node)
+            if (found.column, found.end_column) == (place.column, place.end_column):
+                return source, node
+    return None
 
 
 # --- the source ---------------------------------------------------------------------------------------------
@@ -184,6 +266,12 @@ def _head(statement: ast.stmt, line: int) -> ast.AST:
         on_line = [item.context_expr for item in statement.items if item.context_expr.lineno <= line]
         return (on_line or [statement.items[0].context_expr])[-1]
     return statement.test if isinstance(statement, (ast.If, ast.While, ast.Assert)) else statement
+
+
+def text_of(site: Site, node: ast.AST) -> str:
+    """The source of a node, on one line."""
+    source = source_of(site)
+    return ast.unparse(node) if source is None else source.of(node)
 
 
 Position = tuple[int, int]

@@ -156,19 +156,31 @@ def read(error: BaseException) -> Message | None:
     for trouble, pattern in _COMPILED:
         found = pattern.search(str(error))
         if found is not None:
-            return _message(trouble, {key: value for key, value in found.groupdict().items() if value is not None})
+            groups = {**found.groupdict(), **_replica(str(error))}
+            return _message(trouble, {key: value for key, value in groups.items() if value is not None})
     return None
+
+
+def _replica(text: str) -> dict[str, str]:
+    """The number of the replica of DataParallel that an error comes from."""
+    found = re.match(r"Caught \w+ in replica (?P<replica>\d+) on device \d+", text)
+    return found.groupdict() if found else {}
 
 
 def _wrapper_of(error: BaseException) -> Trouble | None:
     """Whose constructor an error is from that says nothing of devices; an empty or wrong `device_ids` is its cause."""
-    traceback = error.__traceback__
-    code = None
+    traceback, frame = error.__traceback__, None
     while traceback is not None:
-        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
-    if code is nn.DataParallel.__init__.__code__:
-        return Trouble.DATA_PARALLEL
-    return Trouble.DISTRIBUTED if code is nn.parallel.DistributedDataParallel.__init__.__code__ else None
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+    if frame is None or frame.f_code.co_name != "__init__":
+        return None
+    return _WRAPPERS.get(str(frame.f_globals.get("__name__")))
+
+
+_WRAPPERS: Final = {
+    nn.DataParallel.__module__: Trouble.DATA_PARALLEL,
+    nn.parallel.DistributedDataParallel.__module__: Trouble.DISTRIBUTED,
+}
 
 
 def _message(trouble: Trouble, groups: dict[str, str]) -> Message:

@@ -11,7 +11,7 @@ from devlint_guard import naming
 from devlint_guard.expressions import devices_of
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.messages import Message, Trouble
-from devlint_guard.operands import Met, Scene, meeting
+from devlint_guard.operands import Met, Scene, meeting, passed_on
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -23,12 +23,16 @@ def apart(scene: Scene, message: Message) -> Finding:
 
 def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     """The finding on values that are apart, in whatever way it is known that they met."""
-    blamed = _blamed(scene, met)
+    if message.trouble is Trouble.INDEX:
+        # Indices on the CPU select from anything.
+        met = [one for index, one in enumerate(met) if index == 0 or one.operand.device != "cpu"]
+    blamed = _blamed(scene, met, message)
     ordered = [met[blamed], *met[:blamed], *met[blamed + 1 :]] if met else []
     if not ordered or len({one.operand.device for one in ordered}) < 2:
         return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
     first, second = ordered[0], next(one for one in ordered if one.operand.device != ordered[0].operand.device)
     others = [one for one in ordered[1:] if one is not second]
+    first = replace(first, operand=replace(first.operand, history=passed_on(scene, first)))
     operands = (replace(first.operand, blamed=True), second.operand, *(one.operand for one in others))
     code = _code(scene, first, second, message)
     text = _text(scene, code, first.operand, second.operand)
@@ -67,14 +71,15 @@ def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
 # --- which one ----------------------------------------------------------------------------------------------
 
 
-def _blamed(scene: Scene, met: Sequence[Met]) -> int:
+def _blamed(scene: Scene, met: Sequence[Met], message: Message) -> int:
     """Which of the values to move: what is out of line with the module, what has no data, what the CPU has.
 
     PyTorch's text often names the innocent one, so it has no vote.
     """
     if not met:
         return 0
-    usual = _usual_device(scene, met)
+    replica = message.fields.get("replica")
+    usual = f"cuda:{replica}" if replica else _usual_device(scene, met)
     ranks = [_rank(one, usual) for one in met]
     return ranks.index(max(ranks))
 
@@ -89,7 +94,6 @@ def _usual_device(scene: Scene, met: Sequence[Met]) -> str:
 
 _SUSPICION = {
     Role.ATTRIBUTE: 3,
-    Role.TEMPORARY: 2,
     Role.OPTIMIZER_STATE: 4,
     Role.GRADIENT: 1,
 }
@@ -98,7 +102,8 @@ _SUSPICION = {
 def _rank(met: Met, usual: str) -> tuple[int, ...]:
     operand = met.operand
     without_data = operand.device == "meta"
-    astray = bool(usual) and operand.device != usual
+    # A module that is on the CPU may just as well be the one that was not moved.
+    astray = usual not in ("", "cpu") and operand.device != usual
     on_cpu = operand.device == "cpu"
     return (without_data, astray, on_cpu, met.factory, _SUSPICION.get(operand.role, 0))
 

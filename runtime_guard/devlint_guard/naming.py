@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from devlint_guard.expressions import tensors_in
+from devlint_guard.expressions import dictionary_of, tensors_in
 from devlint_guard.finding import Role
 from devlint_guard.frames import Site, is_user_code
 
@@ -121,7 +121,7 @@ def _modules_in(names: Mapping[str, object]) -> dict[str, nn.Module]:
     found = {key: value for key, value in names.items() if isinstance(value, nn.Module)}
     for key, value in names.items():
         if not isinstance(value, (nn.Module, ModuleType, type)) and not key.startswith("__"):
-            own = getattr(value, "__dict__", {})
+            own = dictionary_of(value)
             found.update({f"{key}.{name}": one for name, one in own.items() if isinstance(one, nn.Module)})
     inner = {id(one) for module in found.values() for _, one in list(paths_of_modules(module, ""))[1:]}
     return dict(sorted(found.items(), key=lambda item: (id(item[1]) in inner, item[0] == "self")))
@@ -184,7 +184,7 @@ def role_in(module: nn.Module, attribute: str) -> Role:
 
 
 def _in_optimizers(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType]) -> Name | None:
-    for optimizer in optimizers_in(frames):
+    for optimizer in optimizers_in(reversed(frames)):
         for parameter, state in optimizer.state.items():
             for key, value in state.items() if isinstance(state, dict) else ():
                 if value is tensor:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from devlint_guard import naming
-from devlint_guard.expressions import Operation, Term, devices_of, operation_at
-from devlint_guard.finding import Operand, Role
-from devlint_guard.frames import Site, place_of, user_site
+from devlint_guard.expressions import Argument, Operation, Reader, Term, devices_of, operation_at, part_at
+from devlint_guard.finding import Operand, Role, Step
+from devlint_guard.frames import Carried, Site, carried_in, node_carried, place_in, place_of, user_site
 from devlint_guard.messages import Message
 
 
@@ -27,6 +28,7 @@ class Scene:
         roots: the modules that paths start from.
         given: the names of those that the caller knows.
         modules: those that were being called, outermost first.
+        carried: the user's line where the frames that failed are not those of `sites`.
     """
 
     sites: Sequence[Site]
@@ -35,10 +37,17 @@ class Scene:
     roots: naming.Roots
     given: frozenset[str]
     modules: Sequence[nn.Module]
+    carried: Carried | None = None
 
     @classmethod
-    def of(cls, sites: Sequence[Site], roots: naming.Roots) -> Scene:
-        """The scene at the end of `sites`; modules that `roots` lacks are looked for in the frames."""
+    def of(cls, sites: Sequence[Site], roots: naming.Roots, text: str = "") -> Scene:
+        """The scene at the end of `sites`; modules that `roots` lacks are looked for in the frames.
+
+        Args:
+            sites: of the error, outermost first.
+            roots: modules that the caller knows.
+            text: of the error, if there is one; it may carry a traceback.
+        """
         user = user_site(list(sites))
         known = {**roots}
         held = {id(inner) for name, root in roots.items() for _, inner in naming.paths_of_modules(root, name)}
@@ -46,7 +55,7 @@ class Scene:
             if id(module) not in held and name not in known:
                 known[name] = module
         operation = None if user is None else operation_at(user)
-        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites))
+        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text))
 
     @property
     def inner_sites(self) -> list[Site]:
@@ -127,6 +136,8 @@ def _share(module: nn.Module, device: str) -> str:
 
 def describe(tensor: torch.Tensor) -> str:
     """Dtype and shape: `float32[2, 3]`."""
+    if is_lazy(tensor):
+        return "not initialised"
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
@@ -155,13 +166,55 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
     What torch's own frames took tells which tensors met; what the user's line took tells their names.
     """
     taken = list(scene.operation.terms) if scene.operation else []
-    inner = _operation_of_torch(scene, message)
+    if scene.carried is not None and (found := _in_replica(scene, scene.carried, message)):
+        return found
+    inner = None if scene.carried else _operation_of_torch(scene, message)
     if inner is not None:
-        return matched(scene, inner, taken)
+        found = matched(scene, inner, taken)
+        if len({one.operand.device for one in found}) > 1:
+            return found
+    if scene.user and scene.operation and len(scene.operation.devices) < 2:
+        # An object was made of values that are apart, and has failed only when it was used.
+        part = part_at(scene.user, scene.operation.node)
+        taken = list(part.terms) if part else taken
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
         terms = _with_the_unknown_one(scene, terms, message.devices)
     return [Met(operand(scene, term), term.value, None, term.factory) for term in terms]
+
+
+def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
+    """The values that were apart in a replica of DataParallel, whose own frames are gone.
+
+    What a module registers, and what is computed from that, was on the device of the replica; plain attributes
+    are still where the original has them.
+    """
+    replica, where = message.fields.get("replica"), node_carried(carried)
+    module = _owner_of_line(scene, carried)
+    if replica is None or where is None or module is None:
+        return []
+    source, node = where
+    path = naming.module_path(module, scene.roots)
+    found = []
+    for term in Reader(source, {"self": module}, {}).operation(node).terms:
+        place = place_in(carried, source, term.node)
+        name = naming.name_of(term.value, {path: module}) if isinstance(term.value, torch.Tensor) else None
+        if name is not None and name.role is Role.ATTRIBUTE and isinstance(term.value, torch.Tensor):
+            found.append(Operand(term.text, name.role, term.device, describe(term.value), name.qualified, place))
+        else:
+            found.append(Operand(term.text, Role.TEMPORARY, f"cuda:{replica}", place=place))
+    return [Met(one) for one in found]
+
+
+def _owner_of_line(scene: Scene, carried: Carried) -> nn.Module | None:
+    """The module whose `forward` holds the line."""
+    for module in (inner for outer in scene.modules for inner in outer.modules()):
+        code = getattr(type(module).forward, "__code__", None)
+        if code is not None and code.co_filename == carried.file:
+            lines = [line for _, _, line in code.co_lines() if line is not None]
+            if min(lines) <= carried.place.line <= max(lines):
+                return module
+    return None
 
 
 def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
@@ -208,11 +261,10 @@ def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str])
         # PyTorch names the device of what is selected from only.
         accelerator = torch.accelerator.current_accelerator()
         other = [] if accelerator is None else [str(accelerator)]
-    likely = [node for node in scene.operation.open_terms if not isinstance(node, (ast.Constant, ast.Lambda))]
-    if len(known) != 1 or len(other) != 1 or len(likely) != 1:
+    unknown = _only_unknown(scene)
+    if len(known) != 1 or len(other) != 1 or unknown is None:
         return terms
-    text = ast.unparse(likely[0])
-    return [*terms, Term(text, likely[0], other[0])]
+    return [*terms, Term(unknown.text, unknown.node, other[0])]
 
 
 def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
@@ -238,19 +290,40 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         if mine is not None and (mine.value is None or named is None or not named.qualified):
             rest.remove(mine)
             found.append(Met(operand(scene, mine), mine.value, None, mine.factory))
-        elif (node := _only_unknown(scene)) is not None:
-            found.append(Met(operand(scene, Term(ast.unparse(node), node, term.device)), tensor))
+        elif len(loose) == 1 and (unknown := _only_unknown(scene)) is not None:
+            found.append(Met(operand(scene, Term(unknown.text, unknown.node, term.device)), tensor))
         elif named is not None and all(one.operand.device != term.device for one in found):
             found.append(Met(named, tensor))
     return found
 
 
-def _only_unknown(scene: Scene) -> ast.expr | None:
+def _only_unknown(scene: Scene) -> Argument | None:
     unknown = scene.operation.open_terms if scene.operation else ()
-    return unknown[0] if len(unknown) == 1 else None
+    likely = [one for one in unknown if not isinstance(one.node, (ast.Constant, ast.Lambda))]
+    return likely[0] if len(likely) == 1 else None
 
 
 def _is_or_holds(term: Term, tensor: torch.Tensor) -> bool:
     if isinstance(term.value, nn.Module):
         return bool(naming.name_of(tensor, {"": term.value}).qualified)
     return term.value is tensor
+
+
+# --- where a value comes from -------------------------------------------------------------------------------
+
+
+def passed_on(scene: Scene, met: Met) -> tuple[Step, ...]:
+    """How the user's own functions passed a value on until it came to the line, the outermost first."""
+    steps: list[Step] = []
+    callers = [site for site in scene.sites if site.is_user and site is not scene.user]
+    for site in callers:
+        operation = operation_at(site)
+        terms = [one for one in operation.terms if not isinstance(one.value, nn.Module)] if operation else []
+        same = [one for one in terms if met.value is not None and one.value is met.value]
+        if not same and site is callers[-1] and met.operand.role is Role.ARGUMENT:
+            # A value that the call creates is gone, and can only be meant if it is the only one there.
+            made = [one for one in terms if one.value is None and one.device == met.operand.device]
+            same = made if len(made) == 1 else []
+        if same and same[0].text != met.operand.name:
+            steps.append(Step(f"passed as `{same[0].text}`", place_of(site, same[0].node)))
+    return tuple(steps)

@@ -16,7 +16,7 @@ from torch import nn
 
 from devlint_guard.expressions import UNKNOWN, Argument, Term, as_device, attribute, devices_of, operation_at
 from devlint_guard.finding import Finding, Operand, Role
-from devlint_guard.frames import place_of
+from devlint_guard.frames import place_of, text_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
@@ -29,7 +29,7 @@ _AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.
 
 def _host_access(scene: Scene, message: Message) -> Finding:
     device = next(iter(message.devices), "")
-    found = _on(scene, device) or _expression(scene, device)
+    found = _on(scene, device) or _expression(scene, device, inside=True)
     name = _name(found)
     return Finding(
         "DEV105",
@@ -43,7 +43,11 @@ def _host_access(scene: Scene, message: Message) -> Finding:
 
 def _not_on_cpu(scene: Scene, message: Message) -> Finding:
     device = next((one for one in message.devices if one != "cpu"), "cuda")
-    found = _passed_for(scene, message.argument, device) or _on(scene, device, last=True) or _expression(scene, device)
+    found = (
+        _passed_for(scene, message.argument, device)
+        or _on(scene, device, last=True)
+        or _expression(scene, device, inside=True)
+    )
     taken = f"`{message.argument}`" if message.argument else "what"
     operation = scene.operation.text if scene.operation else "it"
     return Finding(
@@ -56,7 +60,7 @@ def _not_on_cpu(scene: Scene, message: Message) -> Finding:
 
 def _no_kernel(scene: Scene, message: Message) -> Finding:
     device = message.fields.get("type", "CUDA").lower()
-    found = _on(scene, device) or _expression(scene, device)
+    found = _on(scene, device) or _expression(scene, device, inside=True)
     operator = message.fields.get("operator", "the operation").removeprefix("aten::")
     return Finding(
         "DEV107",
@@ -77,7 +81,7 @@ def _pinned(scene: Scene, message: Message) -> Finding:
 
 
 def _meta(scene: Scene, message: Message) -> Finding:
-    found = _on(scene, "meta") or _expression(scene, "meta")
+    found = _on(scene, "meta") or _expression(scene, "meta", inside=True)
     return Finding(
         "DEV602",
         f"`{_name(found)}` is on meta and has no data",
@@ -134,16 +138,23 @@ def _no_index(scene: Scene, message: Message) -> Finding:
     count = torch.cuda.device_count()
     beyond = [one for one in _device_operands(scene, "cuda") if _index(one.device) >= count]
     found = _blame(beyond) or _device_operands(scene, "cuda")
-    ids = [one for one in _arguments(scene) if one.keyword == "device_ids"]
-    if ids and scene.user:
-        place = place_of(scene.user, ids[0].node)
-        found = (Operand(ids[0].text, Role.UNKNOWN, "", place=place, blamed=True),)
+    ids = _device_ids(scene)
+    found = ids or found
     return Finding(
         "DEV401" if ids else "DEV302",
         f"`{_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
         operands=found,
         help=("choose it from what is there: `torch.cuda.device_count()`, or `cuda` for the current device",),
     )
+
+
+def _device_ids(scene: Scene) -> tuple[Operand, ...]:
+    """What the failing expression gives as `device_ids`, to a call that may be a part of it."""
+    if scene.user is None or scene.operation is None:
+        return ()
+    site = scene.user
+    given = [one for one in ast.walk(scene.operation.node) if isinstance(one, ast.keyword) and one.arg == "device_ids"]
+    return _blame(Operand(text_of(site, one.value), Role.UNKNOWN, "", place=place_of(site, one.value)) for one in given)
 
 
 def _devices(count: int) -> str:
@@ -160,15 +171,27 @@ def _index(device: str) -> int:
 
 def _device_text(scene: Scene, message: Message) -> Finding:
     text = message.fields.get("text", "")
-    texts = [one for one in _arguments(scene) if isinstance(one.value, str) and (one.value == text or not text)]
+    named = [one for one in _arguments(scene) if one.keyword == "device"]
     others = [one for one in _arguments(scene) if isinstance(one.value, (str, int, torch.device))]
-    found = tuple(_device_operand(scene, one) for one in texts or others) or _expression(scene, "")
-    found = _blame(found)
+    texts = [one for one in others if one.value == text or (isinstance(one.value, str) and not text)]
+    found = _constants(scene, text) if text else ()
+    found = found or tuple(_device_operand(scene, one) for one in texts or named or others)
+    found = _blame(found) or _expression(scene, "", inside=True)
     return Finding(
         "DEV303",
         f"`{_name(found)}` names no device that can be used here",
         operands=found,
         help=(_spelling(text),),
+    )
+
+
+def _constants(scene: Scene, text: str) -> tuple[Operand, ...]:
+    """Where a text is written out in the failing expression."""
+    if scene.user is None or scene.operation is None:
+        return ()
+    nodes = [node for node in ast.walk(scene.operation.node) if isinstance(node, ast.Constant) and node.value == text]
+    return tuple(
+        Operand(text_of(scene.user, node), Role.UNKNOWN, "", place=place_of(scene.user, node)) for node in nodes
     )
 
 
@@ -187,11 +210,13 @@ def _spelling(text: str) -> str:
 
 
 def _checkpoint(scene: Scene, message: Message) -> Finding:
-    found = _expression(scene, message.fields.get("type", "cuda").lower())
+    kind = message.fields.get("type", "cuda").lower()
+    asked = [_device_operand(scene, one) for one in _arguments(scene) if one.keyword == "map_location"]
+    found = _blame(asked) or _expression(scene, kind)
     index = message.fields.get("index")
     return Finding(
         "DEV304",
-        f"the checkpoint was written from {found[0].device}{':' + index if index else ''}, which is not here",
+        f"`{_name(found)}` is for {kind}{':' + index if index else ''}, which is not here",
         operands=found,
         help=('read it to a device that is there: `torch.load(…, map_location="cpu")`',),
     )
@@ -213,7 +238,7 @@ def _no_attribute(scene: Scene, message: Message) -> Finding:
     found = _expression(scene, "")
     owner = scene.operation.node if scene.operation else None
     if scene.user and isinstance(owner, ast.Attribute):
-        text = ast.unparse(owner.value)
+        text = text_of(scene.user, owner.value)
         value = _module_at(scene, owner.value)
         devices = " and ".join(devices_of(value)) if value is not None else ""
         found = (Operand(text, Role.MODULE, devices, place=place_of(scene.user, owner.value), blamed=True),)
@@ -256,7 +281,7 @@ def _distributed(scene: Scene, message: Message) -> Finding:
 
 def _collective(scene: Scene, message: Message) -> Finding:
     device = next(iter(message.devices), "cpu")
-    found = _on(scene, device) or _expression(scene, device)
+    found = _on(scene, device) or _expression(scene, device, inside=True)
     return Finding(
         "DEV403",
         f"`{_name(found)}` is on {found[0].device}, for which the process group has no backend",
@@ -270,17 +295,24 @@ def _collective(scene: Scene, message: Message) -> Finding:
 
 def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
     """The module that is wrapped, or called, and the device ids that it is given."""
+    if scene.user is None or scene.operation is None:
+        return _expression(scene, "")
     modules = [operand(scene, one) for one in _terms(scene) if isinstance(one.value, nn.Module)]
-    modules += [operand(scene, one) for one in _terms(scene) if one.value is None and not modules]
-    node = scene.operation.node if scene.operation else None
-    if scene.user and isinstance(node, ast.Call) and isinstance(node.func, ast.Call):
-        called = Operand(ast.unparse(node.func), Role.MODULE, "", place=place_of(scene.user, node.func))
-        modules.insert(0, called)
+    node = scene.operation.node
+    if not modules and isinstance(node, ast.Call):
+        wrapped = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), node.func)
+        modules = [Operand(text_of(scene.user, wrapped), Role.MODULE, "", place=place_of(scene.user, wrapped))]
     ids = [one for one in _arguments(scene) if one.keyword in ("device_ids", "output_device")]
-    if scene.user is None:
-        return ()
+    ids += [one for one in _arguments(scene) if not one.keyword and isinstance(one.node, ast.List)]
+    # A device that is none of CUDA is wrong with any module.
+    ids.sort(key=lambda one: not _is_on_cpu(one))
     named = [Operand(one.text, Role.UNKNOWN, "", place=place_of(scene.user, one.node)) for one in ids]
-    return _blame([*modules[:1], *named]) or _expression(scene, "")
+    return _blame([*named, *modules[:1]] if ids and _is_on_cpu(ids[0]) else [*modules[:1], *named])
+
+
+def _is_on_cpu(argument: Argument) -> bool:
+    device = as_device(argument.value)
+    return device is not None and device.type == "cpu"
 
 
 # --- operands -----------------------------------------------------------------------------------------------
@@ -324,28 +356,43 @@ def _passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand, ...
     return _blame(operand(scene, one) for one in same)
 
 
-def _expression(scene: Scene, device: str, role: Role = Role.TEMPORARY) -> tuple[Operand, ...]:
-    """The failing expression itself, for want of a part of it; what it takes if that is one thing."""
+def _expression(scene: Scene, device: str, role: Role = Role.TEMPORARY, *, inside: bool = False) -> tuple[Operand, ...]:
+    """The failing expression itself, for want of a part of it.
+
+    Args:
+        scene: where.
+        device: where it is.
+        role: what it is.
+        inside: to take the one thing instead that it takes, if only one can be meant.
+    """
     if scene.user is None or scene.operation is None:
         return (Operand("", role, device, blamed=True),)
     node = scene.operation.node
-    if len(scene.operation.open_terms) == 1:
-        node = scene.operation.open_terms[0]
-    text = " ".join(ast.unparse(node).split())
-    return (Operand(text, role, device, place=place_of(scene.user, node), blamed=True),)
+    if inside and len(scene.operation.open_terms) == 1:
+        node = scene.operation.open_terms[0].node
+    return (Operand(text_of(scene.user, node), role, device, place=place_of(scene.user, node), blamed=True),)
 
 
 def _device_operands(scene: Scene, kind: str) -> tuple[Operand, ...]:
     """The expressions of the user's line that name a device, and otherwise the line itself."""
-    given = [one for one in _arguments(scene) if _names_a_device(one, kind)]
-    given = [one for one in given if one.keyword == "device"] or given
+    function = scene.operation.text.rpartition(".")[2] if scene.operation else ""
+    given = [one for one in _arguments(scene) if one.keyword == "device"]
+    given = given or [one for one in _arguments(scene) if _names_a_device(one, kind, function)]
     return _blame(_device_operand(scene, one) for one in given) or _expression(scene, kind)
 
 
-def _names_a_device(argument: Argument, kind: str) -> bool:
-    value = argument.value
-    device = as_device(value)
-    return device is not None and (device.type == kind or isinstance(value, int))
+def _names_a_device(argument: Argument, kind: str, function: str) -> bool:
+    if isinstance(argument.value, int) and argument.keyword != "device" and function not in _TAKE_NUMBERS:
+        return False
+    device = as_device(argument.value)
+    return device is not None and (device.type == kind or isinstance(argument.value, int))
+
+
+_TAKE_NUMBERS: Final = frozenset(
+    "to cuda device set_device get_device_name get_device_properties get_device_capability synchronize Stream Event"
+    " current_stream memory_allocated memory_reserved max_memory_allocated mem_get_info empty_cache".split()
+)
+"""What takes the index of a device where others take sizes."""
 
 
 def _device_operand(scene: Scene, argument: Argument) -> Operand:

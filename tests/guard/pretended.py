@@ -15,8 +15,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _MARK = "explained: "
 
 _DRIVER = '''
-import importlib.util, json, linecache, sys, types
+import json, linecache, re, sys, types
 from pathlib import Path
+
+import torch
 
 from devlint_guard.explain import explain
 
@@ -37,6 +39,34 @@ def without_the_judge(traceback):
     return kept
 
 
+def modules_on(traceback):
+    """The modules whose calls a traceback goes through, and the variables of the program's own frames."""
+    modules, names = [], {{}}
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_code.co_filename == file:
+            names.update({{key: value for key, value in frame.f_globals.items() if key not in names}})
+            names.update({{key: value for key, value in frame.f_locals.items() if key not in names}})
+        own = frame.f_locals.get("self")
+        if frame.f_code.co_name in ("forward", "_call_impl") and isinstance(own, torch.nn.Module):
+            modules.append(own)
+    return modules, names
+
+
+def leads_to(path, names, module):
+    """Whether a path of a finding leads from a variable of the program, or from the outermost module, to a module."""
+    parts = re.findall(r"[.]?([^.[]+)|[[]([^]]+)[]]", path)
+    value, rest = names.get(parts[0][0]), parts[1:]
+    for name, key in rest:
+        if key:
+            value = value[eval(key)]
+        elif isinstance(value, torch.nn.Module) and name in value._modules:
+            value = value._modules[name]
+        else:
+            value = getattr(value, name)
+    return value is module
+
+
 file, text, call = {file!r}, {text!r}, {call!r}
 if file is None:
     file = str(Path("program.py").resolve())
@@ -50,12 +80,20 @@ try:
     if call is not None:
         getattr(program, call)()
 except BaseException as error:
-    one = error
+    one, modules, names = error, [], {{}}
     while one is not None:
         one.__traceback__ = without_the_judge(one.__traceback__)
+        inner, variables = modules_on(one.__traceback__)
+        modules, names = modules + inner, {{**variables, **names}}
         one = one.__cause__ or one.__context__
+    # A module that no variable holds is called by the name of its class.
+    names = {{**names, **{{type(one).__name__: one for one in modules[::-1]}}}}
     finding = explain(error)
-    print({mark!r} + json.dumps(None if finding is None else finding.to_json()), flush=True)
+    path = None
+    if modules and finding is not None:
+        path = bool(finding.module) and leads_to(finding.module, names, modules[-1])
+    said = {{"finding": None if finding is None else finding.to_json(), "path": path}}
+    print({mark!r} + json.dumps(said), flush=True)
     raise
 '''
 
@@ -67,10 +105,12 @@ class Explained:
     Attributes:
         verdict: with the text of the exception.
         finding: None where the program ended well, or with an error that is not explained.
+        path: whether its path leads to the module that was being called; None where none was.
     """
 
     verdict: Verdict
     finding: Finding | None
+    path: bool | None = None
 
 
 def explained(
@@ -95,5 +135,6 @@ def explained(
     paths = [] if file is None else [file.resolve().parent]
     verdict = judge.run(driver, devices=devices, paths=paths)
     said = [line.removeprefix(_MARK) for line in verdict.stdout.splitlines() if line.startswith(_MARK)]
-    data = json.loads(said[-1]) if said else None
-    return Explained(verdict, None if data is None else Finding.from_json(data))
+    data = json.loads(said[-1]) if said else {"finding": None, "path": None}
+    finding = None if data["finding"] is None else Finding.from_json(data["finding"])
+    return Explained(verdict, finding, data["path"])
