@@ -1,0 +1,118 @@
+"""Run by the judge as a program: executes another one and prints what `explain` makes of the error that ends it.
+
+Arguments: the folder of the judge, the file of the program or "", its text, a function to call or "".
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import re
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import torch
+from devlint_guard.explain import explain
+
+MARK = "explained: "
+
+Found = tuple[list[torch.nn.Module], dict[str, object]]
+"""The modules whose calls an error went through, and the variables of the program's own frames."""
+
+
+def main(judge: str, file: str, text: str, call: str) -> None:
+    """Executes the program; raises what it raises."""
+    if not file:
+        file = str(Path("program.py").resolve())
+        Path(file).write_text(text, encoding="utf-8")
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    program = types.ModuleType("program" if call else "__main__")
+    program.__file__ = file
+    sys.modules[program.__name__] = program
+    try:
+        exec(compile(text, file, "exec", dont_inherit=True), program.__dict__)
+        if call:
+            getattr(program, call)()
+    except BaseException as error:
+        _report(error, judge, file)
+        raise
+
+
+def _report(error: BaseException, judge: str, file: str) -> None:
+    found: Found = ([], {})
+    one: BaseException | None = error
+    while one is not None:
+        one.__traceback__ = _without(judge, one.__traceback__)
+        one.args = tuple(_without_in(judge, arg) if isinstance(arg, str) else arg for arg in one.args)
+        _collect(one.__traceback__, file, found)
+        one = one.__cause__ or one.__context__
+    modules, names = found
+    finding = explain(error)
+    path = None
+    if modules and finding is not None:
+        # A module that no variable holds is called by the name of its class.
+        classes = {type(module).__name__: module for module in modules[::-1]}
+        path = bool(finding.module) and _leads_to(finding.module, {**names, **classes}, modules[-1])
+    print(MARK + json.dumps({"finding": None if finding is None else finding.to_json(), "path": path}), flush=True)
+
+
+def _without(judge: str, traceback: TracebackType | None) -> TracebackType | None:
+    """The frames of a traceback that PyTorch and the program have; those that pretend devices have no part in it."""
+    frames = []
+    while traceback is not None:
+        frames.append((traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    kept = None
+    for frame, instruction, line in reversed(frames):
+        if frame.f_globals is not globals() and not frame.f_code.co_filename.startswith(judge):
+            kept = TracebackType(kept, frame, instruction, line)
+    return kept
+
+
+def _without_in(judge: str, text: str) -> str:
+    """The same for a traceback that a message carries."""
+    entries = re.split(r'(?m)^(?= *File ")', text)
+    return "".join(_unindented(entry) if f'File "{judge}' in entry.partition("\n")[0] else entry for entry in entries)
+
+
+def _unindented(entry: str) -> str:
+    """What follows the last entry of a traceback: the exception."""
+    return "".join(line for line in entry.splitlines(keepends=True) if not line.startswith(" "))
+
+
+def _collect(traceback: TracebackType | None, file: str, found: Found) -> None:
+    modules, names = found
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_code.co_filename == file:
+            names.update({key: value for key, value in frame.f_globals.items() if key not in names})
+            names.update({key: value for key, value in frame.f_locals.items() if key not in names})
+        own = frame.f_locals.get("self")
+        if frame.f_code.co_name in ("forward", "_call_impl") and isinstance(own, torch.nn.Module):
+            modules.append(own)
+
+
+def _leads_to(path: str, names: Mapping[str, object], module: torch.nn.Module) -> bool:
+    """Whether a path leads from a variable of the program, or from the outermost module, to a module."""
+    (first, _), *rest = _parts(path)
+    value = names.get(first)
+    for name, key in rest:
+        if key:
+            value = value[eval(key)]  # type: ignore[index]
+        elif isinstance(value, torch.nn.Module) and name in value._modules:
+            value = value._modules[name]
+        else:
+            value = getattr(value, name)
+    return value is module
+
+
+def _parts(path: str) -> Sequence[tuple[str, str]]:
+    """The names of a path and the keys in brackets, one of the two each."""
+    return re.findall(r"[.]?([^.[]+)|[[]([^]]+)[]]", path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
