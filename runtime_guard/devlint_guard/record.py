@@ -99,8 +99,7 @@ class Record:
         steps: how many training steps, or root calls, it saw.
         rank: of the process; None in a job of one process.
         findings: what was found and not allowed.
-        suspects: what was on the wrong device on entry and may have been mended since.
-        audit: what was found once, on entry.
+        suspects: what may become a mismatch: on entry, and around calls that failed.
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.
     """
@@ -113,6 +112,5 @@ class Record:
     rank: int | None = None
     findings: tuple[Finding, ...] = ()
     suspects: tuple[Finding, ...] = ()
-    audit: tuple[Finding, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     roots: tuple[Part, ...] = ()

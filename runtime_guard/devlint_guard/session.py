@@ -29,9 +29,12 @@ from devlint_guard.finding import Finding, Place
 from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
 from devlint_guard.naming import Roots, modules_on
-from devlint_guard.report.text import render, render_all
+from devlint_guard.record import Record
+from devlint_guard.report.files import write
+from devlint_guard.report.text import render
 from devlint_guard.roots import ByVariable, by_class
 from devlint_guard.sentences import finding_of
+from devlint_guard.snapshot import machine, tree_of
 from devlint_guard.steps import Steps
 
 Mode = Literal["raise", "warn", "record"]
@@ -86,13 +89,24 @@ class Guard:
         _demand(first_steps >= 0 and every >= 0, f"first_steps={first_steps}, every={every}: not less than 0")
         _demand(all(isinstance(one, Module) for one in modules), "what is guarded is given as modules; options by name")
         _demand(not isinstance(allow, str), f"allow={allow!r}: a list of strings")
+        allowed = list(allow)
         self.mode: Mode = mode
         self.level: Level = level
         self.strict = strict
         self._roots = by_class(modules)
         self._expect = _device(expect)
-        self._allowances = Allowances(allow)
+        self._allowances = Allowances(allowed)
         self._report = None if report is None else Path(report)
+        self._config: dict[str, object] = {
+            "mode": mode,
+            "level": level,
+            "first_steps": first_steps,
+            "every": every,
+            "expect": None if expect is None else str(expect),
+            "allow": allowed,
+            "ledger": ledger,
+            "strict": strict,
+        }
         self._steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
         self._lock = threading.Lock()
         self._findings: dict[Key, Finding] = {}
@@ -119,6 +133,25 @@ class Guard:
         """What may become a mismatch: what the modules showed on entry, and what stood around calls that failed."""
         with self._lock:
             return list(self._suspects.values())
+
+    def record(self, roots: Roots | None = None) -> Record:
+        """What it has seen so far, for a report.
+
+        Args:
+            roots: the modules to show; None for those that it was made with.
+        """
+        ledger = self._layers.ledger
+        known = self._roots if roots is None else roots
+        return Record(
+            **machine(),
+            config=self._config,
+            steps=self._steps.number,
+            rank=rank(),
+            findings=tuple(self.findings),
+            suspects=tuple(self.suspects),
+            transfers=() if ledger is None else ledger.transfers,
+            roots=tuple(tree_of(name, module) for name, module in known.items()),
+        )
 
     # --- in use ---
 
@@ -172,8 +205,10 @@ class Guard:
             if finding is not None:
                 self._record(finding, self._findings)
         if self._report is not None:
-            text = render_all([*self.findings, *self.suspects]) or "devlint has found nothing"
-            self._report.write_text(f"{text}\n", encoding="utf-8")
+            try:
+                write(self.record(entry.roots), self._report)
+            except OSError as problem:  # how the program has ended matters more
+                warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
 
     # --- what becomes of findings ---
 

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from devlint_guard.codes import NAMES  # noqa: E402
-from devlint_guard.errors import GuardUsageError  # noqa: E402
+from devlint_guard.errors import DevlintWarning, GuardUsageError  # noqa: E402
 from devlint_guard.finding import Finding, Operand, Place, Role, Step  # noqa: E402
 from devlint_guard.record import Direction, Held, Part, Record, Transfer  # noqa: E402
 from devlint_guard.report import html as page  # noqa: E402
 from devlint_guard.report import json as document  # noqa: E402
+from devlint_guard.report import summary  # noqa: E402
+from devlint_guard.session import Guard  # noqa: E402
 from devlint_guard.snapshot import machine, tree_of  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -85,7 +87,6 @@ records = st.builds(
     rank=st.none() | st.integers(0, 9),
     findings=several,
     suspects=several,
-    audit=several,
     transfers=st.lists(transfers, max_size=3).map(tuple),
     roots=st.lists(parts, max_size=2).map(tuple),
 )
@@ -111,9 +112,7 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 def test_fields_of_the_document() -> None:
     """Those who read it without us rely on them."""
     data = json.loads(document.render(Record("2.13.0", "3.11", transfers=(TRANSFER,), config={"allow": ("a",)})))
-    assert list(data) == (
-        "version torch python devices config steps rank findings suspects audit ledger modules".split()
-    )
+    assert list(data) == ("version torch python devices config steps rank findings suspects ledger modules".split())
     assert data["version"] == 1
     assert data["config"] == {"allow": ["a"]}
     assert data["ledger"][0]["direction"] == "host to device"
@@ -184,7 +183,6 @@ def hostile() -> Record:
         (HOSTILE,),
         {HOSTILE: HOSTILE},
         findings=(finding,),
-        audit=(finding,),
         suspects=(finding,),
         transfers=(dataclasses.replace(TRANSFER, place=place, source=HOSTILE, by=HOSTILE),),
         roots=(Part(HOSTILE, HOSTILE, (Held(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1),), (Part(HOSTILE, HOSTILE),)),),
@@ -202,7 +200,7 @@ def test_hostile_names_stay_names_in_a_browser(tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(page.render(hostile()), encoding="utf-8")
     seen = document_after_scripts(file, tmp_path / "profile")
-    assert "<title>devlint guard: 2 findings</title>" in seen
+    assert "<title>devlint guard: 1 finding</title>" in seen
     assert "<script" not in seen
     assert "<img" not in seen
 
@@ -265,3 +263,44 @@ def test_the_tree_has_every_tensor_once() -> None:
 def test_the_machine_is_described_without_starting_cuda() -> None:
     assert machine()["torch"] == torch.__version__
     assert torch.cuda.is_initialized() is False
+
+
+# --- in use -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["txt", "json", "html"])
+def test_a_guard_writes_what_the_name_of_the_file_asks_for(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"report.{suffix}"
+    network = nn.Sequential(nn.Linear(2, 2)).to("meta")
+    with Guard(network, mode="record", level="deep", ledger=True, report=file):
+        network[0](torch.ones(1, 2, device="meta"))
+        torch.ones(2, 2) @ torch.ones(2, 2, device="meta")
+    text = file.read_text(encoding="utf-8")
+    assert "DEV602" in text
+    if suffix == "json":
+        record = document.read(text)
+        assert [finding.code for finding in record.findings] == ["DEV602"]
+        assert [(root.name, root.kind) for root in record.roots] == [("network", "Sequential")]
+        assert record.config["level"] == "deep"
+    assert text.startswith({"txt": "devlint", "json": "{", "html": "<!doctype html>"}[suffix])
+
+
+def test_transfers_stand_in_columns() -> None:
+    long = dataclasses.replace(TRANSFER, count=7, direction=Direction.NONE, by="item()", source="loss.item()")
+    assert summary.render(Record("2", "3", transfers=(TRANSFER, long))).splitlines() == [
+        "devlint has found nothing",
+        "",
+        "transfers by line",
+        "",
+        "  10x  2880 B  to device copy  train.py:3  x = x.to(dev)",
+        "   7x          waits item()    train.py:3  loss.item()",
+    ]
+
+
+def test_a_report_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
+    with (
+        pytest.warns(DevlintWarning, match="no report"),
+        pytest.raises(ZeroDivisionError),
+        Guard(report=tmp_path / "missing" / "report.json"),
+    ):
+        print(1 / 0)

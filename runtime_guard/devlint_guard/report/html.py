@@ -21,7 +21,6 @@ def render(record: Record) -> str:
         _findings("findings", "Findings", record.findings, "Nothing was found."),
         ledger(record.transfers) if record.transfers or record.config.get("ledger") else "",
         modules(record.roots),
-        _findings("audit", "On entry", record.audit, ""),
         _findings("suspects", "Suspects", record.suspects, "", _SUSPECTS),
         _run(record),
     ]
@@ -55,14 +54,14 @@ def _title(record: Record) -> str:
 
 
 def _verdict(record: Record) -> str:
-    return counted(len(record.findings) + len(record.audit), "finding") if record.findings or record.audit else "clean"
+    return counted(len(record.findings), "finding") if record.findings else "clean"
 
 
 # --- head ---------------------------------------------------------------------------------------------------
 
 
 def _header(record: Record) -> str:
-    kind = "bad" if record.findings or record.audit else "good"
+    kind = "bad" if record.findings else "good"
     facts = [f"torch {record.torch}", f"Python {record.python}", *record.devices]
     if record.steps:
         facts.append(counted(record.steps, "step"))
@@ -90,7 +89,7 @@ def _weights(roots: Sequence[Part]) -> str:
 
 # --- findings -----------------------------------------------------------------------------------------------
 
-_SUSPECTS = "Out of place on entry. The module may move them itself, so they count only where the call then fails."
+_SUSPECTS = "These may become mismatches; the program may also mend them before it matters."
 
 
 def _findings(anchor: str, title: str, findings: Sequence[Finding], nothing: str, note: str = "") -> str:

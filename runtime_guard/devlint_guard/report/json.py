@@ -26,7 +26,6 @@ def render(record: Record) -> str:
         "rank": record.rank,
         "findings": [finding.to_json() for finding in record.findings],
         "suspects": [finding.to_json() for finding in record.suspects],
-        "audit": [finding.to_json() for finding in record.audit],
         "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
         "modules": [asdict(root) for root in record.roots],
     }
@@ -52,7 +51,6 @@ def read(text: str) -> Record:
             rank=data["rank"],
             findings=tuple(map(Finding.from_json, data["findings"])),
             suspects=tuple(map(Finding.from_json, data["suspects"])),
-            audit=tuple(map(Finding.from_json, data["audit"])),
             transfers=tuple(map(_transfer, data["ledger"])),
             roots=tuple(map(_part, data["modules"])),
         )
