@@ -41,6 +41,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.explain": ("devlint.registry", "devlint.rule", "devlint.facts", "devlint.diagnostics"),
     # The run: which files, which rules, in which order.
     "devlint.engine": (
+        "devlint.sources",
         "devlint.pool",
         "devlint.cache",
         "devlint.fixes",
@@ -74,8 +75,12 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.writing": ("devlint.errors",),
-    "devlint.discovery": ("pathspec", "devlint.project", "devlint.settings", "devlint.errors"),
-    "devlint.project": ("devlint.errors",),
+    "devlint.discovery": ("pathspec", "devlint.sources", "devlint.project", "devlint.settings", "devlint.errors"),
+    "devlint.sources": ("devlint.diagnostics", "devlint.errors"),
+    "devlint.project": (
+        "devlint.sources",
+        "devlint.errors",
+    ),
     "devlint.settings": ("pathspec", "tomli", "devlint.diagnostics", "devlint.errors"),
     "devlint.selection": (
         "pathspec",
@@ -89,6 +94,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.registry": ("devlint.rule", "devlint.errors"),
     "devlint.report": ("devlint.diagnostics", "devlint.errors"),
     "devlint.view": (
+        "devlint.sources",
         "devlint.inspector",
         "devlint.project",
         "devlint.report",
@@ -97,7 +103,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.diagnostics",
     ),
     # Fixes are edits; nothing else writes source files.
-    "devlint.fixes": ("devlint.writing", "devlint.project", "devlint.diagnostics", "devlint.errors"),
+    "devlint.fixes": ("devlint.sources", "devlint.writing", "devlint.project", "devlint.diagnostics", "devlint.errors"),
     # Plain data that crosses boundaries.
     "devlint.errors": (),
     "devlint.diagnostics": (),
@@ -149,6 +155,7 @@ TOGETHER = (
     "devlint.torchlib.transfers",
     "devlint.report",
     "devlint.view",
+    "devlint.sources",
     "devlint.cache",
     "devlint.fixes",
     "devlint_guard",

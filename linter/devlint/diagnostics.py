@@ -29,7 +29,8 @@ class Certainty(enum.Enum):
 class Place:
     """A stretch of a file as people count: lines and columns start at 1, columns count code points.
 
-    The end is exclusive. `file` is relative to the working directory, with `/`.
+    The end is exclusive. `file` is relative to the working directory, with `/`. In a report on a notebook, lines are
+    those of the cell with that number; before, and in any other file, there is no cell.
     """
 
     file: str
@@ -37,6 +38,12 @@ class Place:
     column: int
     end_line: int
     end_column: int
+    cell: int | None = None
+
+    @property
+    def source(self) -> str:
+        """What the lines are counted in: the file, or `nb.ipynb:cell 3`."""
+        return self.file if self.cell is None else f"{self.file}:cell {self.cell}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +138,9 @@ class Diagnostic:
     fix: Fix | None = None
 
     @property
-    def sort_key(self) -> tuple[Place, str, str]:
-        """Orders diagnostics by file, line, column, code."""
-        return (self.place, self.code, self.message)
+    def sort_key(self) -> tuple[str, int, Place, str, str]:
+        """Orders diagnostics by file, cell, line, column, code."""
+        return (self.place.file, self.place.cell or 0, self.place, self.code, self.message)
 
 
 @dataclass(frozen=True, slots=True)

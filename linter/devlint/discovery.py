@@ -13,6 +13,7 @@ from pathspec import GitIgnoreSpec
 from devlint.errors import DevlintError, SourceError
 from devlint.project import display_path, root_for
 from devlint.settings import Configuration, Configurations, pattern_spec
+from devlint.sources import MARKDOWN, NOTEBOOK
 
 DEFAULT_EXCLUDE = (
     "*.egg-info/",
@@ -59,8 +60,14 @@ class Discovery:
     notes: list[str] = field(default_factory=list)
 
 
-def discover(paths: Sequence[str], configurations: Configurations, *, force_exclude: bool = False) -> Discovery:
-    """Find the Python files that `paths` stand for.
+def discover(
+    paths: Sequence[str],
+    configurations: Configurations,
+    *,
+    force_exclude: bool = False,
+    include_markdown: bool = False,
+) -> Discovery:
+    """Find the Python files and notebooks that `paths` stand for, and Markdown texts if they are asked for.
 
     A path that the user names wins over excludes and `.gitignore`, unless `force_exclude`. Symbolic links to
     folders are not followed while walking, so no loop is possible; a file reached twice is listed once.
@@ -68,7 +75,7 @@ def discover(paths: Sequence[str], configurations: Configurations, *, force_excl
     Raises:
         ConfigError: a pattern in a configuration file is none.
     """
-    return _Search(configurations, force_exclude).run(paths)
+    return _Search(configurations, force_exclude, include_markdown).run(paths)
 
 
 def is_excluded(path: Path, configurations: Configurations) -> bool:
@@ -83,8 +90,9 @@ def is_excluded(path: Path, configurations: Configurations) -> bool:
 
 
 class _Search:
-    def __init__(self, configurations: Configurations, force_exclude: bool) -> None:
+    def __init__(self, configurations: Configurations, force_exclude: bool, include_markdown: bool = False) -> None:
         self._configurations = configurations
+        self._suffixes = (".py", NOTEBOOK, *(MARKDOWN if include_markdown else ()))
         self._force_exclude = force_exclude
         self._found = Discovery()
         self._candidates: list[Path] = []
@@ -116,8 +124,6 @@ class _Search:
                 self._found.notes.append(f"{shown}: no Python files")
         elif path.suffix == ".pyi":
             self._found.notes.append(f"{shown}: skipped, stubs hold no code")
-        elif path.suffix == ".ipynb":
-            self._found.problems.append(SourceError("notebooks cannot be analysed yet", path=shown))
         else:
             self._candidates.append(path)
 
@@ -139,7 +145,7 @@ class _Search:
             for entry in entries:
                 path = Path(entry.path)
                 is_folder = os.path.isdir(path)
-                if not is_folder and path.suffix != ".py":
+                if not is_folder and path.suffix not in self._suffixes:
                     continue
                 if self._passes_over(path, is_folder, top, layers, own):
                     continue

@@ -17,9 +17,11 @@ from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.fixes import Change, Contents, Found, Repair
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools
-from devlint.project import decode, display_path, lines_of, read_text, root_for
+from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.report import Outcome
 from devlint.settings import Configuration, Configurations, Settings
+from devlint.sources import Program, program_of
+from devlint.sources.places import in_cells
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -128,13 +130,22 @@ def _discover(settings: Settings, configurations: Configurations, stdin: bytes |
     if "-" not in settings.paths:
         if settings.stdin_filename is not None:
             raise ConfigError("--stdin-filename is for the path `-`, which is not among the paths")
-        return discover(settings.paths, configurations, force_exclude=settings.force_exclude), {}
+        return _named(settings, configurations), {}
     if settings.paths != ("-",):
         raise ConfigError("`-` (standard input) cannot be combined with other paths")
     path = Path(os.path.abspath(settings.stdin_filename or "<stdin>"))
     if settings.force_exclude and is_excluded(path, configurations):
         return Discovery(notes=[f"{display_path(path)}: excluded"]), {}
     return Discovery(files=[path]), {path: stdin or b""}
+
+
+def _named(settings: Settings, configurations: Configurations) -> Discovery:
+    return discover(
+        settings.paths,
+        configurations,
+        force_exclude=settings.force_exclude,
+        include_markdown=settings.include_markdown,
+    )
 
 
 def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batch]:
@@ -193,7 +204,7 @@ def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, lo
         DevlintError: as for `run`.
     """
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
-    found = discover(settings.paths, configurations, force_exclude=settings.force_exclude)
+    found = _named(settings, configurations)
     worker = Inspector(settings, load)
     seen: list[Look] = []
     for batch in _batches(found.files, configurations):
@@ -246,11 +257,16 @@ def _collect(
     problems.sort(key=lambda problem: (problem.path or "", problem.line or 0, problem.message))
     if not (found.files or found.problems or found.notes):
         found.notes.append("no Python files")
+    programs = _programs(diagnostics, contents)
+    cells = {file: program.cells for file, program in programs.items() if program.cells}
+    if cells:
+        diagnostics = [in_cells(one, lambda file: cells.get(file, ())) for one in diagnostics]
+        diagnostics.sort(key=lambda diagnostic: diagnostic.sort_key)
     codes = {diagnostic.code for diagnostic in diagnostics}
     outcome = Outcome(
         tuple(diagnostics),
         len(found.files),
-        lines=_lines(diagnostics, contents),
+        lines=_lines(programs),
         problems=tuple(problems),
         rule_texts=lambda: {rule.code: rule.text() for rule in load().rules if rule.code in codes},
         seconds=time.perf_counter() - start,
@@ -263,20 +279,32 @@ def _collect(
     )
 
 
-def _lines(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str, tuple[str, ...]]:
-    """Read the files that diagnostics speak of; one that cannot be read has no lines."""
+def _programs(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str, Program]:
+    """Read the files that diagnostics speak of; one that cannot be read is left out."""
     files: set[str] = set()
     for diagnostic in diagnostics:
         places = [diagnostic.place]
         places += [label.place for label in diagnostic.labels]
         places += [related.place for related in diagnostic.related]
         files.update(place.file for place in places)
+    read = {file: _program(file, contents) for file in sorted(files)}
+    return {file: program for file, program in read.items() if program is not None}
+
+
+def _program(file: str, contents: Contents) -> Program | None:
+    path = Path(os.path.abspath(file))
+    try:
+        return program_of(decode(contents[path], file), file) if path in contents else read_program(path, file)
+    except SourceError:
+        return None
+
+
+def _lines(programs: Mapping[str, Program]) -> dict[str, tuple[str, ...]]:
+    """Return the lines of files and of the cells of notebooks, as places name them."""
     lines: dict[str, tuple[str, ...]] = {}
-    for file in sorted(files):
-        try:
-            path = Path(os.path.abspath(file))
-            text = decode(contents[path], file) if path in contents else read_text(path, file)
-        except SourceError:
-            continue
-        lines[file] = lines_of(text)
+    for file, program in programs.items():
+        whole = lines_of(program.original)
+        lines[file] = whole
+        for cell in program.cells:
+            lines[f"{file}:cell {cell.number}"] = whole[cell.first - 1 : cell.first - 1 + cell.lines]
     return lines

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.errors import SourceError
+from devlint.sources import Cell, Program, program_of
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
 
@@ -25,12 +26,16 @@ class Source:
         path: where it is; absolute.
         text: without a byte order mark, every line end as `\\n`.
         module: the dotted name it is imported by; None when no import statement can name it.
+        original: the same lines as their author sees them, of a notebook or Markdown text.
+        cells: of a notebook.
     """
 
     display: str
     path: Path
     text: str
     module: str | None
+    original: str = ""
+    cells: tuple[Cell, ...] = ()
 
     @property
     def is_package(self) -> bool:
@@ -140,6 +145,15 @@ def decode_exactly(data: bytes, display: str) -> tuple[str, str]:
         ) from error
 
 
+def read_program(path: Path, display: str) -> Program:
+    """Read a file as the program that it holds.
+
+    Raises:
+        SourceError: it cannot be read or decoded.
+    """
+    return program_of(read_text(path, display), display)
+
+
 def read_text(path: Path, display: str) -> str:
     """Read and decode a source file.
 
@@ -215,7 +229,9 @@ class Project:
         """
         path = Path(os.path.abspath(path))
         display = display_path(path)
-        source = Source(display, path, decode(data, display), self.module_name(path))
+        program = program_of(decode(data, display), display)
+        name = self.module_name(path)
+        source = Source(display, path, program.text, name, program.original, program.cells)
         if self._sources.get(path) != source:
             self._sources[path] = source
         self._digests[path] = digest(data)

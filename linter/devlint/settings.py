@@ -39,6 +39,7 @@ class Settings:
         force_exclude: paths named on the command line are excluded like those found in folders.
         fix: make the fixes that diagnostics offer, in memory; who asks for the run writes the files.
         unsafe_fixes: make unsafe ones too.
+        include_markdown: folders stand for the Markdown texts in them too.
     """
 
     paths: tuple[str, ...]
@@ -52,6 +53,7 @@ class Settings:
     force_exclude: bool = False
     fix: bool = False
     unsafe_fixes: bool = False
+    include_markdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

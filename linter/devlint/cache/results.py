@@ -15,7 +15,7 @@ from devlint.cache.codec import CodecError, decode, encode
 from devlint.inspector import Batch, FileResult
 from devlint.project import Project, Trace, digest
 
-FORMAT = 1
+FORMAT = 2
 """Rises with the form of the file."""
 
 UNUSED_DAYS = 30

@@ -31,6 +31,7 @@ _SETTINGS = (
     click.option("--config", type=_PATH, help="Use this TOML file for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     click.option("--force-exclude", is_flag=True, help="Exclude paths named here too, if excludes match them."),
+    click.option("--include-markdown", is_flag=True, help="Look at Python in Markdown files of folders too."),
     click.option("--jobs", type=click.IntRange(1), help="Number of processes.  [default: by files and cores]"),
 )
 
@@ -48,6 +49,7 @@ def takes_settings(command: Command) -> Command:
         config: Path | None,
         isolated: bool,
         force_exclude: bool,
+        include_markdown: bool,
         jobs: int | None,
         **others: Any,
     ) -> int:
@@ -61,6 +63,7 @@ def takes_settings(command: Command) -> Command:
             config=config,
             isolated=isolated,
             force_exclude=force_exclude,
+            include_markdown=include_markdown,
             jobs=jobs,
         )
         return command(settings=settings, **others)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from devlint.diagnostics import Edit
 from devlint.errors import SourceError
 from devlint.project import decode_exactly
+from devlint.sources import MARKDOWN, NOTEBOOK, program_of
+from devlint.sources.markdown import fences
+from devlint.sources.notebook import cell_at, replaced
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -61,4 +65,44 @@ def apply_to_bytes(data: bytes, edits: Sequence[Edit], display: str) -> bytes:
         raise SourceError(
             f"cannot be fixed: {encoding} does not give back the bytes that it was read from", path=display
         )
-    return apply(text, edits).encode(encoding)
+    return _apply_to_program(text, edits, display).encode(encoding)
+
+
+def _apply_to_program(text: str, edits: Sequence[Edit], display: str) -> str:
+    """Return the text of a file with edits of the program that it holds.
+
+    Raises:
+        ValueError: the edits do not fit, or belong to a stretch that is not of the program.
+    """
+    if display.endswith(NOTEBOOK):
+        return _apply_to_cells(text, edits, display)
+    if display.endswith(MARKDOWN):
+        within = {line for start, end in fences(text.split("\n")) for line in range(start + 1, end + 1)}
+        _refuse(edit for edit in edits if edit.place.line not in within)
+    return apply(text, edits)
+
+
+def _apply_to_cells(text: str, edits: Sequence[Edit], display: str) -> str:
+    program = program_of(text, display)
+    lines = program.original.split("\n")
+    _refuse(edit for edit in edits if cell_at(program.cells, edit.place.line) is None)
+    sources: dict[int, str] = {}
+    for cell in program.cells:
+        before = cell.first - 1
+        own = [edit for edit in edits if cell_at(program.cells, edit.place.line) == cell]
+        source = "\n".join(lines[before : before + cell.lines])
+        # Before a magic of the whole cell nothing may stand, and below one of another language stands no Python.
+        _refuse(edit for edit in own if not cell.is_python or (edit.place.line == cell.first and source[:2] == "%%"))
+        if own:
+            sources[cell.number] = apply(source, [_shifted(edit, before) for edit in own])
+    return replaced(text, sources)
+
+
+def _refuse(edits: Iterable[Edit]) -> None:
+    for edit in edits:
+        raise ValueError(f"line {edit.place.line} belongs to no code that may change")
+
+
+def _shifted(edit: Edit, lines: int) -> Edit:
+    place = replace(edit.place, line=edit.place.line - lines, end_line=edit.place.end_line - lines)
+    return Edit(place, edit.text)

@@ -22,7 +22,7 @@ def fingerprints(outcome: Outcome, *, file_name: Callable[[str], str] = str) -> 
     seen: Counter[tuple[str, str, str]] = Counter()
     found: list[str] = []
     for diagnostic in outcome.diagnostics:
-        line = outcome.line(diagnostic.place.file, diagnostic.place.line) or ""
+        line = outcome.line(diagnostic.place.source, diagnostic.place.line) or ""
         key = (diagnostic.code, file_name(diagnostic.place.file), "".join(line.split()))
         found.append(of_text(*key, str(seen[key])))
         seen[key] += 1

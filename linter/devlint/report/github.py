@@ -16,12 +16,14 @@ def render(outcome: Outcome) -> str:
 
 def _diagnostic(diagnostic: Diagnostic) -> str:
     place = diagnostic.place
-    properties: dict[str, object] = {"file": place.file, "line": place.line, "endLine": place.end_line}
-    if place.line == place.end_line:
-        properties |= {"col": place.column, "endColumn": place.end_column}
+    properties: dict[str, object] = {"file": place.file}
+    if place.cell is None:  # a line of a cell is no line of the file
+        properties |= {"line": place.line, "endLine": place.end_line}
+        if place.line == place.end_line:
+            properties |= {"col": place.column, "endColumn": place.end_column}
     properties["title"] = f"{diagnostic.code} {diagnostic.rule}"
     advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
-    shown = f"{place.file}:{place.line}:{place.column}: {diagnostic.code} {diagnostic.message}{advice}"
+    shown = f"{place.source}:{place.line}:{place.column}: {diagnostic.code} {diagnostic.message}{advice}"
     return _command(diagnostic.severity.value, properties, shown)
 
 

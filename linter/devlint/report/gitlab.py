@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from devlint.diagnostics import Severity
+from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints, of_text
 from devlint.report.outcome import Outcome
 
@@ -18,11 +19,11 @@ def render(outcome: Outcome) -> str:
     issues = [
         _issue(
             diagnostic.code,
-            diagnostic.message,
+            in_its_cell(diagnostic.place, diagnostic.message),
             fingerprint,
             _SEVERITIES[diagnostic.severity],
             diagnostic.place.file,
-            diagnostic.place.line,
+            diagnostic.place.line if diagnostic.place.cell is None else 1,
         )
         for diagnostic, fingerprint in zip(outcome.diagnostics, fingerprints(outcome), strict=True)
     ]

@@ -49,7 +49,7 @@ def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, object]:
         "certainty": diagnostic.certainty.value,
         "message": diagnostic.message,
         "file": place.file,
-        "cell": None,
+        "cell": place.cell,
         "line": place.line,
         "column": place.column,
         "end_line": place.end_line,
@@ -57,6 +57,7 @@ def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, object]:
         "related": [
             {
                 "file": related.place.file,
+                **({} if related.place.cell is None else {"cell": related.place.cell}),
                 "line": related.place.line,
                 "column": related.place.column,
                 "message": related.message,
@@ -74,6 +75,7 @@ def _fix(fix: Fix) -> dict[str, object]:
         "message": fix.message,
         "edits": [
             {
+                **({} if edit.place.cell is None else {"cell": edit.place.cell}),
                 "line": edit.place.line,
                 "column": edit.place.column,
                 "end_line": edit.place.end_line,

@@ -39,7 +39,7 @@ def _diagnostic(suite: Element, diagnostic: Diagnostic) -> None:
         suite,
         "testcase",
         name=f"{diagnostic.code} {diagnostic.rule}",
-        classname=_xml(place.file),
+        classname=_xml(place.source),
         file=_xml(place.file),
         line=str(place.line),
     )
@@ -51,7 +51,7 @@ def _diagnostic(suite: Element, diagnostic: Diagnostic) -> None:
 
 
 def _located(place: Place, text: str) -> str:
-    return printable(f"{place.file}:{place.line}:{place.column}: {text}")
+    return printable(f"{place.source}:{place.line}:{place.column}: {text}")
 
 
 def _problem(suite: Element, problem: DevlintError) -> None:

@@ -17,7 +17,7 @@ class Outcome:
         diagnostics: in order.
         files: how many files were looked at.
         seconds: how long it took; the only part that differs between two runs over the same files.
-        lines: the source lines of every file that a diagnostic speaks of, by the file as shown to the user.
+        lines: the source lines of every file and cell that a diagnostic speaks of, by `Place.source`.
         problems: the files that could not be analysed and why, in order.
         rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
         fixed: how many diagnostics are gone because their fixes were made.
@@ -39,7 +39,7 @@ class Outcome:
         """Return how many diagnostics have a fix of that safety."""
         return sum(diagnostic.fix is not None and diagnostic.fix.safety is safety for diagnostic in self.diagnostics)
 
-    def line(self, file: str, number: int) -> str | None:
+    def line(self, source: str, number: int) -> str | None:
         """Return a source line, counted from 1, or None when it is not at hand."""
-        lines = self.lines.get(file, ())
+        lines = self.lines.get(source, ())
         return lines[number - 1] if 0 < number <= len(lines) else None

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from devlint import __version__
 from devlint.diagnostics import Diagnostic, Place, Related, RuleText
 from devlint.errors import DevlintError
+from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
 
@@ -57,7 +58,7 @@ def _rule(rule: RuleText) -> dict[str, object]:
 
 
 def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -> dict[str, object]:
-    sentences = [diagnostic.message]
+    sentences = [in_its_cell(diagnostic.place, diagnostic.message)]
     if diagnostic.pytorch:
         sentences.append(f"PyTorch says: {diagnostic.pytorch}")
     if diagnostic.advice:
@@ -98,10 +99,12 @@ def _way(value: str, steps: Iterable[Related]) -> list[Related]:
 
 
 def _step(step: Related) -> dict[str, object]:
-    return {"physicalLocation": _physical(step.place), "message": _message(step.message)}
+    return {"physicalLocation": _physical(step.place), "message": _message(in_its_cell(step.place, step.message))}
 
 
 def _physical(place: Place) -> dict[str, object]:
+    if place.cell is not None:  # a line of a cell is no line of the file
+        return {"artifactLocation": _artifact(place.file)}
     return {
         "artifactLocation": _artifact(place.file),
         "region": {

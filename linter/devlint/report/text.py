@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
 from devlint.report.excerpt import Mark, Paint, excerpt, marks_of, printable
 from devlint.report.outcome import Outcome
@@ -98,23 +100,25 @@ class _Frame:
     def _main_excerpts(self, paint: Paint) -> None:
         """Show the stretch with its labels underlined; underline itself where no label stands in its line."""
         place, labels = self._diagnostic.place, self._diagnostic.labels
-        here = [label for label in labels if label.place.file == place.file]
+        here = [label for label in labels if label.place.source == place.source]
         marks = [mark for label in here for mark in self._marks(label.place, label.text)]
         if not any(mark.line == place.line for mark in marks):
             own = self._marks(place, "")
             marks = own[:1] + marks if marks else own
         self._excerpt("-->", place, marks, paint)
         for label in labels:
-            if label.place.file != place.file:
+            if label.place.source != place.source:
                 self._excerpt(":::", label.place, self._marks(label.place, label.text), paint)
 
     def _marks(self, place: Place, text: str) -> list[Mark]:
-        return marks_of(place, text, lambda number: self._outcome.line(place.file, number))
+        return marks_of(place, text, partial(self._outcome.line, place.source))
 
     def _excerpt(self, arrow: str, place: Place, marks: list[Mark], paint: Paint) -> None:
         frame = self._palette.frame
         self._rows.append(f"{' ' * self._gutter}{frame(arrow)} {_where(place)}")
-        self._rows += excerpt(marks, lambda number: self._outcome.line(place.file, number), self._gutter, frame, paint)
+        self._rows += excerpt(
+            marks, lambda number: self._outcome.line(place.source, number), self._gutter, frame, paint
+        )
 
     def _close_excerpt(self) -> None:
         self._rows.append(self._palette.frame(f"{' ' * self._gutter} |"))
@@ -139,7 +143,7 @@ def _by_severity(diagnostic: Diagnostic, palette: Palette) -> Paint:
 
 
 def _where(place: Place) -> str:
-    return printable(f"{place.file}:{place.line}:{place.column}")
+    return printable(f"{place.source}:{place.line}:{place.column}")
 
 
 def _one_line(text: str) -> str:

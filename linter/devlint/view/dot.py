@@ -27,7 +27,7 @@ def render(looks: Sequence[Look]) -> str:
                 rows.append(f'  {name} -> {_quoted(f"{file}:{journey.of}")} [label="is a", style=dotted];')
             for stop in journey.stops:
                 rows.append(f"  {_device(stop.text)} [label={_quoted(stop.text)}, shape=ellipse];")
-                rows.append(f'  {name} -> {_device(stop.text)} [label="line {stop.line}"];')
+                rows.append(f'  {name} -> {_device(stop.text)} [label="{stop.where}"];')
     return "digraph devices {\n  rankdir=LR;\n" + "".join(f"{row}\n" for row in dict.fromkeys(rows)) + "}\n"
 
 

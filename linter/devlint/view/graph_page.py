@@ -9,6 +9,7 @@ from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
 from devlint.view.document import document, escape, marked
 from devlint.view.journeys import Journey, Stop, journeys
+from devlint.view.numbering import Numbering
 from devlint.view.tints import Tint, tint_of_devices
 
 _NAMES, _LANE, _TOP, _ROW = 250, 150, 56, 52
@@ -36,6 +37,7 @@ def render(looks: Sequence[Look]) -> str:
 
 
 def _section(look: Look, ids: Mapping[tuple[str, str], str], *, alone: bool) -> str:
+    assert look.source is not None
     parts = [] if alone else [f"<h2>{escape(look.result.display)}</h2>"]
     travels = journeys(look)
     if travels:
@@ -44,7 +46,7 @@ def _section(look: Look, ids: Mapping[tuple[str, str], str], *, alone: bool) -> 
     if look.facts.modules:
         parts.append("<h3>What they are made of</h3>")
         parts.append('<p class="note">As constructors leave it. What is registered moves with its module.</p>')
-        boxes = "".join(_class(module, ids) for module in look.facts.modules)
+        boxes = "".join(_class(module, ids, Numbering(look.source)) for module in look.facts.modules)
         parts.append(f'<div class="classes">{boxes}</div>')
     return f"<section>\n{''.join(parts)}\n</section>\n"
 
@@ -85,20 +87,20 @@ def _row(journey: Journey, y: int, centre: Mapping[tuple[Tint, str], int], width
         middle, bend = (start + end) // 2, -20 * side
         path = f"M{start + 8 * side} {y} Q{middle} {y + bend} {end - 9 * side} {y}"
         yield f'<path class="way" d="{path}" marker-end="url(#head)"/>'
-        yield f'<text class="line" x="{middle}" y="{y - 14 if side > 0 else y + 23}">line {stop.line}</text>'
+        yield f'<text class="line" x="{middle}" y="{y - 14 if side > 0 else y + 23}">{stop.where}</text>'
     for x, stop in points:
         dot = f'<circle class="stop {stop.tint.name}" cx="{x}" cy="{y}" r="6.5">'
         yield f"{dot}<title>{escape(_why(stop))}</title></circle>"
     if len(points) == 1:
-        yield f'<text class="line" x="{points[0][0]}" y="{y + 22}">line {points[0][1].line}</text>'
+        yield f'<text class="line" x="{points[0][0]}" y="{y + 22}">{points[0][1].where}</text>'
 
 
 def _why(stop: Stop) -> str:
-    return f"line {stop.line}: {stop.why or stop.text}"
+    return f"{stop.where}: {stop.why or stop.text}"
 
 
 def _told(journey: Journey) -> str:
-    return f"{journey.name} " + ", then ".join(f"on {stop.text} from line {stop.line}" for stop in journey.stops)
+    return f"{journey.name} " + ", then ".join(f"on {stop.text} from {stop.where}" for stop in journey.stops)
 
 
 def _short(text: str, most: int = 17) -> str:
@@ -108,31 +110,31 @@ def _short(text: str, most: int = 17) -> str:
 # --- the boxes ----------------------------------------------------------------------------------------------
 
 
-def _class(module: ModuleClass, ids: Mapping[tuple[str, str], str]) -> str:
+def _class(module: ModuleClass, ids: Mapping[tuple[str, str], str], numbering: Numbering) -> str:
     bases = f"({', '.join(module.bases)})" if module.bases else ""
     return (
         f'<div class="box" id="{escape(ids[module.place.file, module.name])}">'
-        f'<p class="title">{escape(module.name + bases)}<small>line {module.place.line}</small></p>'
-        f"{_members(module.members, ids)}</div>"
+        f'<p class="title">{escape(module.name + bases)}<small>{numbering.words(module.place.line)}</small></p>'
+        f"{_members(module.members, ids, numbering)}</div>"
     )
 
 
-def _members(members: Sequence[Member], ids: Mapping[tuple[str, str], str]) -> str:
+def _members(members: Sequence[Member], ids: Mapping[tuple[str, str], str], numbering: Numbering) -> str:
     if not members:
         return ""
-    return f'<ul class="members">{"".join(_member(member, ids) for member in members)}</ul>'
+    return f'<ul class="members">{"".join(_member(member, ids, numbering) for member in members)}</ul>'
 
 
-def _member(member: Member, ids: Mapping[tuple[str, str], str]) -> str:
+def _member(member: Member, ids: Mapping[tuple[str, str], str], numbering: Numbering) -> str:
     what = escape(member.of or member.kind.removeprefix("unregistered "))
     target = ids.get((member.file, member.of))
     if target is not None:
         what = f'<a href="#{escape(target)}">{what}</a>'
     loose = not member.registered and member.place is not None
     stays = f'<span class="stays">{marked(_STAYS)}</span>' if loose else ""
-    line = f", line {member.place.line}" if member.place is not None else ""
+    line = f", {numbering.words(member.place.line)}" if member.place is not None else ""
     return (
         f'<li class="member {tint_of_devices(member.devices).name}{" loose" * loose}">'
         f'<span class="at">{escape(_short(member.text, 26))}</span><span class="name">{escape(member.name)}</span> '
-        f'<span class="what">{what}{line}</span>{stays}{_members(member.parts, ids)}</li>'
+        f'<span class="what">{what}{line}</span>{stays}{_members(member.parts, ids, numbering)}</li>'
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from devlint.facts import Occurrence
 from devlint.inspector import Look
-from devlint.project import lines_of
+from devlint.view.numbering import Numbering
 from devlint.view.tints import Tint, tint_of
 
 _MOVED = re.compile(r"([A-Za-z_][\w.]*)\.\w+\(")
@@ -17,9 +17,13 @@ _MOVED = re.compile(r"([A-Za-z_][\w.]*)\.\w+\(")
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A module is on a device from this line on; `why` is the last step of its story, "" where there is none."""
+    """A module is on a device from this line on; `why` is the last step of its story, "" where there is none.
+
+    `line` is that of the program, `where` is what it is called: `line 7`.
+    """
 
     line: int
+    where: str
     text: str
     tint: Tint
     why: str
@@ -41,14 +45,17 @@ def journeys(look: Look) -> list[Journey]:
     A module that is moved in the line that binds it was somewhere before: that is a stop too.
     """
     assert look.source is not None
-    lines = lines_of(look.source.text)
+    numbering = Numbering(look.source)
+    lines = numbering.lines
     found: dict[tuple[str, str, str], list[Stop]] = {}
     modules = [each for each in look.facts.occurrences if each.kind == "module"]
     for each in modules:
         for name, seen in _events(each, modules, lines):
             key = (each.scope, name, each.of)
             stops = found.setdefault(key, [])
-            stop = Stop(seen.anchor.line, seen.text, tint_of(seen), seen.trace[-1].what if seen.trace else "")
+            line = seen.anchor.line
+            why = seen.trace[-1].what if seen.trace else ""
+            stop = Stop(line, numbering.words(line), seen.text, tint_of(seen), why)
             if not stops or (stops[-1].text, stops[-1].tint) != (stop.text, stop.tint):
                 stops.append(stop)
     made = [Journey(name, of, scope, tuple(stops)) for (scope, name, of), stops in found.items()]

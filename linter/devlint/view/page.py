@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from devlint.diagnostics import Diagnostic, Place, Severity
 from devlint.facts import Occurrence
 from devlint.inspector import Look
-from devlint.project import lines_of
 from devlint.view.document import document, escape, marked
+from devlint.view.numbering import Numbering
 from devlint.view.runs import Run, runs_of, stretches
 from devlint.view.tints import Tint, legend, tint_of
 
@@ -70,8 +70,8 @@ class _File:
         self.display = look.source.display
         self.seen = look.facts.occurrences
         self.diagnostics = look.result.diagnostics
-        lines = lines_of(look.source.text)
-        self.lines = lines[:-1] if lines and not lines[-1] else lines
+        self.numbering = Numbering(look.source)
+        self.lines = self.numbering.lines
 
     def link(self, line: int) -> str:
         """The address of a line within the page."""
@@ -88,8 +88,12 @@ class _File:
         rows = []
         for line, runs in enumerate(runs_of(self.lines, self.seen), start=1):
             code = "".join(self._runs(runs, line, first, begun, wrong))
+            cell = self.numbering.begins(line)
+            if cell is not None:
+                rows.append(f'<h3 class="cell">cell {cell.number}</h3>\n')
+            link, number = self.link(line), self.numbering.number(line)
             rows.append(
-                f'<div class="row" id="{self.link(line)[1:]}"><a href="{self.link(line)}" tabindex="-1">{line}</a>'
+                f'<div class="row" id="{link[1:]}"><a href="{link}" tabindex="-1">{number}</a>'
                 f'<span class="code">{code}</span>{notes.get(line, "")}</div>\n'
             )
             rows.extend(_finding(diagnostic, files) for diagnostic in below.get(line, ()))
@@ -179,8 +183,9 @@ def _reference(place: Place, files: Mapping[str, _File]) -> dict[str, str]:
     file = files.get(place.file)
     if file is None:
         return {"at": f"{place.file}:{place.line}"}
+    words = file.numbering.words(place.line)
     return {
-        "at": f"line {place.line}" if len(files) == 1 else f"{place.file}:{place.line}",
+        "at": words if len(files) == 1 else f"{place.file}, {words}",
         "link": file.link(place.line),
     }
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.facts import Occurrence
 from devlint.inspector import Look
-from devlint.project import lines_of
 from devlint.report.excerpt import printable
 from devlint.report.palette import Palette
+from devlint.view.numbering import Numbering
 from devlint.view.runs import Run, runs_of
 from devlint.view.tints import Tint, legend, tint_of
 
@@ -37,9 +37,8 @@ def render(look: Look, palette: Palette) -> str:
     if source is None:
         return ""
     paint = _Paint(palette.on)
-    lines = lines_of(source.text)
-    if lines and not lines[-1]:
-        lines = lines[:-1]
+    numbering = Numbering(source)
+    lines = numbering.lines
     gutter = len(str(len(lines)))
     rows = [palette.strong(source.display), _legend(legend(seen), paint)]
     below: dict[int, list[Diagnostic]] = {}
@@ -47,9 +46,12 @@ def render(look: Look, palette: Palette) -> str:
         below.setdefault(diagnostic.place.line, []).append(diagnostic)
     notes = _notes(seen)
     for number, runs in enumerate(runs_of(lines, seen), start=1):
+        cell = numbering.begins(number)
+        if cell is not None:
+            rows.append(paint(f"{' ' * gutter}  # cell {cell.number}", _DIM))
         width = sum(len(run.text) for run in runs)
         shown = "".join(paint(run.text.replace("\t", "    "), _code(run, seen)) for run in runs)
-        row = f"{paint(f'{number:>{gutter}}', _DIM)}  {shown}"
+        row = f"{paint(f'{numbering.number(number):>{gutter}}', _DIM)}  {shown}"
         if number in notes:
             row += " " * max(_NOTES_AT - width, 2) + paint(f"# {', '.join(notes[number])}", _DIM)
         rows.append(row.rstrip())

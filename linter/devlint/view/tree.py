@@ -8,6 +8,7 @@ from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
 from devlint.report.palette import Palette
 from devlint.view.journeys import Journey, journeys
+from devlint.view.numbering import Numbering
 
 _STAYS = "not registered, no move reaches it"
 
@@ -23,14 +24,14 @@ def _file(look: Look, palette: Palette) -> str:
         return ""
     rows = [palette.strong(look.source.display)]
     for module in look.facts.modules:
-        rows.extend(_class(module, palette))
+        rows.extend(_class(module, Numbering(look.source), palette))
     rows.extend(_journey(journey, palette) for journey in travels)
     return "\n".join(rows) + "\n"
 
 
-def _class(module: ModuleClass, palette: Palette) -> Iterator[str]:
+def _class(module: ModuleClass, numbering: Numbering, palette: Palette) -> Iterator[str]:
     bases = f"({', '.join(module.bases)})" if module.bases else ""
-    yield f"  {palette.note('class')} {palette.strong(module.name)}{bases}  line {module.place.line}"
+    yield f"  {palette.note('class')} {palette.strong(module.name)}{bases}  {numbering.words(module.place.line)}"
     yield from _members(module.members, "  ", palette)
 
 
@@ -44,6 +45,6 @@ def _members(members: Sequence[Member], indent: str, palette: Palette) -> Iterat
 
 
 def _journey(journey: Journey, palette: Palette) -> str:
-    stops = " → ".join(f"{stop.text} (line {stop.line})" for stop in journey.stops)
+    stops = " → ".join(f"{stop.text} ({stop.where})" for stop in journey.stops)
     where = f" in {journey.scope}" if journey.scope else ""
     return f"  {palette.strong(journey.name)}: {journey.of or 'module'}{where}: {stops}"

@@ -1,0 +1,57 @@
+"""What a file holds as one Python program: a source file, the cells of a notebook, the fenced code of a Markdown text.
+
+`Program.text` is what is analysed. It has the same lines and columns as `Program.original`, which is what the author
+sees, so that a place in one is a place in the other; what is no Python has been replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+MARKDOWN = (".md", ".markdown")
+NOTEBOOK = ".ipynb"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A code cell of a notebook, as a part of its program.
+
+    Attributes:
+        number: its position among all cells of the notebook, from 1.
+        first: its first line in the program.
+        lines: how many it has there.
+        is_python: false for a cell that another program executes, such as one that begins with `%%bash`.
+    """
+
+    number: int
+    first: int
+    lines: int
+    is_python: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The text to analyse, the same lines as their author wrote them, and the cells of a notebook."""
+
+    text: str
+    original: str
+    cells: tuple[Cell, ...] = ()
+
+
+def program_of(text: str, display: str) -> Program:
+    """Return what a decoded file holds, by the ending of its name.
+
+    Raises:
+        SourceError: it should be a notebook and is none.
+    """
+    suffix = PurePath(display).suffix
+    if suffix == NOTEBOOK:
+        from devlint.sources.notebook import read
+
+        return read(text, display)
+    if suffix in MARKDOWN:
+        from devlint.sources.markdown import extract
+
+        return Program(extract(text), text)
+    return Program(text, text)

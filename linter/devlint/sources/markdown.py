@@ -1,0 +1,64 @@
+"""Markdown: the fenced Python of a text as one program, each line where it stands in the text.
+
+A fence that is indented, in a list for instance, begins with `if 1:` in the place of its opening line, so that its
+lines may keep their columns. What no Python parser understands, such as an excerpt with `...` in the place of an
+argument list, is left out fence by fence: it is an illustration.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+
+from devlint.sources.magics import without_magics
+
+_OPENING = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
+_PYTHON = re.compile(r"\{?\.?(?:python3?|py3?|ipython3?|code-block|code-cell)\b", re.IGNORECASE)
+_OTHER = re.compile(r"\{?\.?code-(?:block|cell)\}?\s+(?!i?python)", re.IGNORECASE)
+
+
+def extract(text: str) -> str:
+    """Return the program of a Markdown text: as many lines, blank where the text has no Python."""
+    lines = text.split("\n")
+    found = [""] * len(lines)
+    for start, end in fences(lines):
+        code = _code(lines[start:end], len(lines[start - 1]) - len(lines[start - 1].lstrip()))
+        if code is not None:
+            found[start - 1 : end] = code
+    return "\n".join(found)
+
+
+def fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of lines inside fences that are marked as Python: first line, from 0, and the end."""
+    opening: re.Match[str] | None = None
+    start = 0
+    for number, line in enumerate(lines):
+        if opening is None:
+            opening, start = _OPENING.match(line), number + 1
+        elif _closes(line, opening["fence"]):
+            if _PYTHON.match(opening["info"]) and not _OTHER.match(opening["info"]):
+                yield start, number
+            opening = None
+
+
+def _closes(line: str, fence: str) -> bool:
+    stripped = line.strip()
+    return len(stripped) >= len(fence) and stripped == fence[0] * len(stripped)
+
+
+def _code(lines: Sequence[str], indent: int) -> list[str] | None:
+    """Return a fence as Python, its opening line first; None for what is none."""
+    plain = without_magics("\n".join(lines))
+    if plain is None:
+        return None
+    opening = "if 1:" if indent and any(line.strip() for line in lines) else ""
+    code = [opening, *plain.split("\n")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse("\n".join(code))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+    return code

@@ -1,0 +1,62 @@
+"""Places of a notebook's program as places in its cells, for whoever reads a report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from devlint.diagnostics import Diagnostic, Edit, Fix, Place
+from devlint.sources import Cell
+from devlint.sources.notebook import cell_at
+
+CellsOf = Callable[[str], Sequence[Cell]]
+"""The cells of a file as shown to the user; none for what is no notebook."""
+
+_LINE = re.compile(r"\bin line (\d+)\b")
+
+
+def in_cells(diagnostic: Diagnostic, cells_of: CellsOf) -> Diagnostic:
+    """Return the diagnostic with every place in terms of cells, also the lines that its advice speaks of."""
+    cells = cells_of(diagnostic.place.file)
+    advice = diagnostic.advice
+    return replace(
+        diagnostic,
+        place=in_cell(diagnostic.place, cells),
+        labels=tuple(replace(label, place=_place(label.place, cells_of)) for label in diagnostic.labels),
+        related=tuple(replace(step, place=_place(step.place, cells_of)) for step in diagnostic.related),
+        advice=None if advice is None else _worded(advice, cells),
+        fix=None if diagnostic.fix is None else _fix(diagnostic.fix, cells),
+    )
+
+
+def _fix(fix: Fix, cells: Sequence[Cell]) -> Fix:
+    edits = tuple(Edit(in_cell(edit.place, cells), edit.text) for edit in fix.edits)
+    return replace(fix, message=_worded(fix.message, cells), edits=edits)
+
+
+def _worded(text: str, cells: Sequence[Cell]) -> str:
+    """Return advice with the lines that it speaks of in terms of cells."""
+    return _LINE.sub(lambda match: _in_words(match, cells), text) if cells else text
+
+
+def _place(place: Place, cells_of: CellsOf) -> Place:
+    return in_cell(place, cells_of(place.file))
+
+
+def in_cell(place: Place, cells: Sequence[Cell]) -> Place:
+    """Return a place of a program as one of the cell that it begins in; it ends there at the latest."""
+    cell = cell_at(cells, place.line)
+    if cell is None:
+        return place
+    before = cell.first - 1
+    end_line, end_column = place.end_line, place.end_column
+    if end_line >= cell.first + cell.lines:
+        end_line, end_column = place.line, place.column + 1
+    return Place(place.file, place.line - before, place.column, end_line - before, end_column, cell.number)
+
+
+def _in_words(match: re.Match[str], cells: Sequence[Cell]) -> str:
+    line = int(match[1])
+    cell = cell_at(cells, line)
+    return match[0] if cell is None else f"in line {line - cell.first + 1} of cell {cell.number}"

@@ -1,0 +1,30 @@
+"""What lines are called: by their number in the file, or in a notebook by cell and number in the cell."""
+
+from __future__ import annotations
+
+from devlint.project import Source, lines_of
+from devlint.sources import Cell
+from devlint.sources.notebook import cell_at
+
+
+class Numbering:
+    """The lines of one file, as their author sees them, and their names; lines are those of the program."""
+
+    def __init__(self, source: Source) -> None:
+        self._cells = source.cells
+        lines = lines_of(source.original)
+        self.lines = lines[:-1] if lines and not lines[-1] else lines
+
+    def number(self, line: int) -> int:
+        """Return the number that stands before a line."""
+        cell = cell_at(self._cells, line)
+        return line if cell is None else line - cell.first + 1
+
+    def begins(self, line: int) -> Cell | None:
+        """Return the cell whose first line it is."""
+        return next((cell for cell in self._cells if cell.first == line), None)
+
+    def words(self, line: int) -> str:
+        """Return a line in words: `line 7`, `cell 3, line 7`."""
+        cell = cell_at(self._cells, line)
+        return f"line {line}" if cell is None else f"cell {cell.number}, line {self.number(line)}"

@@ -1,0 +1,205 @@
+"""Notebooks are one program, whose places are those of cells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from devlint.cli import devlint
+from devlint.errors import SourceError
+from devlint.sources import program_of
+from devlint.sources.notebook import replaced
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sources.notebooks import notebook
+
+TRAIN = notebook(
+    ("markdown", "# Train"),
+    "!pip install torch \\\n    numpy\n%matplotlib inline\nimport torch\n",
+    "%time x = torch.ones(2)",
+    "%%bash\necho 'hi",
+    'torch.add?\ny = torch.ones(2, device="cuda:0")\nprint(x + y)\n',
+    'x.to("cuda:0")  # devlint: ignore[DEV203] shown on purpose',
+)
+
+
+def _check(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
+    monkeypatch.chdir(folder)
+    return CliRunner().invoke(devlint, ["check", "--isolated", "--no-cache", "--select", "DEV1,DEV2,DEV9", *arguments])
+
+
+def test_state_is_carried_from_cell_to_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.ipynb").write_text(TRAIN, encoding="utf-8")
+    result = _check(tmp_path, monkeypatch, ".", "--output-format", "concise")
+
+    assert result.exit_code == 1
+    assert result.stdout == (
+        "train.ipynb:cell 5:3:7: DEV101 [mixed-device-operands] `x` is on cpu and `y` on cuda:0: `+` needs one device\n"
+    )
+
+
+def test_the_report_shows_the_cells_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.ipynb").write_text(TRAIN, encoding="utf-8")
+    text = _check(tmp_path, monkeypatch, ".").stdout
+
+    assert " --> train.ipynb:cell 5:3:7\n  |\n3 | print(x + y)\n  |       ^   ^ cuda:0\n" in text
+    assert " --> train.ipynb:cell 3:1:11\n  |\n1 | %time x = torch.ones(2)\n  |           ^^^^^^^^^^^^^\n" in text
+
+
+def test_json_names_the_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.ipynb").write_text(TRAIN, encoding="utf-8")
+    (found,) = json.loads(_check(tmp_path, monkeypatch, ".", "--output-format", "json").stdout)["diagnostics"]
+
+    assert (found["file"], found["cell"], found["line"], found["column"]) == ("train.ipynb", 5, 3, 7)
+    assert [(step["cell"], step["line"]) for step in found["related"]] == [(3, 1), (5, 2), (5, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("github", "::error file=train.ipynb,title=DEV101 mixed-device-operands::train.ipynb:cell 5:3:7"),
+        ("gitlab", "cell 5, line 3: `x` is on cpu"),
+        ("sarif", '"text": "cell 5, line 3: `x` is on cpu'),
+        ("junit", "train.ipynb:cell 5:3:7: DEV101"),
+    ],
+)
+def test_formats_without_cells_say_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str) -> None:
+    (tmp_path / "train.ipynb").write_text(TRAIN, encoding="utf-8")
+
+    assert words in _check(tmp_path, monkeypatch, ".", "--output-format", name).stdout
+
+
+def test_lines_in_advice_are_those_of_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = notebook(
+        "import torch",
+        "\n\n\n\ndef f(x: torch.Tensor):\n    y = torch.arange(3)\n    return x.sum(0, keepdim=True) @ y\n",
+    )
+    (tmp_path / "a.ipynb").write_text(text, encoding="utf-8")
+    result = _check(tmp_path, monkeypatch, ".")
+
+    assert "a.ipynb:cell 2:7:12" in result.stdout
+    assert "in line 6 of cell 2" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "a.ipynb:1: is no notebook"),
+        ("[1]", "a.ipynb: is no notebook"),
+        ('{"worksheets": []}', "a.ipynb: is a notebook in a format before 4"),
+        ('{"cells": [3]}', "a.ipynb: is no notebook: cell 1 is no object"),
+        ('{"cells": [{"cell_type": "code", "source": 3}]}', "the source of cell 1 is no text"),
+    ],
+)
+def test_what_is_no_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str) -> None:
+    (tmp_path / "a.ipynb").write_text(content)
+    result = _check(tmp_path, monkeypatch, "a.ipynb")
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_syntax_error_is_in_its_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.ipynb").write_text(notebook("import torch\n", "x = 1\ny = (\n"))
+    result = _check(tmp_path, monkeypatch, "a.ipynb", "--output-format", "concise")
+
+    assert result.exit_code == 2
+    assert result.stdout.startswith("a.ipynb:cell 2:2:5: DEV901")
+
+
+@pytest.mark.parametrize(
+    "text", [notebook("x <- torch_ones(2)", language="R"), notebook(("markdown", "torch")), notebook(), notebook("")]
+)
+def test_without_python_there_is_nothing_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "a.ipynb").write_text(text)
+    assert _check(tmp_path, monkeypatch, "a.ipynb").exit_code == 0
+
+
+def test_standard_input_may_be_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["check", "-", "--isolated", "--stdin-filename", "n.ipynb", "--output-format", "concise"]
+    result = CliRunner().invoke(devlint, [*arguments, "--select", "DEV101"], input=TRAIN.encode())
+
+    assert result.stdout.startswith("n.ipynb:cell 5:3:7: DEV101")
+
+
+def test_show_draws_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.ipynb").write_text(TRAIN, encoding="utf-8")
+    text = CliRunner().invoke(devlint, ["show", "train.ipynb"]).stdout
+    page = CliRunner().invoke(devlint, ["show", "train.ipynb", "--html", "-"]).stdout
+
+    assert " 1  !pip install torch \\\n" in text
+    assert "    # cell 5\n 1  torch.add?\n" in text
+    assert '<h3 class="cell">cell 3</h3>' in page
+    assert '"at":"cell 3, line 1"' in page
+
+
+def test_fixes_are_written_into_the_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = notebook("import torch\n\nx = torch.ones(2)", ("markdown", "é"), "%time 1\nx.to('cuda')\nprint(x)  # é\n")
+    (tmp_path / "a.ipynb").write_text(before, encoding="utf-8")
+    found = _check(tmp_path, monkeypatch, "a.ipynb", "--output-format", "json")
+    (fix,) = [one["fix"] for one in json.loads(found.stdout)["diagnostics"]]
+    diff = _check(tmp_path, monkeypatch, "a.ipynb", "--diff").stdout
+    fixed = _check(tmp_path, monkeypatch, "a.ipynb", "--fix")
+
+    assert [(edit["cell"], edit["line"], edit["column"]) for edit in fix["edits"]] == [(3, 2, 1)]
+    assert fixed.exit_code == 0, fixed.output
+    after = (tmp_path / "a.ipynb").read_text(encoding="utf-8")
+    assert after == before.replace("x.to('cuda')", "x = x.to('cuda')")
+    changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert changed == ["-    \"x.to('cuda')\\n\",", "+    \"x = x.to('cuda')\\n\","]
+
+
+# --- writing back -------------------------------------------------------------------------------------------
+
+
+def _sources(text: str) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4])
+def test_only_lines_that_change_are_written(indent: int | None) -> None:
+    text = notebook("a = 1\nb = 'é'\nc = 3", ("markdown", "# é"), "d = 4", indent=indent)
+    after = replaced(text, {1: "a = 1\nb = 'ü'\nnew\nc = 3", 3: "d = 4\ne = 5"})
+
+    assert _sources(after) == ["a = 1\nb = 'ü'\nnew\nc = 3", "# é", "d = 4\ne = 5"]
+    assert after == notebook("a = 1\nb = 'ü'\nnew\nc = 3", ("markdown", "# é"), "d = 4\ne = 5", indent=indent)
+
+
+def test_a_source_in_one_string_stays_in_one_and_escapes_stay_escapes() -> None:
+    text = '{"cells": [{"source" : "a\\n\\u00e9" , "cell_type":"code"},\n\t{"cell_type": "code", "source": []}]}'
+    after = replaced(text, {1: "a\nü", 2: "b\nc"})
+
+    first, second = '"source" : "a\\n\\u00fc" , "cell_type":"code"', '"cell_type": "code", "source": ["b\\n", "c"]'
+    assert after == f'{{"cells": [{{{first}}},\n\t{{{second}}}]}}'
+
+
+SOURCES = st.lists(st.text(alphabet='ab\né"\\{}[],:☃', max_size=12), max_size=4)
+
+
+@given(SOURCES, SOURCES, st.sampled_from([None, 1, 2]))
+def test_what_is_written_is_read_again(before: list[str], after: list[str], indent: int | None) -> None:
+    text = notebook(*before, indent=indent)
+    wanted = dict(enumerate(after[: len(before)], start=1))
+
+    assert _sources(replaced(text, wanted)) == [wanted.get(number, old) for number, old in enumerate(before, start=1)]
+    assert replaced(text, {}) == text
+
+
+def test_the_program_has_the_lines_of_all_cells() -> None:
+    program = program_of(TRAIN, "train.ipynb")
+
+    assert program.text.count("\n") == program.original.count("\n")
+    assert [(cell.number, cell.first, cell.lines, cell.is_python) for cell in program.cells] == [
+        (2, 1, 5, True),
+        (3, 6, 1, True),
+        (4, 7, 2, False),
+        (5, 9, 4, True),
+        (6, 13, 1, True),
+    ]
+    with pytest.raises(SourceError):
+        program_of("", "train.ipynb")
