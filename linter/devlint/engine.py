@@ -216,6 +216,21 @@ def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, lo
     return Looks(tuple(seen), tuple(problems), tuple(found.notes))
 
 
+def look_at(path: Path, settings: Settings, contents: Mapping[Path, bytes], *, load: Loader = load_tools) -> Look:
+    """Analyse one file, which need not exist if its content is given; see `look`.
+
+    Raises:
+        DevlintError: as for `run`.
+    """
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    (batch,) = _batches([path], configurations)
+    worker = Inspector(settings, load)
+    worker.prepare(batch)
+    for other, data in contents.items():
+        worker.put(batch, other, data)
+    return worker.look(batch, path)
+
+
 def _jobs(wanted: int | None, files: int) -> int:
     if wanted is not None:
         return max(1, min(wanted, files))

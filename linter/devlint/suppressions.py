@@ -116,3 +116,33 @@ def _in_comment(comment: str, line: int, column: int) -> list[Suppression]:
             codes = tuple(re.split(r"[\s,]+", match["codes"].upper()))
             found.append(Suppression(line, column + match.start(), match[0], codes, False))
     return found
+
+
+def suppressing_comment(text: str, diagnostic: Diagnostic) -> tuple[int, int, str] | None:
+    """Return line, column and text of what to insert so that a comment silences a diagnostic; columns from 1.
+
+    It goes to the end of the statement, into the brackets of a comment that is there. None where a comment holds
+    already, or where the text cannot be split into tokens so far.
+    """
+    first = diagnostic.place.line
+    comment: tokenize.TokenInfo | None = None
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and token.start[0] >= first:
+                comment = token
+            if token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) and token.start[0] >= first:
+                line = token.start[0]
+                break
+        else:
+            return None
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    end = len(text.split("\n")[line - 1].rstrip()) + 1
+    if comment is not None and comment.start[0] == line:
+        match = _DEVLINT.search(comment.string)
+        if match is not None and match["kind"] == "ignore":
+            if match["end"] is None:
+                return None
+            between = ", " if match["rules"].strip() else ""
+            return line, comment.start[1] + match.start("end") + 1, f"{between}{diagnostic.code}"
+    return line, end, f"  # devlint: ignore[{diagnostic.code}]"

@@ -174,7 +174,7 @@ def test_a_folder_named_like_a_file_is_walked(shell: Shell) -> None:
     assert shell.concise() == shell.concise("x.py") == ["x.py/a.py:2:1: DEV101"]
 
 
-def test_stubs_are_passed_over_and_notebooks_refused(beside: Shell) -> None:
+def test_stubs_are_passed_over_and_what_is_no_notebook_is_refused(beside: Shell) -> None:
     beside.write("a.pyi", "clash")
     beside.write("n.ipynb", "{}")
     result = beside.run("--output-format", "concise", "a.pyi", "good.py")
@@ -182,7 +182,7 @@ def test_stubs_are_passed_over_and_notebooks_refused(beside: Shell) -> None:
     assert "note: a.pyi: skipped" in result.stderr
     refused = beside.run("n.ipynb")
     assert refused.exit_code == 2
-    assert "error: n.ipynb: notebooks cannot be analysed yet" in refused.stderr
+    assert "error: n.ipynb: is no notebook" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from devlint.cli.check import check
 from devlint.cli.facts import facts
 from devlint.cli.group import Commands
 from devlint.cli.rules import explain, rules
+from devlint.cli.server import server
 from devlint.cli.show import graph, show
 
 
@@ -24,7 +25,7 @@ def devlint() -> None:
     """
 
 
-for _command in (check, explain, rules, facts, show, graph):
+for _command in (check, explain, rules, facts, show, graph, server):
     devlint.add_command(_command)
 
 

@@ -1,0 +1,18 @@
+"""`devlint server`: the language server for editors."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+def server() -> int:
+    """Serve an editor over standard input and output, by the language server protocol."""
+    try:
+        import pygls  # noqa: F401  # the server imports it everywhere
+    except ImportError as error:
+        raise click.ClickException("the language server needs pygls: pip install 'devlint[editor]'") from error
+    from devlint.editor.server import serve
+
+    serve()
+    return 0
