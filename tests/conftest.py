@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.judge.plugin import judge
 
 __all__ = ["judge"]
+
+# How long an example takes says more about the machine than about devlint.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
