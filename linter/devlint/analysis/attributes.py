@@ -167,7 +167,9 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
     if isinstance(base, Reference):
         held = env.heap.get(base.object)
         if isinstance(held, Instance):
-            env.heap[base.object] = put(frame, env, held, name, value, span)
+            after = put(frame, env, held, name, value, span)
+            env.heap[base.object] = after
+            frame.note_store(env, base, after, name)
         elif isinstance(held, LibraryObject):
             parts = tuple(part for part in held.parts if part[0] != name)
             # A parameter that is replaced need not be where the others are.

@@ -400,7 +400,9 @@ def _register(site: Site, value: Reference, held: Object | None) -> None:
         name, held = f"@{site.span.line}:{site.span.column}", replace(held, open=True)
     if isinstance(stored, Tensor):
         stored = replace(stored, role="buffer" if site.name == "register_buffer" else "parameter")
-    site.env.heap[value.object] = held.put(name, stored, registered=True)
+    after = held.put(name, stored, registered=True)
+    site.env.heap[value.object] = after
+    site.frame.note_store(site.env, value, after, name)
 
 
 def _call_super(

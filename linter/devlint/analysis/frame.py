@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.loops import NO_PLAN, Plan
 from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
+from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement
 from devlint.domain.value import (
@@ -21,6 +22,7 @@ from devlint.domain.value import (
     ObjectId,
     Opaque,
     Optional,
+    Reference,
     Tensor,
     UserClass,
     Value,
@@ -78,6 +80,14 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What an attribute was given, and whether it is registered with that."""
+
+    value: Value
+    registered: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Construction:
     """A module made of a class of the program whose constructor takes a device, and whether it was `given` one."""
 
@@ -126,6 +136,7 @@ class Frame:
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
         branching: how many branches are around the present point.
+        stores: what was stored in attributes of objects, with whether that registers it.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
@@ -165,6 +176,7 @@ class Frame:
     constructions: dict[Span, Construction] = field(default_factory=dict)
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
     branching: int = 0
+    stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         count = self.scope.registers
@@ -234,6 +246,12 @@ class Frame:
         """Records that `.device` is read from a module of a class; not where an exception would be handled."""
         if not self.handled:
             self.record(span, MissingAttribute(self.text(span).removesuffix(".device"), owner))
+
+    def note_store(self, env: Environment, base: Reference, after: Instance, name: str) -> None:
+        """Notes that an attribute of an object has been stored; on a machine without accelerator nobody asks."""
+        value = after.get(name)
+        if value is not None and not env.fallback:
+            self.stores.append((base.object, name, Stored(value, name in after.registered)))
 
     def origin(self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False) -> Origin:
         """An event in this file."""

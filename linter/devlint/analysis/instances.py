@@ -7,11 +7,12 @@ module. Plain attributes stay where `__init__` put them, for no move reaches the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from devlint.analysis import classes, execution, forwarding, moves, summaries
 from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, Stored
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence
@@ -64,8 +65,24 @@ def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Inst
     return held
 
 
-def generic(frame: Frame, cls: UserClass, *, moved: bool) -> tuple[Reference, Heap, bool]:
-    """An instance of which only the class is known, the heap it lives in, and whether `__init__` checks for CUDA.
+@dataclass(frozen=True, slots=True)
+class Generic:
+    """An instance of which only the class is known.
+
+    Attributes:
+        heap: what it lives in.
+        checked: `__init__` makes sure that there is an accelerator.
+        initial: what `__init__` leaves in the attributes that other methods store, too.
+    """
+
+    value: Reference
+    heap: Heap
+    checked: bool
+    initial: Mapping[str, Value]
+
+
+def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
+    """An instance after `__init__`.
 
     `moved`: its registered parts are where a caller has moved them, not where `__init__` puts them.
     """
@@ -84,7 +101,31 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> tuple[Reference, He
             outcome = execution.run(frame, init, owner, names, start, site=f"{identity.site}>")
             if outcome.env is not None:
                 heap, checked = outcome.env.heap, outcome.env.checked
-    return self_value, _surrounded(frame, heap, identity, cls) if moved else heap, checked
+    if not moved:
+        return Generic(self_value, heap, checked, {})
+    held = heap.get(identity)
+    if not isinstance(held, Instance):
+        held = Instance(cls, open=True)
+    # What `__init__` registers moves with the module, whoever stores it later.
+    elsewhere = classes.other_stores(cls, besides="__init__") - (held.registered if classes.is_module(cls) else set())
+    initial = {name: value for name, value in held.attributes if name in elsewhere}
+    kept = replace(held, attributes=tuple(item for item in held.attributes if item[0] not in elsewhere))
+    heap[identity] = _surrounded(frame, heap, kept, {name: Opaque(f"self.{name}") for name in sorted(elsewhere)})
+    return Generic(self_value, heap, checked, initial)
+
+
+def with_later(frame: Frame, generic: Generic, later: Mapping[str, Stored], objects: Heap) -> Generic:
+    """The same where more is known of attributes that other methods store; `objects` are those they made."""
+    heap = dict(generic.heap) | objects
+    held = heap[generic.value.object]
+    assert isinstance(held, Instance)
+    known = {name: stored.value for name, stored in later.items()}
+    others = {name: value for name, value in held.attributes if name not in known}
+    registered = frozenset(name for name, stored in later.items() if stored.registered)
+    only = replace(held, attributes=tuple(known.items()), registered=registered)
+    found = _surrounded(frame, heap, only, others)
+    heap[generic.value.object] = replace(found, registered=held.registered - known.keys() | registered)
+    return replace(generic, heap=heap)
 
 
 def is_generic(value: Reference) -> bool:
@@ -92,19 +133,16 @@ def is_generic(value: Reference) -> bool:
     return value.object.site.startswith("self:")
 
 
-def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) -> Heap:
-    held = heap.get(identity)
-    if not isinstance(held, Instance):
-        held = Instance(cls, open=True)
-    stored_elsewhere = classes.other_stores(cls, besides="__init__")
-    movable = classes.is_module(cls)
-    own_way = classes.moves_itself(cls) or (held.open and not movable)
+def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, Value]) -> Instance:
+    """An instance as its methods find it; `others` are further attributes of which that is known already."""
+    movable = classes.is_module(held.cls)
+    own_way = classes.moves_itself(held.cls) or (held.open and not movable)
     attributes = []
     for name, value in held.attributes:
         place = f"self.{name}"
         if name in held.registered and movable:
             value = _follow(heap, value, place, set())
-        elif name in stored_elsewhere or (own_way and isinstance(value, Tensor)):
+        elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
         elif isinstance(value, Opaque) and "." not in value.path:
             # What `__init__` was given is no parameter of this method.
@@ -116,10 +154,7 @@ def _surrounded(frame: Frame, heap: Heap, identity: ObjectId, cls: UserClass) ->
         else:
             value = _settled(value)
         attributes.append((name, value))
-    known = {name for name, _ in attributes}
-    attributes.extend((name, Opaque(f"self.{name}")) for name in sorted(stored_elsewhere - known))
-    heap[identity] = replace(held, attributes=tuple(attributes))
-    return heap
+    return replace(held, attributes=(*attributes, *others.items()))
 
 
 def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration, structure
+from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration, stores, structure
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
@@ -104,7 +104,7 @@ class Program:
         self._files: dict[str, LoadedFile | None] = {}
         self._summaries: dict[Globals, dict[object, Summary]] = {}
         self._entries: dict[ir.Function, int] = {}
-        self._generic: dict[tuple[UserClass, bool], tuple[Reference, Heap, bool] | None] = {}
+        self._generic: dict[tuple[UserClass, bool], instances.Generic | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._open: set[object] = set()
@@ -189,7 +189,7 @@ class Program:
         frame = replace(self._outside(loaded), recording=True)
         generic = self.generic(frame, cls)
         if generic is not None:
-            registration.note_members(frame, cls, generic[1], generic[0].object)
+            registration.note_members(frame, cls, generic.heap, generic.value.object)
 
     def _describe(self, loaded: LoadedFile, cls: UserClass) -> None:
         found = structure.module_class(self._outside(loaded), cls)
@@ -236,8 +236,8 @@ class Program:
             else:
                 generic = self.generic(frame, owner, closure.function.name.rpartition(".")[2])
                 if generic is not None:
-                    bound[parameters[0].name], heap, env.checked = generic
-                    env.heap |= heap
+                    bound[parameters[0].name], env.checked = generic.value, generic.checked
+                    env.heap |= generic.heap
         names = execution.parameter_values(frame, closure, owner, bound, has_self)
         return names, env, site
 
@@ -246,7 +246,7 @@ class Program:
         identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
         return Reference(identity), {identity: Instance(cls, open=classes.is_open(cls))}
 
-    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> tuple[Reference, Heap, bool] | None:
+    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> instances.Generic | None:
         """The instance that a method is analysed for; None while it is being made.
 
         A caller may have moved it, unless the method is a private part of `__init__`.
@@ -254,8 +254,22 @@ class Program:
         key = (cls, not (method.startswith("_") and classes.is_part_of(cls, method, "__init__")))
         if key not in self._generic:
             self._generic[key] = None
-            self._generic[key] = instances.generic(frame, cls, moved=key[1])
+            made = self._generic[key] = instances.generic(frame, cls, moved=key[1])
+            if key[1]:
+                # Meanwhile other methods find what they store themselves unknown.
+                self._generic[key] = stores.complete(frame, cls, made)
         return self._generic[key]
+
+    def is_stored_outside(self, globals_: Globals, name: str) -> bool:
+        """Whether a file stores an attribute of that name on something other than `self`."""
+        loaded = self._files.get(globals_.file)
+        stored = rf"(?<!\bself)\.{name}\s*(:[^=\n]+)?=(?!=)"
+        return loaded is not None and re.search(stored, loaded.source.text) is not None
+
+    def mentions(self, function: Closure, text: str) -> bool:
+        """Whether the lines of a function contain a text."""
+        loaded, span = self._files.get(function.globals.file), function.function.span
+        return loaded is not None and any(text in line for line in loaded.lines[span.line - 1 : span.end_line])
 
     def default_of(self, globals_: Globals) -> Device:
         """Where a function of a file creates tensors: unknown if the file changes the default somewhere."""
@@ -305,8 +319,8 @@ class Program:
             generic = self.generic(frame, cls)
             if generic is None:
                 return None
-            bound[function.parameters[0].name] = generic[0]
-            start.heap |= generic[1]
+            bound[function.parameters[0].name] = generic.value
+            start.heap |= generic.heap
         before = dict(start.heap)
         names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.

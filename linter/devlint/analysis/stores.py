@@ -1,0 +1,141 @@
+"""What methods other than `__init__` store in the attributes of their object.
+
+Which of them has run when a method reads the attribute is not known, so it holds the join of all that they store, and
+of what `__init__` left there. Where one of them stores something that is only known where it runs, such as what
+follows one of its parameters, the attribute is a thing of its own of which nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from devlint.analysis import classes, execution, instances, moves
+from devlint.analysis.frame import Budget, Frame, Stored
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, follows
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Heap, Instance
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    Constant,
+    DeviceValue,
+    Host,
+    Optional,
+    Reference,
+    Tensor,
+    UserClass,
+    Value,
+    join,
+    optional,
+)
+
+DEEPEST = 24
+"""How many classes may wait for each other's methods; of those below nothing more is learned."""
+
+
+def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instances.Generic:
+    """An instance as `__init__` leaves it, with what is known of the attributes that other methods store."""
+    held = generic.heap[generic.value.object]
+    assert isinstance(held, Instance)
+    wanted = classes.other_stores(cls, besides="__init__") - held.registered
+    if not wanted or classes.moves_itself(cls) or frame.depth > DEEPEST or _stores_by_name(frame, cls):
+        return generic
+    found: dict[str, list[Stored]] = {}
+    lost = {name for name in wanted if frame.program.is_stored_outside(cls.globals, name)}
+    objects: Heap = {}
+    for closure, owner, names in _storing(cls):
+        heap = _run(frame, closure, owner, generic, found)
+        lost |= names - found.keys()
+        objects |= heap
+    env = Environment(heap=generic.heap | objects)
+    later = {}
+    for name in sorted(wanted & found.keys() - lost):
+        stored = found[name]
+        registered = any(one.registered for one in stored)
+        values = [generic.initial[name]] if name in generic.initial else []
+        values += [_elsewhere(frame, env, one.value) for one in stored]
+        if registered:
+            values = [_placed(value, Variable(f"self.{name}")) for value in values]
+        value = values[0]
+        for other in values[1:]:
+            value = UNKNOWN if UNKNOWN in (value, other) else join(value, other)
+        if value != UNKNOWN:
+            later[name] = Stored(value, registered)
+    return instances.with_later(frame, generic, later, objects)
+
+
+def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str]]]:
+    """The methods of a class and its bases that store attributes, apart from `__init__` and its parts."""
+    for item in classes.lineage(cls):
+        if isinstance(item, UserClass):
+            for name, stores in item.self_stores.items():
+                method = item.attributes.get(name)
+                if not stores or name == "__init__" or not isinstance(method, Closure):
+                    continue
+                if not classes.is_part_of(cls, name, "__init__"):
+                    yield method, item, stores
+
+
+def _run(
+    frame: Frame, closure: Closure, owner: UserClass, generic: instances.Generic, found: dict[str, list[Stored]]
+) -> Heap:
+    """Executes a method for what it stores, which is added to `found`; the result are the objects that it makes."""
+    parameters, running = closure.function.parameters, frame.program.running
+    if not parameters or "staticmethod" in closure.decorated or closure.function in running:
+        return {}
+    outside = replace(frame, budget=Budget(), recording=False)
+    env = Environment(default=frame.program.default_of(closure.globals), heap=dict(generic.heap))
+    env.checked = generic.checked
+    bound: dict[str, Value] = {parameters[0].name: generic.value}
+    names = execution.parameter_values(outside, closure, owner, bound, True)
+    running.add(closure.function)
+    outcome = execution.run(outside, closure, owner, names, env, site=f"{generic.value.object.site}>")
+    running.discard(closure.function)
+    for identity, name, stored in outcome.frame.stores:
+        if identity == generic.value.object:
+            found.setdefault(name, []).append(stored)
+    if outcome.env is None:
+        return {}
+    return {key: value for key, value in outcome.env.heap.items() if key not in generic.heap}
+
+
+def _elsewhere(frame: Frame, env: Environment, value: Value) -> Value:
+    """What one method stores, as another one finds it; Unknown where only the first can tell."""
+    match value:
+        case Tensor() if follows(value.device):
+            return replace(value, device=UNKNOWN_DEVICE, stray=None)
+        case Tensor():
+            return replace(value, stray=None)
+        case Optional():
+            return optional(_elsewhere(frame, env, value.present))
+        case Constant(value=None) | Host() | DeviceValue(device=Concrete()):
+            return value
+        case Reference() if value.object in env.heap and moves.is_module(frame, env, value):
+            return value
+        case _:
+            return UNKNOWN
+
+
+def _placed(value: Value, device: Variable) -> Value:
+    """A registered part is where the module is, wherever a method has made it."""
+    match value:
+        case Tensor():
+            return replace(value, device=device)
+        case Optional():
+            return Optional(_placed(value.present, device))
+        case _:
+            return value
+
+
+def _stores_by_name(frame: Frame, cls: UserClass) -> bool:
+    """Whether a method of the class stores attributes otherwise than by an assignment."""
+    methods = [
+        value
+        for item in classes.lineage(cls)
+        if isinstance(item, UserClass)
+        for value in item.attributes.values()
+        if isinstance(value, Closure)
+    ]
+    words = ("setattr(", "self.__dict__")
+    return any(frame.program.mentions(method, word) for method in methods for word in words)
