@@ -54,7 +54,7 @@ def read_unknowable() -> dict[str, str]:
 
 @cache
 def _inspector() -> Inspector:
-    return Inspector(Settings((), select=("ALL",), isolated=True), load_tools())
+    return Inspector(Settings((), select=("ALL",), isolated=True), load_tools)
 
 
 def report(case: Case) -> list[Diagnostic]:
