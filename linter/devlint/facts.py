@@ -147,6 +147,21 @@ class UnforwardedDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class IgnoredDevice:
+    """A function never reads the device that it is given, and puts something on another one.
+
+    Attributes:
+        parameter: the name of its parameter.
+        used: the device that it names instead: `self.device`.
+        where: the parameter.
+    """
+
+    parameter: str
+    used: str
+    where: Place
+
+
+@dataclass(frozen=True, slots=True)
 class StaleOptimizer:
     """An optimizer steps, and its state is not where the parameters have been moved to in the meantime.
 
@@ -372,6 +387,7 @@ Fact: TypeAlias = (
     | LeftBehind
     | UnregisteredMembers
     | UnforwardedDevice
+    | IgnoredDevice
     | StaleOptimizer
     | DiscardedMove
     | UncheckedDevice

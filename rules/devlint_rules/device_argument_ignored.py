@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Severity
-from devlint.facts import UnforwardedDevice
+from devlint.diagnostics import Certainty, Related, Severity
+from devlint.facts import IgnoredDevice, UnforwardedDevice
 from devlint.rule import OperationRule
 
 from devlint_rules._wording import in_words, quoted
@@ -14,7 +14,8 @@ class DeviceArgumentIgnored(OperationRule):
     """
     ## What it does
     Reports the construction of a module that keeps its device in an attribute, without one, where the code around it
-    has a device and keeps it or passes it on to others.
+    has a device and keeps it or passes it on to others. Reports also what a method puts on `self.device` while it
+    never reads the `device` that it is given.
 
     ## Why is this bad
     A module that writes `self.device = device` sends its inputs there. Moving it later moves its parameters, not
@@ -84,10 +85,19 @@ class DeviceArgumentIgnored(OperationRule):
     code = "DEV204"
     severity = Severity.WARNING
     since = "0.1.0"
-    wants = (UnforwardedDevice,)
+    wants = (UnforwardedDevice, IgnoredDevice)
 
     def operation(self, node: cst.CSTNode) -> None:
-        """Reports the constructions at the node."""
+        """Reports the constructions at the node, and the uses of another device."""
+        for ignored in self.facts_of(node, IgnoredDevice):
+            parameter, used = quoted(ignored.parameter), quoted(ignored.used)
+            self.report(
+                node,
+                f"this goes to {used}, and the parameter {parameter} of the function is never read",
+                certainty=Certainty.ON_ACCELERATOR,
+                related=(Related(ignored.where, f"{parameter} is given here"),),
+                advice=f"use {parameter} in place of {used}, or take the parameter away",
+            )
         for found in self.facts_of(node, UnforwardedDevice):
             default = "None" if found.device is None else in_words(found.device)
             self.report(

@@ -26,7 +26,8 @@ def main() -> int:
             for one in false_alarms(said):
                 alarmed += 1
                 print(f"in vain: {case.id} line {one.place.line}: {one.code} {one.message}")
-    print(f"{found} of {raised} device errors found ({found / raised:.1%}); {alarmed} alarms on {content} sound programs")
+    print(f"{found} of {raised} device errors found ({found / raised:.1%})")
+    print(f"{alarmed} alarms on {content} sound programs")
     return int(bool(unexplained or alarmed))
 
 

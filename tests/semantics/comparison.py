@@ -1,7 +1,7 @@
 """Small programs that PyTorch has judged, and what devlint says of each.
 
-`cases.jsonl` holds the programs: with how many CUDA devices each was run, whether PyTorch raised because of a device, and on
-which line. `unknowable.jsonl` names those whose error cannot be known from the text, each with its reason.
+`cases.jsonl` holds the programs: with how many CUDA devices each was run, whether PyTorch raised because of a device,
+and on which line. `unknowable.jsonl` names those whose error cannot be known from the text, each with its reason.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def report(case: Case) -> list[Diagnostic]:
 
 
 def is_found(case: Case, said: list[Diagnostic]) -> bool:
-    """Whether the line that raises is reported."""
-    return any(one.place.line <= (case.line or 0) <= one.place.end_line for one in said)
+    """Whether the line that raises is reported, or is a step of a report at the call that leads there."""
+    places = [place for one in said for place in (one.place, *(step.place for step in one.related))]
+    return any(place.line <= (case.line or 0) <= place.end_line for place in places)
 
 
 def false_alarms(said: list[Diagnostic]) -> list[Diagnostic]:

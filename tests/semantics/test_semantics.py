@@ -11,7 +11,9 @@ _MOST_UNKNOWABLE = 0.03
 """The part of the device errors that may be beyond what a text can tell."""
 
 
-@pytest.mark.parametrize("case", [case for case in read_cases() if case.verdict != "other-error"], ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case", [case for case in read_cases() if case.verdict != "other-error"], ids=lambda case: case.id
+)
 def test_devlint_and_pytorch_agree(case: Case) -> None:
     said = report(case)
     if case.verdict == "ok":

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import calls, classes, conflicts, library, placement
-from devlint.analysis.arguments import Arguments
+from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
-from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, follows, join, parse
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.value import (
@@ -94,10 +94,17 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     elif name in MODULE_ONLY:
         frame.prove(base, Kind.MODULE)
     elif not library.is_method(frame, name):
-        # What an object stores about itself need not be where the object is.
         child = element(frame, base, f".{name}")
-        return replace(child, device=UNKNOWN_DEVICE) if isinstance(child, Opaque) else child
+        if not isinstance(child, Opaque) or is_computed(base):
+            return child
+        # What an object stores about itself need not be where the object is.
+        return replace(child, device=UNKNOWN_DEVICE)
     return Method(base, name, place)
+
+
+def is_computed(value: Opaque) -> bool:
+    """Whether a value is what a module has computed, or a part of that."""
+    return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
 
 def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None) -> Value:
@@ -179,9 +186,20 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
         base.globals.names[name] = UNKNOWN
     elif isinstance(base, UserClass):
         base.attributes[name] = UNKNOWN
+    elif isinstance(base, Tensor) and name == "grad":
+        _check_gradient(frame, env, base, value, place, span)
     elif isinstance(base, Tensor) and name == "data" and place is not None:
         # The same tensor is elsewhere from now on; other names that hold it are not found.
         env.names[place] = value if isinstance(value, Tensor) else UNKNOWN
+
+
+def _check_gradient(frame: Frame, env: Environment, base: Tensor, value: Value, place: str | None, span: Span) -> None:
+    """`base.grad = value`: a gradient is where its tensor is, even one without dimensions."""
+    tensor = conflicts.side_of(frame, env, Given(base, span), "self", "", "operand")
+    gradient = conflicts.side_of(frame, env, Given(value, span), "grad", "", "operand")
+    if tensor is not None and gradient is not None:
+        sides = (replace(tensor, name=place or "tensor"), replace(gradient, name="its gradient"))
+        conflicts.find(frame, env, ".grad =", span, sides)
 
 
 def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value, span: Span) -> Instance:
@@ -194,7 +212,9 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     if name in held.registered and isinstance(there, (Tensor, Opaque)):
         buffer = replace(there, role="buffer") if isinstance(there, Tensor) else there
         return held.put(name, Optional(buffer) if there is not value else buffer, registered=True, where=where)
-    if not registered and not classes.moves_itself(held.cls):
+    if not registered and classes.find(held.cls, "__setattr__") is not None:
+        value = frame.nameless(f"self.{name}", span)  # what the class makes of it
+    elif not registered and not classes.moves_itself(held.cls):
         value = placement.kept(frame, name, value, span)
     return held.put(name, value, registered=registered, where=where)
 

@@ -86,12 +86,14 @@ def dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
             return site.allocate("dict", held)
         case "values":
             items = tuple(item for _, item in held.items) if held.complete else None
-            return site.allocate("values", Sequence(items))
+            return site.allocate("values", Sequence(items, UNKNOWN if held.complete else held.each()))
         case "keys" if held.complete:
             return site.allocate("keys", Sequence(tuple(Constant(name) for name, _ in held.items)))
         case "items" if held.complete:
             pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
             return site.allocate("items", Sequence(pairs))
+        case "items":
+            return site.allocate("items", Sequence(None, Tuple((UNKNOWN, held.each()))))
         case "update":
             site.env.heap[value.object] = updated(site, held)
             return Constant(None)

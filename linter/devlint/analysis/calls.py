@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
+from devlint.analysis import attributes, classes, conflicts, forwarding, instances, library, moves, reads, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.execution import annotated
@@ -12,7 +12,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
@@ -58,7 +58,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         frame.spans[instruction.function],
         frame.places[instruction.function],
     )
-    forwarding.note_call(frame, arguments)
+    forwarding.note_call(frame, function.value, arguments, instruction.span)
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None
@@ -72,8 +72,32 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     if instruction.discarded:
         _note_discarded_move(frame, env, function, arguments, result, instruction.span)
     name = f"{frame.text(function.span).rpartition('.')[2]}()"
-    frame.set(instruction.target, frame.identified(result, name, instruction.span), instruction.span)
+    result = frame.identified(result, name, instruction.span)
+    if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
+        result = _computed(frame, env, result, function, arguments, instruction.span)
+    frame.set(instruction.target, result, instruction.span)
     return env
+
+
+def _computed(
+    frame: Frame, env: Environment, result: Opaque, function: Given, arguments: Arguments, span: Span
+) -> Opaque:
+    """What a part of a module that cannot be followed computes: given what follows its surroundings, so does it."""
+    if frame.owner is None or not classes.is_module(frame.owner) or not _is_part(function.value):
+        return result
+    for given in arguments.all():
+        value = given.value
+        is_tensor = isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR)
+        if isinstance(value, (Tensor, Opaque)) and is_tensor and follows(conflicts.resolve(env, value.device)):
+            origin = frame.origin(f"computed by `{frame.text(function.span)}`", span, "module")
+            return replace(result, device=Variable(result.path), origin=origin)
+    return result
+
+
+def _is_part(function: Value) -> bool:
+    """Whether what is called is an attribute of `self` of which nothing is known, or a method of one."""
+    owner = function.receiver if isinstance(function, Method) else function
+    return isinstance(owner, Opaque) and owner.path.startswith("self.")
 
 
 def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
@@ -321,7 +345,14 @@ def _is_call_of_tensor(frame: Frame, receiver: Opaque, name: str, arguments: Arg
     """Whether only a tensor can be asked this: `x.size(0)`, `x.mean(dim=-1)`; of what is sliced, `x.to(…)`."""
     if name in TENSOR_CALLS or (name in MOVES and frame.kind(receiver) is Kind.ARRAY):
         return True
-    return library.is_method(frame, name) and any(key in TENSOR_KEYWORDS for key, _ in arguments.keywords)
+    if not library.is_method(frame, name):
+        return False
+    # What a module has computed is a tensor, or a container of them.
+    computed = attributes.is_computed(receiver) and name not in MOVES and name not in _OF_CONTAINERS
+    return computed or any(key in TENSOR_KEYWORDS for key, _ in arguments.keywords)
+
+
+_OF_CONTAINERS = frozenset(name for kind in (dict, list, str) for name in dir(kind))
 
 
 def _call_object_method(
@@ -376,6 +407,15 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
             origin = frame.origin("parameters are where the module is", site.span, "module")
         each = Tensor(device, None, "parameter", origin)
         return site.allocate(name, SequenceObject(None, each, owner=value))
+    if name == "state_dict":
+        device, origin = moves.module_device(frame, env, value)
+        return site.allocate(name, Dictionary((), Tensor(device, None, origin=origin), False))
+    if name == "load_state_dict" and site.constant(2, "assign") is True:
+        given = site.held(site.value(0, "state_dict"))
+        state = given.each() if isinstance(given, Dictionary) else UNKNOWN
+        there, why = (state.device, state.origin) if isinstance(state, Tensor) else (UNKNOWN_DEVICE, None)
+        moves.place_object(frame, env, value, there, why)
+        return UNKNOWN
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         _register(site, value, held)
         return Constant(None)

@@ -86,6 +86,25 @@ def _names_read(body: object) -> set[str]:
     return found
 
 
+def loads(body: object, name: str) -> bool:
+    """Whether instructions, or those inside of them, read a name."""
+    pending = [body]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ir.Load) and item.name == name:
+            return True
+        if isinstance(item, (ir.Function, ir.Class)):
+            pending.append(item.body)
+        elif isinstance(item, tuple):
+            pending.extend(item)
+    return False
+
+
+def is_defined_above(cls: UserClass, name: str) -> bool:
+    """Whether a base class in the program defines a method of that name, too."""
+    return any(isinstance(item, UserClass) and item is not cls and name in item.attributes for item in lineage(cls))
+
+
 def is_criterion(cls: UserClass) -> bool:
     """Whether instances are losses or metrics: by a base, or by what the class is called."""
     names = [item.name for item in lineage(cls) if isinstance(item, (UserClass, Library))]

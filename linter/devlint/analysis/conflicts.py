@@ -15,7 +15,7 @@ from itertools import chain, combinations
 from devlint.analysis import placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
-from devlint.analysis.practice import is_on_accelerator_in_practice
+from devlint.analysis.practice import is_on_accelerator_in_practice, may_be_given_on_the_host
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
@@ -92,7 +92,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
     apart = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
     pairs = [(one, other) for one, other in apart if may_meet(env, one, other)]
-    for first, second in chain(pairs, *(_on_one_path(first, second) for first, second in pairs)):
+    for first, second in chain(pairs, *(on_one_path(first, second) for first, second in pairs)):
         kind = judge(frame, first, second)
         if kind is not None:
             _report(frame, kind, operation, span, first, second)
@@ -109,11 +109,12 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     return False
 
 
-def _on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
+def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something."""
     for side, other in ((first, second), (second, first)):
         if side.stray is not None and follows(other.device) and not _is_of_something_unknown(other.device):
-            created = replace(side, device=CPU, origin=side.stray.origin)
+            rank = side.stray.rank if side.rank is None else side.rank
+            created = replace(side, device=CPU, origin=side.stray.origin, rank=rank)
             if not is_spared(created):
                 yield created, other
 
@@ -167,6 +168,8 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
         if follows(side.device) and other.device == CPU:
             if other.origin is not None and other.origin.born == "parameter":
                 return None  # a test has found it there, where the other one may be too
+            if kind == "operands" and may_be_given_on_the_host(frame, side, other):
+                return None
             if side.role == "generator":
                 return None  # generators are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):

@@ -267,7 +267,7 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
                         return held.first
                     return held.rest if isinstance(key, (Constant, Host)) else UNKNOWN
                 case Dictionary():
-                    return held.get(key.value) if isinstance(key, Constant) else UNKNOWN
+                    return held.get(key.value) if isinstance(key, Constant) else held.each()
                 case _:
                     return UNKNOWN
         case Opaque():
@@ -320,8 +320,8 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
         return
     match held:
         case Dictionary():
-            unknown = Dictionary((), UNKNOWN, False, held.module)
-            env.heap[base.object] = held.put(key.value, value) if isinstance(key, Constant) else unknown
+            after = held.put(key.value, value) if isinstance(key, Constant) else held.put_somewhere(value)
+            env.heap[base.object] = after
         case Sequence(items=items) if items is not None and isinstance(key, Constant):
             position = key.value
             if isinstance(position, int) and -len(items) <= position < len(items):

@@ -13,7 +13,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import NEEDS_CUDA, PLUGIN_DEVICES, STARTS_CUDA
+from devlint.torchlib.knowledge import NEEDS_CUDA, NEVER_BESIDE_CUDA, PLUGIN_DEVICES, STARTS_CUDA
 
 _LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
 
@@ -93,6 +93,10 @@ def default_device(env: Environment) -> Device:
 def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
     """A CUDA device is used: records one where nothing has made sure that it is there, or that is hidden."""
     device, origin = found.device, found.origin
+    if isinstance(device, Concrete) and device.type in NEVER_BESIDE_CUDA and frame.program.devices:
+        if not (found.checked or env.checked or env.fallback):
+            frame.record(span, InvalidDevice(frame.text(span), NEVER_BESIDE_CUDA[device.type]))
+        return
     if not isinstance(device, Concrete) or device.type != "cuda":
         return
     excused = found.checked or env.checked
@@ -122,6 +126,13 @@ def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
     if name.endswith(".synchronize"):
         env.arriving = frozenset()
     if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:
+        frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
+
+
+def check_default(frame: Frame, env: Environment, span: Span) -> None:
+    """Something is created on the default device, which may be CUDA on a machine that is known to lack it."""
+    lacks = frame.program.devices == 0 and not env.checked
+    if lacks and isinstance(env.default, Concrete) and env.default.type == "cuda":
         frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
 
 

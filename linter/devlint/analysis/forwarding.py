@@ -6,25 +6,51 @@ is built without a device where there is one to give, it keeps its default.
 
 from __future__ import annotations
 
+import re
+
 from devlint.analysis import classes
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.frame import Construction, Frame
 from devlint.domain.device import CPU, Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance
-from devlint.domain.value import Closure, Constant, DeviceValue, ObjectId, Opaque, Reference, UserClass, Value
-from devlint.facts import UnforwardedDevice
+from devlint.domain.value import Closure, Constant, DeviceValue, Method, ObjectId, Opaque, Reference, UserClass, Value
+from devlint.facts import IgnoredDevice, UnforwardedDevice
 from devlint.frontend.ir import Function, Span
 
 DEVICE = "device"
 """The name of the parameter in question."""
 
 
-def note_call(frame: Frame, arguments: Arguments) -> None:
-    """Notes that the executed function passes on the device it was given."""
+def note_call(frame: Frame, function: Value, arguments: Arguments, span: Span) -> None:
+    """Notes that the executed function passes on the device it was given, or puts something on another one."""
     given = arguments.keyword(DEVICE)
     if given is not None and given.place == DEVICE and _takes_device(frame):
         frame.forwards = True
+    if given is None and isinstance(function, Method) and function.name == "to":
+        given = arguments.first()
+    if given is not None and _OWN_DEVICE.fullmatch(frame.text(given.span)):
+        _note_ignored(frame, frame.text(given.span), span)
+
+
+_OWN_DEVICE = re.compile(r"self\._?device")
+
+
+def _note_ignored(frame: Frame, used: str, span: Span) -> None:
+    """Notes that a method names a device of its object, and never looks at the one it is given.
+
+    What a base class asks for need not be of use to each class below it.
+    """
+    function, owner = frame.scope, frame.owner
+    if not isinstance(function, Function) or owner is None:
+        return
+    parameter = next((one for one in function.parameters if one.name == DEVICE), None)
+    name = function.name.rpartition(".")[2]
+    if parameter is None or name.startswith("__") or classes.is_defined_above(owner, name):
+        return
+    if not classes.loads(function.body, DEVICE):
+        place = frame.program.place(frame.file, parameter.span)
+        frame.record(span, IgnoredDevice(DEVICE, used, place))
 
 
 def _takes_device(frame: Frame) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -212,8 +212,11 @@ class Frame:
             env = scope.left(env)
         return env
 
-    def leave(self, env: Environment, value: Value) -> None:
-        """Notes a `return`; a result of the fallback path counts only where there is no other."""
+    def leave(self, env: Environment, value: Value, meet: Callable[[Value, Value], Value] = join_values) -> None:
+        """Notes a `return`; a result of the fallback path counts only where there is no other.
+
+        `meet` gives what the function returns, here or where it returned before.
+        """
         env = self.behind_scopes(env, 0)
         self.exits += 1
         value = under_assumptions(env, value)
@@ -221,7 +224,7 @@ class Frame:
         if before is None or self.result is None:
             self.result = value
         elif before.fallback == env.fallback:
-            self.result = join_values(self.result, value)
+            self.result = meet(self.result, value)
         else:
             winner, loser = (self.result, value) if env.fallback else (value, self.result)
             self.result = chosen(winner, loser)

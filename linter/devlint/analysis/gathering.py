@@ -31,6 +31,7 @@ from devlint.domain.value import (
     is_host,
 )
 from devlint.frontend.ir import Span
+from devlint.torchlib.knowledge import FROM_NUMBERS
 from devlint.torchlib.signature import (
     ArrayTerm,
     DeviceTerm,
@@ -185,8 +186,8 @@ class Gathered:
     def _take_object(self, parameter: str, term: ModuleTerm | InstanceTerm, value: Value, span: Span) -> None:
         device: Device = UNKNOWN_DEVICE
         origin: Origin | None = None
+        held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
         if isinstance(value, Reference):
-            held = self.env.heap.get(value.object)
             if isinstance(held, LibraryObject):
                 device, origin = held.device, held.origin
                 replaced = [part for _, part in held.parts if isinstance(part, Tensor)]
@@ -200,7 +201,9 @@ class Gathered:
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
         holder = placement.holder(self.env, value) if isinstance(term, ModuleTerm) else None
-        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, module=holder, file=file)
+        numbers = isinstance(held, LibraryObject) and held.part(FROM_NUMBERS) == Constant(True)
+        rank, exempt = (0, "cpu") if numbers else (SOME_DIMENSIONS, "")
+        side = Side(name, device, rank, span, origin, exempt, True, parameter, module=holder, file=file)
         if not isinstance(device, Unreached):
             self.groups.setdefault(term.device, []).insert(0, side)
 

@@ -29,6 +29,7 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    present,
 )
 from devlint.frontend.ir import Span
 
@@ -149,8 +150,8 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
             value = replace(
                 value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE
             )
-        elif isinstance(value, Reference) and (held.open or not movable):
-            _let_follow(frame, heap, value)
+        elif isinstance(there := present(value), Reference) and (held.open or not movable):
+            _let_follow(frame, heap, there)
         else:
             value = _settled(value)
         attributes.append((name, value))

@@ -31,7 +31,7 @@ from devlint.domain.value import (
 from devlint.facts import PinnedDeviceTensor
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
-from devlint.torchlib.knowledge import MODULE, TENSOR
+from devlint.torchlib.knowledge import FROM_NUMBERS, MODULE, TENSOR
 from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
 
 
@@ -120,6 +120,7 @@ def call_tensor_method(
     operation: str | None = None,
 ) -> Value | None:
     """A call of a tensor's method."""
+    check_call(frame, env, f"{TENSOR}.{name}", span)
     transfer = transfers.TENSOR_METHODS.get(name)
     if transfer is not None:
         return transfer(Site(frame, env, name, arguments, span, receiver))
@@ -169,6 +170,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
     signatures = frame.program.catalogue.method(name, "__init__")
     device = default_device(env)
     born = "module" if is_module_class(frame, name) else "created"
+    parts: tuple[tuple[str, Value], ...] = ()
     origin = frame.origin(f"created on {device} by `{name}(…)`", span, born)
     if signatures is not None:
         nothing = Given(UNKNOWN, span)
@@ -182,6 +184,8 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
             elif "E" in application.settled or "E" in application.given.defaults:
                 device = application.device("E")
                 origin = replace(application.origin("E"), born=born)
+                if any(parameter.name == FROM_NUMBERS for parameter in signature.parameters):
+                    parts = ((FROM_NUMBERS, Constant(True)),)
                 sides = application.given.groups.get("E")
                 if sides and all(side.rank == 0 for side in sides):
                     device = UNREACHED  # what it holds is a number, which may meet any device
@@ -193,7 +197,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
             device = UNKNOWN_DEVICE
     elif _is_stateless(frame, name):
         device = UNREACHED
-    return allocate(frame, env, span, name, LibraryObject(name, device, origin))
+    return allocate(frame, env, span, name, LibraryObject(name, device, origin, parts))
 
 
 def _is_stateless(frame: Frame, name: str) -> bool:

@@ -11,24 +11,54 @@ import re
 from dataclasses import replace
 
 from devlint.analysis.frame import Frame
+from devlint.analysis.placement import KEPT
 from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
+from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
+from devlint.domain.heap import Instance
 from devlint.domain.provenance import Stray
 from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Optional, Tensor, Value, join, optional, present
 from devlint.frontend.ir import Span
 
+TURN = "a turn of a loop"
+"""What has chosen the path where the first turn of a loop meets the later ones."""
 
-def merge(frame: Frame, left: Environment | None, right: Environment | None, span: Span) -> Environment | None:
-    """The join of two environments at a place of the body."""
+
+def merge(
+    frame: Frame, left: Environment | None, right: Environment | None, span: Span, subject: str = ""
+) -> Environment | None:
+    """The join of two environments at a place of the body; `subject` is what chose the path, if no test did."""
     merged = environment.join(left, right)
     if merged is None or left is None or right is None or left.fallback != right.fallback:
         return merged
     for name, value in merged.names.items():
         ours, theirs = left.names.get(name), right.names.get(name)
-        if ours is not None and theirs is not None and ours is not theirs and value != ours:
-            merged.names[name] = _identified(frame, value, ours, theirs, name, span)
+        if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
+            merged.names[name] = _identified(frame, value, ours, theirs, name, span, subject)
+    for identity, held in merged.heap.items():
+        one, other = left.heap.get(identity), right.heap.get(identity)
+        if (
+            one is not other
+            and isinstance(held, Instance)
+            and isinstance(one, Instance)
+            and isinstance(other, Instance)
+        ):
+            merged.heap[identity] = _merged_instance(frame, held, one, other, span, subject)
     return merged
+
+
+def _merged_instance(
+    frame: Frame, held: Instance, left: Instance, right: Instance, span: Span, subject: str
+) -> Instance:
+    """An object whose attributes are, where two paths have left different things there, things of their own."""
+    attributes = []
+    for name, value in held.attributes:
+        ours, theirs = left.get(name), right.get(name)
+        if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
+            value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
+        attributes.append((name, value))
+    return replace(held, attributes=tuple(attributes))
 
 
 def either(frame: Frame, left: Value, right: Value, span: Span, name: str = "value") -> Value:
@@ -36,13 +66,15 @@ def either(frame: Frame, left: Value, right: Value, span: Span, name: str = "val
     return _identified(frame, join(left, right), left, right, name, span)
 
 
-def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span) -> Value:
+def _identified(
+    frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span, subject: str = ""
+) -> Value:
     """What two sides left, as a thing of its own where the join has lost what it is."""
     if isinstance(joined, Optional) or isinstance(left, Optional) or isinstance(right, Optional):
         ours, theirs = present(left), present(right)
         if ours is None or theirs is None:
             return joined
-        return optional(_identified(frame, join(ours, theirs), ours, theirs, name, span))
+        return optional(_identified(frame, join(ours, theirs), ours, theirs, name, span, subject))
     one, other = _as_tensor(frame, left), _as_tensor(frame, right)
     if one is not None and other is not None:
         both = join(one, other)
@@ -51,9 +83,9 @@ def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: st
             return replace(both, device=_variable(frame, name, span))
         if both.device != UNKNOWN_DEVICE or _DEVICE_WORD.search(frame.text(span)):
             return both
-        return replace(both, stray=_stray(one, other, _subject(frame, span)))
+        return replace(both, stray=_stray(one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
-        return frame.nameless(name, span)
+        return _thing(frame, left, right, name, span)
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
         assert isinstance(left, DeviceValue)
         assert isinstance(right, DeviceValue)
@@ -62,7 +94,36 @@ def _identified(frame: Frame, joined: Value, left: Value, right: Value, name: st
     return joined
 
 
-_DEVICE_WORD = re.compile(r"cpu|cuda|gpu|mps|xpu|npu|device|offload|available|onnx|trac|script", re.IGNORECASE)
+def _thing(frame: Frame, left: Value, right: Value, name: str, span: Span) -> Opaque:
+    """One of two things of which only the device may be common to both."""
+    made = frame.nameless(name, span)
+    if not isinstance(left, (Tensor, Opaque)) or not isinstance(right, (Tensor, Opaque)):
+        return made
+    device = join_devices(left.device, right.device)
+    if isinstance(device, Either):
+        device = _variable(frame, name, span)
+    live = all(isinstance(side, Tensor) or frame.kind(side) in (Kind.TENSOR, Kind.MOVABLE) for side in (left, right))
+    return replace(made, kind=Kind.MOVABLE if live else Kind.ANY, device=device, origin=left.origin)
+
+
+def returned(frame: Frame, left: Value, right: Value, span: Span) -> Value:
+    """What a function returns here or returned before, for callers: devices stay in terms of its parameters."""
+    one, other = _as_tensor(frame, left), _as_tensor(frame, right)
+    if one is not None and other is not None:
+        both = join(one, other)
+        assert isinstance(both, Tensor)
+        told = both.device != UNKNOWN_DEVICE
+        return both if told else replace(both, stray=_stray(one, other, ""))
+    joined = join(left, right)
+    if joined == UNKNOWN and isinstance(left, Opaque) and isinstance(right, Opaque) and left.device == right.device:
+        thing = _thing(frame, left, right, "result", span)
+        return thing if thing.device == UNKNOWN_DEVICE else replace(thing, path="result()", device=left.device)
+    return joined
+
+
+_DEVICE_WORD = re.compile(
+    r"cpu|cuda|gpu|(?<![a-z])(mps|xpu|npu)|device|offload|available|onnx|trac|script", re.IGNORECASE
+)
 """A test with such a word may know what is on which device: what its sides create is no stray."""
 
 
@@ -71,8 +132,11 @@ def _stray(one: Tensor, other: Tensor, subject: str) -> Stray | None:
     for tensor in (one, other):
         if tensor.stray is not None:
             return tensor.stray
-        if tensor.device == CPU and tensor.origin is not None and tensor.origin.born in ("created", "host"):
-            return None if tensor.origin.checked else Stray(tensor.origin, subject)
+        made = tensor.origin
+        if made is not None and made.born == KEPT:
+            made = made.because
+        if tensor.device == CPU and tensor.origin is not None and made is not None and made.born in ("created", "host"):
+            return None if made.checked else Stray(tensor.origin, subject, tensor.rank)
     return None
 
 
@@ -85,11 +149,22 @@ _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
 
 
 def test_again(frame: Frame, env: Environment, span: Span) -> None:
-    """Forgets what one path has created where a test of the same subject may exclude that path."""
+    """Forgets what one path has created where a test of the same subject, or of the turn, may exclude that path."""
     subject = _subject(frame, span)
     for name, value in env.names.items():
-        if isinstance(value, Tensor) and value.stray is not None and value.stray.subject == subject:
-            env.names[name] = replace(value, stray=None)
+        env.names[name] = _without_stray(value, subject)
+    for identity, held in env.heap.items():
+        if isinstance(held, Instance) and any(_has_stray(value, subject) for _, value in held.attributes):
+            kept = tuple((name, _without_stray(value, subject)) for name, value in held.attributes)
+            env.heap[identity] = replace(held, attributes=kept)
+
+
+def _has_stray(value: Value, subject: str) -> bool:
+    return isinstance(value, Tensor) and value.stray is not None and value.stray.subject in (subject, TURN)
+
+
+def _without_stray(value: Value, subject: str) -> Value:
+    return replace(value, stray=None) if isinstance(value, Tensor) and _has_stray(value, subject) else value
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.analysis import classes
+from devlint.analysis import classes, conflicts
 from devlint.analysis.devices import landing
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
+from devlint.domain.device import META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
+from devlint.domain.summary import Side
 from devlint.domain.value import (
     UNKNOWN,
     DeviceValue,
@@ -41,6 +42,7 @@ def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceVa
     device = landing(env, target)
     if device == tensor.device:
         return replace(tensor, role="plain")
+    refuse_meta(frame, env, tensor.device, tensor.origin, replace(target, device=device), span, how)
     origin = moved_by(frame, replace(target, device=device), span, how)
     return Tensor(device, tensor.rank, origin=replace(origin, left=tensor.device))
 
@@ -60,9 +62,22 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
 
 def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:
     """Moves a module in place: its own parameters, and every registered part of it."""
-    device = landing(env, target)
-    origin = moved_by(frame, replace(target, device=device), span, how)
-    place_object(frame, env, value, device, origin)
+    target = replace(target, device=landing(env, target))
+    if how != "to_empty":
+        refuse_meta(frame, env, *module_device(frame, env, value), target, span, how)
+    place_object(frame, env, value, target.device, moved_by(frame, target, span, how))
+
+
+def refuse_meta(
+    frame: Frame, env: Environment, device: Device, origin: Origin | None, target: DeviceValue, span: Span, how: str
+) -> None:
+    """Records that what is on meta, where tensors have no data, is copied to a device."""
+    if device == META and isinstance(target.device, Concrete) and target.device != META and not env.fallback:
+        name = frame.text(span).rpartition(f".{how}")[0] or "the value"
+        whole = Side(name, META, None, span, origin, file=frame.file)
+        wanted = moved_by(frame, target, span, how)
+        there = Side("its copy", target.device, None, span, wanted, file=frame.file)
+        conflicts.find(frame, env, f".{how}()", span, (whole, there))
 
 
 def moved_object(

@@ -15,7 +15,7 @@ from functools import reduce
 from devlint.analysis import conflicts, ranks
 from devlint.analysis.arguments import Bound
 from devlint.analysis.containers import allocate
-from devlint.analysis.devices import default_device
+from devlint.analysis.devices import check_default, default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.gathering import Gathered
 from devlint.domain.device import (
@@ -71,6 +71,9 @@ FIXED: dict[str, Device] = {
 }
 """Words of the notation that name a device instead of a variable."""
 
+_KEPT = ("R", "broadcast")
+"""What the notation calls the rank of a result that has at least the dimensions of each operand."""
+
 LONGEST_GROUP = 8
 """Of a longer list of tensors only the first so many are compared pair by pair."""
 
@@ -118,6 +121,8 @@ class Application:
                         given.defaults[term.variable] = parameter.default
         if not exact:
             given.ranks = {name: SOME_DIMENSIONS if rank else None for name, rank in given.ranks.items()}
+        if "DEFAULT" in given.defaults.values():
+            check_default(self.frame, self.env, self.span)
         self.settled.update(given.settled)
         self.origins.update(given.origins)
         for variable, sides in given.groups.items():
@@ -250,8 +255,11 @@ class Application:
             return UNKNOWN
         match terms[0]:
             case TensorTerm(device=device, rank=rank):
-                stray = self.strays.get(device)
-                return Tensor(self.device(device), self.rank(rank), origin=self.origin(device), stray=stray)
+                known, stray = self.rank(rank), self.strays.get(device)
+                if stray is not None:
+                    kept = stray.rank if rank in _KEPT else None
+                    stray = replace(stray, rank=kept if known is None else known)
+                return Tensor(self.device(device), known, origin=self.origin(device), stray=stray)
             case TupleTerm(items=items, names=names):
                 return Tuple(tuple(self.result(item, receiver) for item in items), names)
             case ListTerm(element=element):

@@ -72,6 +72,8 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
     for side, other in ((first, second), (second, first)):
         if not isinstance(other.device, Variable) or other.device.place.startswith(NAMELESS):
             continue
+        if side.origin is not None and _within(frame, side.origin):
+            continue  # stored by this call, it is where this call has put it
         if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
         if side.device == UNKNOWN_DEVICE or _is_of_self(side.device):

@@ -19,16 +19,36 @@ _ELEMENT = re.compile(r"\w+\[")
 def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     """Whether there is such a reason, for an operation that has a role of the CPU (see `Side`).
 
-    * It was moved to a device that the program chooses, or computed by a module.
+    * It was moved to a device that the program chooses, or computed by a module. Who pins what was moved to a device
+      that a caller names has a caller that names the CPU.
     * It was taken out of the graph, so it comes out of a computation that is trained: `x.detach().numpy()`.
     * It is an input of `forward`, which follows the module. A tensor that only says lengths may be handed over on the
       CPU on its own; an element of a batch is moved with the batch.
     """
     if side.origin is not None and side.origin.born in ("moved", "module"):
-        return True
+        return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable):
         return False
     if side.name.endswith(".detach()"):
         return True
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
     return in_forward and (role == "host" or _ELEMENT.match(side.device.place) is not None)
+
+
+_ENTRY = re.compile(r"\w+\['")
+
+
+def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
+    """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
+
+    * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
+    * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
+    """
+    if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
+        return False
+    event, name = other.origin, frame.scope.name.rpartition(".")[2]
+    if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
+        return True
+    parameters = getattr(frame.scope, "parameters", ())
+    alone = name.startswith("_") and not (parameters and parameters[0].name == "self")
+    return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None

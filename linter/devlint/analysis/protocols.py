@@ -20,6 +20,7 @@ from devlint.domain.value import (
     Reference,
     Tensor,
     Tuple,
+    UserClass,
     Value,
     is_array,
 )
@@ -94,6 +95,8 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
     if isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR and not named):
         result = library.call_tensor_method(frame, env, base, "__getitem__", Arguments((key,), ()), span)
         return UNKNOWN if result is None else result
+    if isinstance(value, UserClass):
+        return value  # a generic class with its parameters
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     if isinstance(held, LibraryObject):
         return library.call_method(frame, env, base, held, "__getitem__", Arguments((key,), ()), span)

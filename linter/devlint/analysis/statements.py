@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, occurrences, protocols, reads
 from devlint.analysis.frame import Frame, Loop
-from devlint.analysis.meeting import merge, test_again
+from devlint.analysis.meeting import TURN, merge, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
@@ -120,7 +120,7 @@ def _repeat(
         frame.loops.append(loop)
         after = once(entry.copy(), loop)
         frame.loops.pop()
-        widened = merge(frame, entry, join(after, loop.continues), span)
+        widened = merge(frame, entry, join(after, loop.continues), span, TURN)
         assert widened is not None
         widened.always = entry.always
         if widened == entry:
@@ -272,7 +272,7 @@ def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Envir
 def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> None:
     """`return`: control leaves the function."""
     value = Constant(None) if instruction.source is None else frame.kept(instruction.source)
-    frame.leave(env, value)
+    frame.leave(env, value, lambda before, now: returned(frame, before, now, instruction.span))
 
 
 def transfer_raise(frame: Frame, instruction: ir.Raise, env: Environment) -> None:

@@ -24,7 +24,8 @@ def module_class(frame: Frame, cls: UserClass) -> ModuleClass | None:
     """A class of modules as `__init__` leaves its instances; None for any other class."""
     if not classes.is_module(cls) or cls.span is None:
         return None
-    reference, heap, _ = instances.generic(frame, cls, moved=False)
+    generic = instances.generic(frame, cls, moved=False)
+    reference, heap = generic.value, generic.heap
     env = Environment(heap=heap)
     held = heap.get(reference.object)
     members: list[Member] = []

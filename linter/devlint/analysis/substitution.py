@@ -220,9 +220,12 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     given = substitution.bound.get(root[0]) if root is not None else None
     value = substitution.lookup(variable.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
+    stray = value.stray if isinstance(value, Tensor) else None
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
     called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
     module = placement.holder(substitution.env, given.value) if called and given is not None else None
     file = substitution.frame.file
-    return replace(side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file)
+    return replace(
+        side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file, stray=stray
+    )

@@ -250,13 +250,17 @@ def _require(
         first, second = qualified(first, requirement.first), qualified(second, requirement.second)
     if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(env, first, second):
         return
-    kind = conflicts.judge(frame, first, second)
-    here = replace(requirement, first=first, second=second, message=wording(requirement.operation, first, second))
-    if kind is not None:
-        if requirement.always:
-            report_through(frame, conflicts.ordered(replace(here, kind=kind)), span, closure)
-    elif conflicts.is_open(first, second):
-        frame.requirements.append(replace(here, always=requirement.always and env.always))
+    for one, other in ((first, second), *conflicts.on_one_path(first, second)):
+        kind = conflicts.judge(frame, one, other)
+        if kind is not None:
+            said = wording(requirement.operation, one, other)
+            clash = replace(requirement, kind=kind, first=one, second=other, message=said)
+            if requirement.always:
+                report_through(frame, conflicts.ordered(clash), span, closure)
+            return
+    if conflicts.is_open(first, second):
+        said, always = wording(requirement.operation, first, second), requirement.always and env.always
+        frame.requirements.append(replace(requirement, first=first, second=second, message=said, always=always))
 
 
 def report_through(frame: Frame, requirement: Requirement, span: Span, closure: Closure) -> None:

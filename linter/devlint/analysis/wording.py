@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.domain.device import CPU, Concrete, Device, follows
+from devlint.domain.device import CPU, META, Concrete, Device, follows
 from devlint.domain.summary import Side
 
 _CPU_ARGUMENTS = {
@@ -17,8 +17,22 @@ _CPU_ARGUMENTS = {
 """By the end of the operation's name; other operations say which argument they expect on the CPU."""
 
 
+_COPIES = {
+    **dict.fromkeys((".to()", ".cuda()", ".cpu()"), "Cannot copy out of meta tensor; no data!"),
+    ".item()": "Tensor.item() cannot be called on meta tensors",
+}
+"""Of a tensor on meta, which has no data to copy."""
+
+
 def wording(operation: str, first: Side, second: Side) -> str:
     """The message, without the exception's class; for conflicts that PyTorch words in several ways, one of them."""
+    if META in (first.device, second.device) and operation in _COPIES:
+        return _COPIES[operation]
+    if operation == ".grad =":
+        return (
+            f"attempting to assign a gradient with device type '{_type(second.device)}' to a tensor with device type "
+            f"'{_type(first.device)}'. Please ensure that the gradient and the tensor are on the same device"
+        )
     roles = {first.role: first, second.role: second}
     if "host" in roles:
         value = second if first.role == "host" else first

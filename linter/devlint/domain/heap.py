@@ -127,6 +127,17 @@ class Dictionary:
             return Dictionary((), UNKNOWN, False, self.module)
         return replace(self, items=tuple((dict(self.items) | {key: value}).items()))
 
+    def put_somewhere(self, value: Value) -> Dictionary:
+        """The dict after storing a value under a key that is not known."""
+        items = tuple((key, join_values(item, value)) for key, item in self.items)
+        rest = value if self.complete else join_values(self.rest, value)
+        return Dictionary(items, rest, False, self.module)
+
+    def each(self) -> Value:
+        """One value that covers every element."""
+        every = [item for _, item in self.items] + ([] if self.complete else [self.rest])
+        return summary(Sequence(tuple(every)))
+
     def without(self, key: object) -> Dictionary:
         """The dict after a constant key was taken out."""
         return replace(self, items=tuple(item for item in self.items if item[0] != key))
@@ -194,7 +205,9 @@ def join(left: Object, right: Object) -> Object | None:
                 pairs.append((key, value if other is None else join_values(value, other)))
             for key, value in others.items():
                 pairs.append((key, value if left.complete else join_values(value, left.rest)))
-            rest = join_values(left.rest, right.rest)
+            # Where there are no other keys, nothing is said of what they hold.
+            rests = [side.rest for side in (left, right) if not side.complete]
+            rest = UNKNOWN if not rests else rests[0] if len(rests) == 1 else join_values(left.rest, right.rest)
             return Dictionary(tuple(pairs), rest, left.complete and right.complete, left.module)
         case Optimizer(), Optimizer() if left.cls == right.cls:
             modules = left.modules if left.modules == right.modules else None

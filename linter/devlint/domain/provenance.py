@@ -41,7 +41,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """How a value was created on the CPU, on one of the paths to a place; `subject` is what chose the path."""
+    """How a value was created on the CPU, on one of the paths to a place.
+
+    Attributes:
+        subject: what chose the path.
+        rank: how many dimensions it has on that path, as for a tensor.
+    """
 
     origin: Origin
     subject: str
+    rank: int | None = None

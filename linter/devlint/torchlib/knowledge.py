@@ -60,16 +60,25 @@ MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
 NEEDS_CUDA = frozenset(
     """
     torch.cuda.synchronize torch.cuda.current_device torch.cuda.init torch.cuda.get_device_name
-    torch.cuda.get_device_properties torch.cuda.get_device_capability torch.cuda.memory_allocated
+    torch.cuda.get_device_properties torch.cuda.get_device_capability torch.Tensor.pin_memory
     """.split()
 )
 """Functions that raise where there is no CUDA device, whatever they are given (torch 2.13)."""
+
+NEVER_BESIDE_CUDA = {
+    "mps": "Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend",
+    "xpu": "Torch not compiled with XPU enabled",
+}
+"""Types of devices that no build of PyTorch has together with CUDA, with what one for CUDA says of them (2.13)."""
 
 STARTS_CUDA = NEEDS_CUDA | {"torch.cuda.is_available", "torch.accelerator.is_available"}
 """Functions after which CUDA does not read CUDA_VISIBLE_DEVICES any more."""
 
 AUTOCAST = "torch.autocast"
 """The mode that computes in lower precision on one type of device."""
+
+FROM_NUMBERS = "_default"
+"""A parameter of forms that take numbers alone, and put 0-dim tensors made of them on the default device."""
 
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 

@@ -10,7 +10,7 @@ from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import Dictionary
 from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.value import UNKNOWN, Tensor, Value
+from devlint.domain.value import UNKNOWN, Constant, Tensor, Value
 
 SEQUENTIAL = "torch.nn.Sequential"
 
@@ -60,6 +60,13 @@ def parameter(site: Site) -> Value:
     return Tensor(UNKNOWN_DEVICE, None, role)
 
 
+def uninitialized(site: Site) -> Value:
+    """`UninitializedParameter(device=d)`: what a lazy module registers before it knows its sizes."""
+    given = site.arguments.get(1, "device")
+    target = None if given is None or given.value == Constant(None) else site.device(given)
+    return replace(site.created(target, None), role="buffer" if site.name.endswith("Buffer") else "parameter")
+
+
 Transfer = Callable[[Site], Value | None]
 
 CLASSES: dict[str, Transfer] = {
@@ -69,5 +76,7 @@ CLASSES: dict[str, Transfer] = {
     "torch.nn.ModuleDict": module_dict,
     "torch.nn.ParameterDict": module_dict,
     "torch.nn.Parameter": parameter,
+    "torch.nn.UninitializedParameter": uninitialized,
+    "torch.nn.UninitializedBuffer": uninitialized,
     "torch.nn.Buffer": parameter,
 }

@@ -45,6 +45,7 @@ from devlint.torchlib.transfers import collectives
 
 DATA_PARALLEL = "torch.nn.DataParallel"
 DATA_PARALLEL_ONCE = "torch.nn.parallel.data_parallel"
+REPLICATE = "torch.nn.parallel.replicate"
 DISTRIBUTED = "torch.nn.parallel.DistributedDataParallel"
 
 DP, DDP = "DataParallel", "DistributedDataParallel"
@@ -156,6 +157,17 @@ def data_parallel_once(site: Site) -> Value | None:
     inputs = site.value(1, "inputs") or UNKNOWN
     given = inputs.items if isinstance(inputs, Tuple) else (inputs,)
     return _forward(site, wrapped, Arguments(tuple(Given(item, site.span) for item in given), ()))
+
+
+def replicate(site: Site) -> Value:
+    """`nn.parallel.replicate(network, devices)`: copies of a module that is on the first device."""
+    devices, (device, origin) = _ids(site), site.module_device(site.value(0, "network") or UNKNOWN)
+    if devices and differ(device, devices[0]):
+        first = devices[0]
+        message = f"All tensors must be on devices[0]: {getattr(first, 'index', 0)}"
+        text, advice = _written(site, 1, "devices"), f"move the module to {first} first"
+        _misuse(site, DP, "module-elsewhere", message, advice, ids=text, module=device, wanted=first, story=(origin,))
+    return UNKNOWN
 
 
 def _without_inputs(arguments: Arguments) -> Arguments:
@@ -404,7 +416,7 @@ def call_distributed(site: Site) -> Value | None:
 
 Transfer = Callable[[Site], Value | None]
 
-FUNCTIONS: dict[str, Transfer] = {DATA_PARALLEL_ONCE: data_parallel_once}
+FUNCTIONS: dict[str, Transfer] = {DATA_PARALLEL_ONCE: data_parallel_once, REPLICATE: replicate}
 
 CLASSES: dict[str, Transfer] = {DATA_PARALLEL: data_parallel, DISTRIBUTED: distributed}
 

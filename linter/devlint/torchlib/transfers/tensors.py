@@ -206,6 +206,15 @@ def _move(site: Site, receiver: Given, target: DeviceValue, how: str) -> Value:
     return UNKNOWN
 
 
+def item(site: Site) -> Value:
+    """`x.item()`: a number, of a tensor that has data."""
+    receiver = _receiver(site)
+    if isinstance(receiver.value, Tensor):
+        device, origin = receiver.value.device, receiver.value.origin
+        moves.refuse_meta(site.frame, site.env, device, origin, CPU_VALUE, site.span, "item")
+    return NUMBER
+
+
 def get_device(site: Site) -> Value:
     """`x.get_device()`: the ordinal of a CUDA tensor's device, -1 on the CPU."""
     receiver = _receiver(site).value
@@ -283,6 +292,7 @@ METHODS: dict[str, Transfer] = {
     "cuda": cuda,
     "cpu": cpu,
     "type": to_type,
+    "item": item,
     "new_tensor": new_tensor,
     "get_device": get_device,
     "size": size,

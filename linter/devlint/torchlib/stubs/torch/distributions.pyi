@@ -1,7 +1,8 @@
 """torch.distributions: a distribution is where its parameters are.
 
 Its arguments are broadcast against each other without a look at their devices; drawing from it and asking it for a
-probability then fails, of two devices (torch 2.13, all of these classes). Numbers are put where the tensors are.
+probability then fails, of two devices (torch 2.13, all of these classes). Numbers are put where the tensors are, and
+numbers alone on the default device, which the parameter `_default` of some forms stands for.
 """
 
 def kl_divergence(p: torch.distributions.Distribution[D], q: torch.distributions.Distribution[D]) -> Tensor[D]: ...
@@ -21,7 +22,13 @@ class Distribution:
     def icdf(self: torch.distributions.Distribution[D], value: Tensor[D] | Scalar[cpu]) -> Tensor[D]: ...
     def log_prob(self: torch.distributions.Distribution[D], value: Tensor[D] | Scalar[cpu]) -> Tensor[D]: ...
     def perplexity(self: torch.distributions.Distribution[D]) -> Tensor[D]: ...
+    @overload
+    def rsample(self: torch.distributions.Distribution[D], sample_shape: Size[R]) -> Tensor[D, positive]: ...
+    @overload
     def rsample(self: torch.distributions.Distribution[D], sample_shape: object = ...) -> Tensor[D]: ...
+    @overload
+    def sample(self: torch.distributions.Distribution[D], sample_shape: Size[R]) -> Tensor[D, positive]: ...
+    @overload
     def sample(self: torch.distributions.Distribution[D], sample_shape: object = ...) -> Tensor[D]: ...
     def sample_n(self: torch.distributions.Distribution[D], n: Number) -> Tensor[D]: ...
 
@@ -31,12 +38,18 @@ class ExponentialFamily(Distribution): ...
 class Bernoulli(Distribution):
     probs: Tensor[D]
     logits: Tensor[D]
+    @overload
+    def __init__(self, probs: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, probs: Tensor[E] | Scalar[cpu] | Number | None = ..., logits: Tensor[E] | Scalar[cpu] | Number | None = ..., validate_args: Number | None = ...) -> None: ...
 
 @stateless
 class Beta(Distribution):
     concentration1: Tensor[D]
     concentration0: Tensor[D]
+    @overload
+    def __init__(self, concentration1: Number, concentration0: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, concentration1: Tensor[E] | Scalar[cpu] | Number, concentration0: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -55,6 +68,9 @@ class Categorical(Distribution):
 class Cauchy(Distribution):
     loc: Tensor[D]
     scale: Tensor[D]
+    @overload
+    def __init__(self, loc: Number, scale: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, loc: Tensor[E] | Scalar[cpu] | Number, scale: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -76,6 +92,9 @@ class Dirichlet(Distribution):
 @stateless
 class Exponential(Distribution):
     rate: Tensor[D]
+    @overload
+    def __init__(self, rate: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, rate: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -88,6 +107,9 @@ class FisherSnedecor(Distribution):
 class Gamma(Distribution):
     concentration: Tensor[D]
     rate: Tensor[D]
+    @overload
+    def __init__(self, concentration: Number, rate: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, concentration: Tensor[E] | Scalar[cpu] | Number, rate: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -107,6 +129,9 @@ class Geometric(Distribution):
 class Gumbel(TransformedDistribution):
     loc: Tensor[D]
     scale: Tensor[D]
+    @overload
+    def __init__(self, loc: Number, scale: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, loc: Tensor[E] | Scalar[cpu] | Number, scale: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -117,6 +142,9 @@ class HalfCauchy(TransformedDistribution):
 @stateless
 class HalfNormal(TransformedDistribution):
     scale: Tensor[D]
+    @overload
+    def __init__(self, scale: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, scale: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -144,12 +172,18 @@ class LKJCholesky(Distribution):
 class Laplace(Distribution):
     loc: Tensor[D]
     scale: Tensor[D]
+    @overload
+    def __init__(self, loc: Number, scale: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, loc: Tensor[E] | Scalar[cpu] | Number, scale: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
 class LogNormal(TransformedDistribution):
     loc: Tensor[D]
     scale: Tensor[D]
+    @overload
+    def __init__(self, loc: Number, scale: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, loc: Tensor[E] | Scalar[cpu] | Number, scale: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
@@ -193,7 +227,10 @@ class NegativeBinomial(Distribution):
 class Normal(Distribution):
     loc: Tensor[D]
     scale: Tensor[D]
-    def __init__(self, loc: Tensor[E] | Scalar[cpu] | Number, scale: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
+    @overload
+    def __init__(self, loc: Number, scale: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
+    def __init__(self, loc: Tensor[E] | Number, scale: Tensor[E] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
 class OneHotCategorical(Distribution):
@@ -237,12 +274,18 @@ class StudentT(Distribution):
 @stateless
 class Poisson(Distribution):
     rate: Tensor[D]
+    @overload
+    def __init__(self, rate: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, rate: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
 class Uniform(Distribution):
     low: Tensor[D]
     high: Tensor[D]
+    @overload
+    def __init__(self, low: Number, high: Number, validate_args: Number | None = ..., *, _default: Device[E] = DEFAULT) -> None: ...
+    @overload
     def __init__(self, low: Tensor[E] | Scalar[cpu] | Number, high: Tensor[E] | Scalar[cpu] | Number, validate_args: Number | None = ...) -> None: ...
 
 @stateless
