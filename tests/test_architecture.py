@@ -69,7 +69,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.registry",
         "devlint.rule",
         "devlint.selection",
-        "devlint.suppressions",
+        "devlint.audit",
         "devlint.project",
         "devlint.settings",
         "devlint.facts",
@@ -93,6 +93,13 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.suppressions": ("devlint.diagnostics",),
+    "devlint.audit": (
+        "devlint.suppressions",
+        "devlint.selection",
+        "devlint.registry",
+        "devlint.rule",
+        "devlint.diagnostics",
+    ),
     "devlint.registry": ("devlint.rule", "devlint.errors"),
     "devlint.report": ("devlint.diagnostics", "devlint.errors"),
     "devlint.editor": (

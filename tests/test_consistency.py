@@ -10,6 +10,7 @@ from devlint import __version__, engine
 from devlint.diagnostics import Diagnostic
 from devlint.registry import load_rules
 from devlint.rule import Rule
+from devlint.selection import ALWAYS
 from devlint.settings import Settings
 
 from tests.conftest import REPOSITORY
@@ -17,7 +18,7 @@ from tests.expectations import Kind, read
 
 FIXTURES = REPOSITORY / "fixtures" / "rules"
 RULES = load_rules()
-WITH_FACTS = [rule for rule in RULES if rule.wants]
+ABOUT_PROGRAMS = [rule for rule in RULES if rule.code not in ALWAYS]
 
 
 def _folder(rule: type[Rule]) -> Path:
@@ -43,10 +44,10 @@ def _conflicts() -> list[Diagnostic]:
 
 def test_every_rule_has_a_folder_of_fixtures_and_every_folder_a_rule() -> None:
     folders = {path for path in FIXTURES.iterdir() if path.is_dir()}
-    assert folders == {_folder(rule) for rule in WITH_FACTS}
+    assert folders == {_folder(rule) for rule in ABOUT_PROGRAMS}
 
 
-@pytest.mark.parametrize("rule", WITH_FACTS, ids=_name)
+@pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=_name)
 def test_every_rule_has_programs_that_it_reports_and_that_it_leaves_alone(rule: type[Rule]) -> None:
     fixtures = [read(file) for file in sorted(_folder(rule).rglob("*.py"))]
     kinds = {program.kind for fixture in fixtures for program in fixture.programs}
@@ -55,7 +56,7 @@ def test_every_rule_has_programs_that_it_reports_and_that_it_leaves_alone(rule: 
     assert rule.name in {claim.rule for fixture in fixtures for claim in fixture.errors}
 
 
-@pytest.mark.parametrize("rule", WITH_FACTS, ids=_name)
+@pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=_name)
 def test_fixtures_of_a_rule_speak_of_that_rule(rule: type[Rule]) -> None:
     for file in sorted(_folder(rule).rglob("*.py")):
         fixture = read(file)

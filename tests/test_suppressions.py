@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
+from devlint.diagnostics import Certainty, Diagnostic, Place, Severity, Silencer
 from devlint.selection import covers
 from devlint.suppressions import read_suppressions
 from hypothesis import given
@@ -16,7 +16,7 @@ def _diagnostic(line: int, end_line: int | None = None) -> Diagnostic:
 
 
 def _silenced(text: str, line: int, end_line: int | None = None) -> bool:
-    kept, _ = read_suppressions(text).apply([_diagnostic(line, end_line)], covers)
+    kept, _, _ = read_suppressions(text).apply([_diagnostic(line, end_line)], covers)
     return not kept
 
 
@@ -99,11 +99,29 @@ def test_a_whole_file() -> None:
 
 def test_used_suppressions_are_told_from_idle_ones() -> None:
     suppressions = read_suppressions("a  # devlint: ignore[DEV101] why\nb  # devlint: ignore[DEV302]\nc  # noqa\n")
-    kept, used = suppressions.apply([_diagnostic(1), _diagnostic(2)], covers)
+    kept, silenced, used = suppressions.apply([_diagnostic(1), _diagnostic(2)], covers)
 
     assert [diagnostic.place.line for diagnostic in kept] == [2]
-    assert [(entry.line, entry.column, entry.text) for entry in used] == [(1, 4, "# devlint: ignore[DEV101]")]
+    assert [(one.diagnostic.place.line, one.by, one.reason) for one in silenced] == [(1, Silencer.COMMENT, "why")]
+    assert [(entry.line, entry.column, entry.text, selector) for entry, selector in used] == [
+        (1, 4, "# devlint: ignore[DEV101]", "DEV101")
+    ]
     assert len(suppressions.found) == 3
+
+
+@pytest.mark.parametrize(
+    ("comment", "reason"),
+    [
+        ("# devlint: ignore[DEV101] two GPUs, always", "two GPUs, always"),
+        ("# devlint: ignore[DEV101]: two  # noqa", "two"),
+        ("# devlint: ignore-file -- generated", "generated"),
+        ("# devlint: ignore[DEV101]  # noqa: E501", ""),
+        ("# noqa: DEV101 two GPUs", "two GPUs"),
+        ("# noqa: DEV101", ""),
+    ],
+)
+def test_the_words_behind_it_are_its_reason(comment: str, reason: str) -> None:
+    assert read_suppressions(f"x  {comment}\n").found[0].reason == reason
 
 
 def test_text_that_breaks_off_keeps_what_came_before() -> None:

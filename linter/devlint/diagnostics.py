@@ -143,6 +143,26 @@ class Diagnostic:
         return (self.place.file, self.place.cell or 0, self.place, self.code, self.message)
 
 
+class Silencer(enum.Enum):
+    """What keeps a diagnostic from being reported: a comment in its file, or a baseline."""
+
+    COMMENT = "comment"
+    BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Silenced:
+    """A diagnostic that is not reported.
+
+    Attributes:
+        reason: why, in the words of the user; may be empty.
+    """
+
+    diagnostic: Diagnostic
+    by: Silencer
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleText:
     """What a rule says of itself.

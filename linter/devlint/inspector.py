@@ -14,12 +14,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
+from devlint.audit import mentions_suppressions, silence
+from devlint.diagnostics import Certainty, Diagnostic, Place, Severity, Silenced
 from devlint.errors import DevlintError, SourceError
 from devlint.project import Project, Source, Trace, display_path, lines_of
-from devlint.selection import Rules, Selection, covers, graded, names_rules, select_rules
+from devlint.selection import Rules, Selection, graded, names_rules, select_rules
 from devlint.settings import Configuration, Settings
-from devlint.suppressions import Suppression, read_suppressions
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -93,7 +93,7 @@ class FileResult:
 
     Attributes:
         problem: why it could not be read; then there are no diagnostics.
-        used: the suppressions that silenced something.
+        silenced: what a comment keeps from being reported.
         traceback: of an internal error, or "".
         traces: what has been read for it, and not yet told with another result of this process.
     """
@@ -101,7 +101,7 @@ class FileResult:
     display: str
     diagnostics: tuple[Diagnostic, ...] = ()
     problem: SourceError | None = None
-    used: tuple[Suppression, ...] = ()
+    silenced: tuple[Silenced, ...] = ()
     traceback: str = ""
     traces: tuple[Trace, ...] = ()
 
@@ -251,7 +251,7 @@ class Inspector:
             source = place.project.source(path)
         except SourceError as error:
             return FileResult(display, problem=error)
-        if not _MATTERS.search(source.text) and not place.configuration.signatures:
+        if not (_MATTERS.search(source.text) or mentions_suppressions(source.text) or place.configuration.signatures):
             broken = syntax_error(source)
             return FileResult(display, (broken,) if broken else ())
         place.open()
@@ -261,17 +261,26 @@ class Inspector:
             phase = "rules"
             found = self._check(source, facts, place.selection.rules_for(path))
             phase = "suppressions"
-            if not found:
+            if not found and not mentions_suppressions(source.text):
                 return FileResult(display)
-            kept, used = read_suppressions(source.text).apply(found, covers)
-            kept = [graded(one, place.configuration) for one in kept]
-            return FileResult(display, tuple(kept), used=tuple(sorted(used)))
+            return self._settled(place, source, found)
         except Exception as error:
             broken = syntax_error(source) if phase == "analysis" else None
             if broken is not None:
                 return FileResult(display, (broken,))
             failure = internal_error(len(lines_of(source.text)), display, phase, error)
             return FileResult(display, (failure,), traceback=traceback.format_exc())
+
+    def _settled(self, place: _Workplace, source: Source, found: Sequence[Diagnostic]) -> FileResult:
+        """Return the result of a file in which this was found."""
+        configuration = place.configuration
+        enabled = place.selection.rules_for(source.path)
+        kept, silenced = silence(source.text, source.display, found, enabled, self._load().rules)
+        return FileResult(
+            source.display,
+            tuple(graded(one, configuration) for one in kept),
+            silenced=tuple(replace(one, diagnostic=graded(one.diagnostic, configuration)) for one in silenced),
+        )
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look, if one wants a fact that there is; only then is the file parsed with LibCST."""

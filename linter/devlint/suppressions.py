@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from devlint.diagnostics import Diagnostic, Place
+from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
+
+ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
+"""The codes of what is reported about suppressions themselves."""
 
 _DEVLINT = re.compile(r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?")
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)?)?", re.I)
@@ -26,6 +30,8 @@ class Suppression:
         text: the comment's own words, as found.
         rules: what it silences; None means every rule.
         whole_file: it holds for the file, not for its line.
+        reason: the words after it.
+        noqa: it is a `# noqa`, which speaks to other tools as well.
     """
 
     line: int
@@ -33,6 +39,12 @@ class Suppression:
     text: str
     rules: tuple[str, ...] | None
     whole_file: bool
+    reason: str = ""
+    noqa: bool = False
+
+
+Used: TypeAlias = frozenset[tuple[Suppression, str | None]]
+"""The suppressions that silenced something, each with the selector that did; None where it has none."""
 
 
 class Suppressions:
@@ -44,34 +56,40 @@ class Suppressions:
 
     def apply(
         self, diagnostics: Sequence[Diagnostic], matches: Matches
-    ) -> tuple[list[Diagnostic], frozenset[Suppression]]:
-        """Return the diagnostics that stay, and the suppressions that silenced at least one.
+    ) -> tuple[list[Diagnostic], list[Silenced], Used]:
+        """Return the diagnostics that stay, those that do not, and what silenced them.
 
         A diagnostic loses its fix if that would change a line on which it is silenced.
         """
         kept: list[Diagnostic] = []
-        used: set[Suppression] = set()
+        silenced: list[Silenced] = []
+        used: set[tuple[Suppression, str | None]] = set()
         for diagnostic in diagnostics:
-            silencing = [entry for entry in self.found if self._covers(entry, diagnostic, diagnostic.place, matches)]
-            used.update(silencing)
-            if not silencing:
-                kept.append(self._without_forbidden_fix(diagnostic, matches))
-        return kept, frozenset(used)
+            silencing = self._covering(diagnostic, diagnostic.place, matches)
+            edits = () if diagnostic.fix is None else diagnostic.fix.edits
+            forbidding = [pair for edit in edits for pair in self._covering(diagnostic, edit.place, matches)]
+            used.update(silencing, forbidding)
+            if silencing:
+                silenced.append(Silenced(diagnostic, Silencer.COMMENT, silencing[0][0].reason))
+            else:
+                kept.append(replace(diagnostic, fix=None) if forbidding else diagnostic)
+        return kept, silenced, frozenset(used)
 
-    def _without_forbidden_fix(self, diagnostic: Diagnostic, matches: Matches) -> Diagnostic:
-        if diagnostic.fix is None:
-            return diagnostic
-        places = [edit.place for edit in diagnostic.fix.edits]
-        forbidden = any(self._covers(entry, diagnostic, place, matches) for entry in self.found for place in places)
-        return replace(diagnostic, fix=None) if forbidden else diagnostic
+    def _covering(self, diagnostic: Diagnostic, place: Place, matches: Matches) -> list[tuple[Suppression, str | None]]:
+        """Return by what a diagnostic is silenced where it stands, or would be silenced at another place."""
+        return [(entry, selector) for entry in self.found for selector in self._of(entry, diagnostic, place, matches)]
 
-    def _covers(self, entry: Suppression, diagnostic: Diagnostic, place: Place, matches: Matches) -> bool:
-        """Whether a comment silences a diagnostic where it stands, or would silence it at another place."""
-        first = place.line
-        lines = (first, place.end_line, self._last_line.get(first, first))
+    def _of(self, entry: Suppression, diagnostic: Diagnostic, place: Place, matches: Matches) -> Iterator[str | None]:
+        """Yield the selectors by which a suppression silences a diagnostic; none silences what is said of itself."""
+        lines = (place.line, place.end_line, self._last_line.get(place.line, place.line))
         if not entry.whole_file and entry.line not in lines:
-            return False
-        return entry.rules is None or any(matches(rule, diagnostic) for rule in entry.rules)
+            return
+        if diagnostic.code in ABOUT_SUPPRESSIONS and (place.line, place.column) == (entry.line, entry.column):
+            return
+        if entry.rules is None:
+            yield None
+        else:
+            yield from (rule for rule in entry.rules if matches(rule, diagnostic))
 
 
 def read_suppressions(text: str) -> Suppressions:
@@ -101,20 +119,24 @@ def read_suppressions(text: str) -> Suppressions:
 
 def _in_comment(comment: str, line: int, column: int) -> list[Suppression]:
     found: list[Suppression] = []
+
+    def add(match: re.Match[str], rules: tuple[str, ...] | None, *, whole_file: bool, noqa: bool) -> None:
+        reason = comment[match.end() :].partition("#")[0].strip(" \t:;,-\N{EN DASH}\N{EM DASH}")
+        text = match[0].rstrip()
+        found.append(Suppression(line, column + match.start(), text, rules, whole_file, reason, noqa))
+
     for match in _DEVLINT.finditer(comment):
         rules: tuple[str, ...] | None = None
         if match["rules"] is not None:
             if match["end"] is None:
                 continue
             rules = tuple(match["rules"].replace(",", " ").split())
-        whole_file = match["kind"] == "ignore-file"
-        found.append(Suppression(line, column + match.start(), match[0].rstrip(), rules, whole_file))
+        add(match, rules, whole_file=match["kind"] == "ignore-file", noqa=False)
     for match in _NOQA.finditer(comment):
         if match["colon"] is None:
-            found.append(Suppression(line, column + match.start(), match[0], None, False))
+            add(match, None, whole_file=False, noqa=True)
         elif match["codes"] is not None:
-            codes = tuple(re.split(r"[\s,]+", match["codes"].upper()))
-            found.append(Suppression(line, column + match.start(), match[0], codes, False))
+            add(match, tuple(re.split(r"[\s,]+", match["codes"].upper())), whole_file=False, noqa=True)
     return found
 
 

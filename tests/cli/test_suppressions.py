@@ -1,0 +1,77 @@
+"""What `devlint check` says of the comments that silence it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.stand_in import Shell
+
+IDLE = "import torch\nx = 1  # devlint: ignore[DEV101] old\n"
+
+
+def test_an_idle_comment_is_reported_where_it_stands(shell: Shell) -> None:
+    shell.write("a.py", IDLE)
+    assert shell.concise() == ["a.py:2:8: DEV902"]
+    assert shell.run("--ignore", "DEV902", ".").exit_code == 0
+    assert shell.run("--fail-on", "error", ".").exit_code == 0
+
+
+def test_files_without_torch_are_no_exception(shell: Shell) -> None:
+    shell.write("a.py", "x = 1  # devlint: ignore[DEV101]\ny = 1  # noqa\nz = 1  # noqa: DEV302\n")
+    assert shell.concise() == ["a.py:1:8: DEV902", "a.py:3:8: DEV902"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "arguments", "reported"),
+    [
+        ("ignore[DEV101]", ["--select", "DEV3,DEV902"], False),
+        ("ignore[DEV101]", ["--select", "DEV1,DEV902"], True),
+        ("ignore[DEV1]", ["--select", "DEV101,DEV902"], False),
+        ("ignore", ["--select", "DEV1,DEV902"], False),
+        ("ignore", ["--ignore", "DEV302"], False),
+        ("ignore", [], True),
+        ("ignore[ALL]", [], True),
+        ("ignore[DEV501]", [], False),
+        ("ignore[DEV5]", [], False),
+        ("ignore[DEV501]", ["--extend-select", "DEV501"], True),
+        ("ignore[DEV902]", [], False),
+        ("ignore-file[DEV902]", [], False),
+        ("ignore-file", [], True),
+    ],
+)
+def test_it_is_judged_where_all_its_rules_are_on(
+    shell: Shell, comment: str, arguments: list[str], reported: bool
+) -> None:
+    shell.write("a.py", f"import torch\nx = 1  # devlint: {comment}\n")
+    assert shell.concise(*arguments) == ["a.py:2:8: DEV902"] * reported
+
+
+def test_rules_that_are_off_for_the_file_say_nothing_of_its_comments(shell: Shell) -> None:
+    shell.write("pyproject.toml", "[tool.devlint.per-file-ignores]\n'a.py' = ['DEV101']\n")
+    shell.write("a.py", IDLE)
+    assert shell.concise() == []
+
+
+def test_another_comment_can_silence_it_but_not_itself(shell: Shell) -> None:
+    shell.write("a.py", IDLE + "# devlint: ignore-file[unused-suppression]\n")
+    shell.write("b.py", "import torch\nx = 1  # devlint: ignore[DEV]\n")
+    assert shell.concise() == ["b.py:2:8: DEV902"]
+
+
+def test_unknown_rules_are_guessed(shell: Shell) -> None:
+    shell.write("a.py", "import torch\nclash  # devlint: ignore[mixed-device-operand]\nx  # noqa: DEV110\n")
+    result = shell.run("--output-format", "concise", "-q", ".")
+    assert "`mixed-device-operand` names no rule; did you mean mixed-device-operands?" in result.stdout
+    assert "`DEV110` names no rule; did you mean" in result.stdout
+    assert "a.py:2:1: DEV101" in result.stdout
+
+
+def test_a_broken_file_has_no_idle_comments(shell: Shell) -> None:
+    shell.write("a.py", IDLE + "x = (\n")
+    assert shell.concise() == ["a.py:3:5: DEV901"]
+
+
+def test_reasons_can_be_required(shell: Shell) -> None:
+    shell.write("pyproject.toml", '[tool.devlint]\nextend-select = ["suppression-without-reason"]\n')
+    shell.write("a.py", "import torch\nclash  # devlint: ignore[DEV101]\nclash  # devlint: ignore[DEV101] known\n")
+    assert shell.concise() == ["a.py:2:8: DEV904"]
