@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from devlint.baseline import Baseline, Baselines, Entry, compare
 from devlint.cache import NoCache
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
@@ -19,8 +20,9 @@ from devlint.fixes import Change, Contents, Found, Repair
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.report import Outcome
+from devlint.selection import ALWAYS
 from devlint.settings import Configuration, Configurations, Settings
-from devlint.sources import Program, program_of
+from devlint.sources import Cell, Program, program_of
 from devlint.sources.places import in_cells
 
 if TYPE_CHECKING:
@@ -37,12 +39,16 @@ class Run:
     """What a run found, and what it could not do.
 
     Attributes:
+        analysed: the files that could be analysed, as shown to the user.
+        stale: the entries of baselines that match nothing any more, each with its baseline.
         warnings, notes: remarks for the user, in order.
         tracebacks: of internal errors, for `--verbose`.
         changes: the files that fixes change; nothing is written yet.
     """
 
     outcome: Outcome
+    analysed: tuple[str, ...] = ()
+    stale: tuple[tuple[Baseline, Entry], ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tracebacks: tuple[str, ...] = ()
@@ -56,11 +62,14 @@ class Run:
     @property
     def unreadable(self) -> int:
         """How many files could not be analysed."""
-        failed = {entry.place.file for entry in self.outcome.diagnostics if entry.code in ("DEV901", "DEV903")}
+        failed = {entry.place.file for entry in self.outcome.diagnostics if entry.code in ALWAYS}
         return len(failed) + len(self.problems)
 
-    def exit_code(self, fail_on: Severity, *, exit_zero: bool) -> int:
-        """0: nothing to report; 1: diagnostics as bad as `fail_on`; 2: something could not be analysed."""
+    def exit_code(self, fail_on: Severity, *, exit_zero: bool, fail_on_stale: bool = False) -> int:
+        """0: nothing to report; 1: diagnostics as bad as `fail_on`; 2: something could not be analysed.
+
+        `fail_on_stale`: entries of a baseline that match nothing any more count as well.
+        """
         if self.unreadable:
             return 2
         severe = [
@@ -68,7 +77,8 @@ class Run:
             for entry in self.outcome.diagnostics
             if fail_on is Severity.WARNING or entry.severity is Severity.ERROR
         ]
-        return 1 if severe and not exit_zero else 0
+        found = bool(severe) or (fail_on_stale and bool(self.stale))
+        return 1 if found and not exit_zero else 0
 
     def exit_code_of_fixes(self, *, strict: bool) -> int:
         """0, or 1 if files change and that counts; 2: something could not be analysed or written."""
@@ -105,24 +115,57 @@ def run(
     results = _inspect(settings, load, rest, contents, worker)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
+    baselines = Baselines(settings, configurations, display_path)
+
+    def reported(results: Sequence[FileResult], contents: Contents) -> tuple[Run, Found]:
+        collected, cells = _collect(found, results, contents, load, start)
+        run = _compared(collected, baselines, worker, batches)
+        return _in_cells(run, cells), _found(results, run)
+
+    run, to_fix = reported(results, contents)
     if not settings.fix:
-        return _collect(found, results, contents, load, start)
+        return run
 
     def look(contents: Contents) -> Found:
         nonlocal results
         results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
-        return _found(results)
+        return reported(results, contents)[1]
 
     repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents)
-    repair.run(_found(results))
+    repair.run(to_fix)
     found.warnings.extend(repair.warnings)
-    run = _collect(found, results, repair.contents, load, start)
+    run, _ = reported(results, repair.contents)
     outcome = replace(run.outcome, fixed=len(repair.settled))
     return replace(run, outcome=outcome, changes=repair.changes)
 
 
-def _found(results: Iterable[FileResult]) -> Found:
-    return {result.display: result.diagnostics for result in results}
+def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: Sequence[Batch]) -> Run:
+    """Hold a run against its baselines.
+
+    An entry is stale if its file is gone, or was analysed with its rule on and does not have it any more.
+    """
+    compared = compare(collected.outcome, collected.analysed, baselines)
+    analysed = frozenset(collected.analysed)
+    owners = {path: batch for batch in batches for path in batch.files} if compared.unmatched else {}
+
+    def is_stale(baseline: Baseline, entry: Entry) -> bool:
+        path = baseline.file_of(entry)
+        if not os.path.exists(path):
+            return True
+        if display_path(path) not in analysed or path not in owners:
+            return False
+        return any(rule.code == entry.code for rule in worker.rules_for(owners[path], path))
+
+    stale = tuple((baseline, entry) for baseline, entry in compared.unmatched if is_stale(baseline, entry))
+    return replace(collected, outcome=compared.outcome, stale=stale)
+
+
+def _found(results: Iterable[FileResult], run: Run) -> Found:
+    """Return what the run reports, by file."""
+    by_file: dict[str, list[Diagnostic]] = {result.display: [] for result in results}
+    for diagnostic in run.outcome.diagnostics:
+        by_file[diagnostic.place.file].append(diagnostic)
+    return {file: tuple(diagnostics) for file, diagnostics in by_file.items()}
 
 
 def _discover(settings: Settings, configurations: Configurations, stdin: bytes | None) -> tuple[Discovery, Contents]:
@@ -263,7 +306,8 @@ def _collect(
     contents: Contents,
     load: Loader,
     start: float,
-) -> Run:
+) -> tuple[Run, Mapping[str, Sequence[Cell]]]:
+    """Return the run with places in whole programs, and the cells of those that are notebooks."""
     diagnostics = sorted(
         (diagnostic for result in results for diagnostic in result.diagnostics),
         key=lambda diagnostic: diagnostic.sort_key,
@@ -272,26 +316,42 @@ def _collect(
     problems.sort(key=lambda problem: (problem.path or "", problem.line or 0, problem.message))
     if not (found.files or found.problems or found.notes):
         found.notes.append("no Python files")
-    programs = _programs(diagnostics, contents)
-    cells = {file: program.cells for file, program in programs.items() if program.cells}
-    if cells:
-        diagnostics = [in_cells(one, lambda file: cells.get(file, ())) for one in diagnostics]
-        diagnostics.sort(key=lambda diagnostic: diagnostic.sort_key)
-    codes = {diagnostic.code for diagnostic in diagnostics}
+    silenced = sorted((one for result in results for one in result.silenced), key=lambda one: one.diagnostic.sort_key)
+    everything = [*diagnostics, *(one.diagnostic for one in silenced)]
+    codes = {diagnostic.code for diagnostic in everything}
+    failed = {entry.place.file for entry in diagnostics if entry.code in ALWAYS}
+    programs = _programs(everything, contents)
     outcome = Outcome(
         tuple(diagnostics),
         len(found.files),
         lines=_lines(programs),
         problems=tuple(problems),
+        silenced=tuple(silenced),
         rule_texts=lambda: {rule.code: rule.text() for rule in load().rules if rule.code in codes},
         seconds=time.perf_counter() - start,
     )
-    return Run(
+    run = Run(
         outcome,
+        analysed=tuple(one.display for one in results if one.problem is None and one.display not in failed),
         warnings=tuple(found.warnings),
         notes=tuple(found.notes),
         tracebacks=tuple(result.traceback for result in results if result.traceback),
     )
+    return run, {file: program.cells for file, program in programs.items() if program.cells}
+
+
+def _in_cells(run: Run, cells: Mapping[str, Sequence[Cell]]) -> Run:
+    """Return a run with the places in notebooks in terms of their cells."""
+    if not cells:
+        return run
+
+    def placed(diagnostic: Diagnostic) -> Diagnostic:
+        return in_cells(diagnostic, lambda file: cells.get(file, ()))
+
+    diagnostics = sorted(map(placed, run.outcome.diagnostics), key=lambda one: one.sort_key)
+    silenced = [replace(one, diagnostic=placed(one.diagnostic)) for one in run.outcome.silenced]
+    silenced.sort(key=lambda one: one.diagnostic.sort_key)
+    return replace(run, outcome=replace(run.outcome, diagnostics=tuple(diagnostics), silenced=tuple(silenced)))
 
 
 def _programs(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str, Program]:

@@ -207,6 +207,10 @@ class Inspector:
             warnings.simplefilter("ignore")
             return source, place.analysis.facts(source)
 
+    def rules_for(self, batch: Batch, path: Path) -> Rules:
+        """Return the rules that are on for one of the batch's files."""
+        return self._workplace(batch).selection.rules_for(path)
+
     def inspect(self, batch: Batch, contents: Mapping[Path, bytes] = MappingProxyType({})) -> list[FileResult]:
         """Inspect every file of the batch.
 

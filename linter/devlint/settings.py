@@ -36,6 +36,8 @@ class Settings:
         isolated: no configuration file is read at all.
         jobs: number of processes; None: as many as the run is worth.
         stdin_filename: the path that standard input stands for.
+        baseline: the baseline for every file, or None for that of its configuration.
+        accepting: baselines are about to be written; see `Baselines`.
         force_exclude: paths named on the command line are excluded like those found in folders.
         fix: make the fixes that diagnostics offer, in memory; who asks for the run writes the files.
         unsafe_fixes: make unsafe ones too.
@@ -54,6 +56,8 @@ class Settings:
     fix: bool = False
     unsafe_fixes: bool = False
     include_markdown: bool = False
+    baseline: Path | None = None
+    accepting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Configuration:
         src: source roots for import resolution, absolute.
         severity: pairs of (selector, severity).
         signatures: `.pyi` files in the signature notation, absolute.
+        baseline: the file of what is accepted for now, absolute; it need not exist.
         devices: how many CUDA devices to assume; None: any number.
     """
 
@@ -82,6 +87,7 @@ class Configuration:
     severity: tuple[tuple[str, Severity], ...] = ()
     signatures: tuple[Path, ...] = ()
     devices: int | None = None
+    baseline: Path | None = None
 
 
 def pattern_spec(patterns: Sequence[str], key: str, configuration: Configuration) -> GitIgnoreSpec:
@@ -181,6 +187,7 @@ class _Reader:
         "severity",
         "signatures",
         "devices",
+        "baseline",
     )
 
     def __init__(self, table: _Table, text: str, display: str, root: Path) -> None:
@@ -205,10 +212,16 @@ class _Reader:
             severity=self._get("severity", self._severities, ()),
             signatures=self._get("signatures", self._paths, ()),
             devices=self._get("devices", self._count, None),
+            baseline=self._get("baseline", self._path, None),
         )
 
     def _paths(self, key: str, value: object) -> tuple[Path, ...]:
         return tuple(self._existing(key, name) for name in self._strings(key, value))
+
+    def _path(self, key: str, value: object) -> Path | None:
+        if not isinstance(value, str):
+            raise self._wrong_type(key, "a path", value)
+        return Path(os.path.normpath(self._root / value))
 
     def error(self, key: str, message: str) -> ConfigError:
         return ConfigError(message, path=self._display, line=_line_of(key, self._lines))

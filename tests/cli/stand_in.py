@@ -23,7 +23,7 @@ from devlint.inspector import Tools
 from devlint.project import Project, Source
 from devlint.registry import load_rules
 from devlint.rule import Rule
-from devlint.settings import Configuration
+from devlint.settings import Configuration, Settings
 
 CPU, CUDA = Concrete("cpu"), Concrete("cuda", 0)
 
@@ -95,7 +95,11 @@ class Shell:
         self.folder = folder
         monkeypatch.chdir(folder)
         real, real_facts = engine.run, engine.facts_of
-        monkeypatch.setattr(engine, "run", lambda settings, stdin, cache: real(settings, stdin=stdin, load=load))
+
+        def run(settings: Settings, stdin: bytes | None = None, **given: object) -> engine.Run:
+            return real(settings, stdin=stdin, load=load)
+
+        monkeypatch.setattr(engine, "run", run)
         monkeypatch.setattr(engine, "facts_of", lambda path, settings: real_facts(path, settings, load=load))
         for name in ("NO_COLOR", "FORCE_COLOR"):
             monkeypatch.delenv(name, raising=False)

@@ -62,6 +62,7 @@ def test_json_has_exactly_the_promised_keys(shell: Shell) -> None:
     assert re.fullmatch("[0-9a-f]{32}", fingerprint)
     assert result.stderr == ""
     assert document["version"] == 1
+    assert document["problems"] == document["silenced"] == []
     assert document["summary"] == {"files": 1, "errors": 1, "warnings": 0}
     assert diagnostic == {
         "code": "DEV101",

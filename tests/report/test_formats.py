@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from devlint.diagnostics import Certainty, Diagnostic, Place, Related, RuleText, Severity
+from devlint.diagnostics import Certainty, Diagnostic, Place, Related, RuleText, Severity, Silenced, Silencer
 from devlint.errors import SourceError
 from devlint.report import FORMATS, Outcome, Palette
 from hypothesis import given
@@ -56,6 +56,8 @@ def outcomes(draw: st.DrawFn) -> Outcome:
         tuple(sorted((diagnostic() for _ in range(draw(st.integers(0, 3)))), key=lambda one: one.sort_key)),
         files=3,
         seconds=0.1,
+        silenced=[Silenced(diagnostic(), draw(st.sampled_from(Silencer)), draw(NAMES))] * draw(st.integers(0, 1)),
+        has_baseline=draw(st.booleans()),
         problems=tuple(
             SourceError(draw(NAMES), path=draw(st.none() | NAMES), line=draw(st.none() | st.integers(1, 9)))
             for _ in range(draw(st.integers(0, 2)))
@@ -73,7 +75,8 @@ def test_sarif_keeps_its_schema(outcome: Outcome) -> None:
     log = json.loads(render(outcome, "sarif"))
     assert [error.message for error in SARIF.iter_errors(log)] == []
     (run,) = log["runs"]
-    assert len(run["results"]) == len(outcome.diagnostics)
+    assert len(run["results"]) == len(outcome.diagnostics) + len(outcome.silenced)
+    assert sum(bool(result["suppressions"]) for result in run["results"]) == len(outcome.silenced)
     assert len(run["invocations"][0]["toolExecutionNotifications"]) == len(outcome.problems)
 
 

@@ -17,7 +17,12 @@ def _diagnostic(line: int, column: int = 1, *, file: str = "a.py", code: str = "
 
 
 def _fingerprints(text: str, *diagnostics: Diagnostic) -> tuple[str, ...]:
-    return fingerprints(Outcome(diagnostics, 1, 0.0, {"a.py": tuple(text.split("\n"))}))
+    return _of(Outcome(diagnostics, 1, 0.0, {"a.py": tuple(text.split("\n"))}))
+
+
+def _of(outcome: Outcome) -> tuple[str, ...]:
+    named = fingerprints(outcome)
+    return tuple(named[diagnostic] for diagnostic in outcome.diagnostics)
 
 
 def test_lines_above_and_white_space_do_not_change_a_fingerprint() -> None:
@@ -37,7 +42,7 @@ def test_line_file_and_rule_make_the_difference() -> None:
         _fingerprints("x + y\n", _diagnostic(1)),
         _fingerprints("x + z\n", _diagnostic(1)),
         _fingerprints("x + y\n", _diagnostic(1, code="DEV102")),
-        fingerprints(Outcome((_diagnostic(1, file="b.py"),), 1, 0.0, {"b.py": ("x + y",)})),
+        _of(Outcome((_diagnostic(1, file="b.py"),), 1, 0.0, {"b.py": ("x + y",)})),
     }
     assert len(found) == 4
 
@@ -57,5 +62,5 @@ def test_it_is_ascii_and_counts_by_severity() -> None:
 
 @given(st.lists(st.text(max_size=20), max_size=3), st.integers(1, 5))
 def test_any_source_text_has_a_fingerprint(lines: list[str], line: int) -> None:
-    (found,) = fingerprints(Outcome((_diagnostic(line),), 1, 0.0, {"a.py": tuple(lines)}))
+    (found,) = _of(Outcome((_diagnostic(line),), 1, 0.0, {"a.py": tuple(lines)}))
     assert len(found) == 32

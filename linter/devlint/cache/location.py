@@ -39,7 +39,7 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     they name, and how paths are shown.
     """
     options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
-    options = replace(options, fix=False, unsafe_fixes=False)
+    options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False)
     signatures = [digest(path.read_bytes()) for path in batch.configuration.signatures]
     code = [_code(package) for package in packages]
     where = (str(batch.root), display_path(batch.root), os.path.isdir(batch.root / "src"))

@@ -7,6 +7,7 @@ from typing import NoReturn
 import click
 
 from devlint import __version__
+from devlint.cli.baseline import baseline
 from devlint.cli.check import check
 from devlint.cli.facts import facts
 from devlint.cli.group import Commands
@@ -25,7 +26,17 @@ def devlint() -> None:
     """
 
 
-for _command in (check, explain, rules, facts, show, graph, server):
+_COMMANDS = (
+    check,
+    baseline,
+    explain,
+    rules,
+    facts,
+    show,
+    graph,
+    server,
+)
+for _command in _COMMANDS:
     devlint.add_command(_command)
 
 

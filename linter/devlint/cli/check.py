@@ -32,6 +32,8 @@ _WITH_STATISTICS = ("full", "concise", "json")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report what this file has accepted.")
+@click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if the baseline has entries that match nothing.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the report there, whole or not at all.")
 @click.option("--statistics", is_flag=True, help="Print how often each rule reports something, instead of what.")
@@ -49,6 +51,8 @@ def check(
     diff: bool,
     exit_non_zero_on_fix: bool,
     no_cache: bool,
+    baseline: Path | None,
+    fail_on_stale: bool,
     output_format: str,
     output_file: Path | None,
     statistics: bool,
@@ -64,7 +68,13 @@ def check(
     from devlint.diagnostics import Severity
 
     render = _renderer(output_format, statistics=statistics)
-    settings = replace(settings, stdin_filename=stdin_filename, fix=fix or fix_only or diff, unsafe_fixes=unsafe_fixes)
+    settings = replace(
+        settings,
+        stdin_filename=stdin_filename,
+        fix=fix or fix_only or diff,
+        unsafe_fixes=unsafe_fixes,
+        baseline=baseline,
+    )
     stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
     run = engine.run(settings, stdin=stdin, cache=None if no_cache else user_cache(settings))
     if diff:
@@ -84,7 +94,7 @@ def check(
         hint = report.fixes_hint(run.outcome, unsafe=unsafe_fixes)
         if hint:
             click.echo(hint, err=True)
-    code = run.exit_code(Severity(fail_on), exit_zero=exit_zero)
+    code = run.exit_code(Severity(fail_on), exit_zero=exit_zero, fail_on_stale=fail_on_stale)
     return max(code, run.exit_code_of_fixes(strict=exit_non_zero_on_fix))
 
 
@@ -121,11 +131,17 @@ def _put(text: str, file: Path | None, colour: bool, *, err: bool) -> None:
 
 def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
     """Print to standard error what is no diagnostic."""
+    from devlint.project import display_path
+
     if not quiet:
         for note in run.notes:
             say("note", note)
         for warning in run.warnings:
             say("warning", warning)
+        if run.stale:
+            places = ", ".join(dict.fromkeys(display_path(baseline.path) for baseline, _ in run.stale))
+            many = "1 entry matches" if len(run.stale) == 1 else f"{len(run.stale)} entries match"
+            say("note", f"{places}: {many} nothing any more; `devlint baseline --prune` removes such entries")
     for problem in run.problems:
         say("error", str(problem))
     if verbose:

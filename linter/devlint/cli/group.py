@@ -34,7 +34,7 @@ class Commands(click.Group):
 
     def _require_sensible(self, word: str) -> None:
         close = get_close_matches(word, self.commands, n=1, cutoff=0.75)
-        if close and not Path(word).exists():
+        if close and not word.startswith("-") and not Path(word).exists():
             raise click.UsageError(f"no path and no command {word!r}; did you mean `devlint {close[0]}`?")
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:

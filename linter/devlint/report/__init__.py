@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from devlint.report import github, gitlab, json, jsonl, junit, sarif, statistics, text
+from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette, wants_colour
 
@@ -44,6 +45,7 @@ __all__ = [
     "TEXT_FORMATS",
     "Outcome",
     "Palette",
+    "fingerprints",
     "fixes_hint",
     "render_statistics",
     "summary",

@@ -16,16 +16,17 @@ _SEVERITIES: Mapping[Severity, str] = MappingProxyType({Severity.ERROR: "major",
 
 def render(outcome: Outcome) -> str:
     """Render a list of issues; a file that could not be analysed is a blocker."""
+    named = fingerprints(outcome)
     issues = [
         _issue(
             diagnostic.code,
             in_its_cell(diagnostic.place, diagnostic.message),
-            fingerprint,
+            named[diagnostic],
             _SEVERITIES[diagnostic.severity],
             diagnostic.place.file,
             diagnostic.place.line if diagnostic.place.cell is None else 1,
         )
-        for diagnostic, fingerprint in zip(outcome.diagnostics, fingerprints(outcome), strict=True)
+        for diagnostic in outcome.diagnostics
     ]
     for problem in outcome.problems:
         file = problem.path or ""

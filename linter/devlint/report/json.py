@@ -18,6 +18,7 @@ def render(outcome: Outcome) -> str:
     document = {
         "version": VERSION,
         "diagnostics": diagnostics_as_data(outcome),
+        "silenced": _silenced(outcome),
         "problems": [problem_as_data(problem) for problem in outcome.problems],
         "summary": {
             "files": outcome.files,
@@ -30,9 +31,17 @@ def render(outcome: Outcome) -> str:
 
 
 def diagnostics_as_data(outcome: Outcome) -> list[dict[str, object]]:
-    """Return the diagnostics as JSON objects, in order."""
-    named = zip(outcome.diagnostics, fingerprints(outcome), strict=True)
-    return [_diagnostic(diagnostic, fingerprint) for diagnostic, fingerprint in named]
+    """Return the diagnostics that are reported as JSON objects, in order."""
+    named = fingerprints(outcome)
+    return [_diagnostic(diagnostic, named[diagnostic]) for diagnostic in outcome.diagnostics]
+
+
+def _silenced(outcome: Outcome) -> list[dict[str, object]]:
+    named = fingerprints(outcome)
+    return [
+        {**_diagnostic(one.diagnostic, named[one.diagnostic]), "silenced_by": one.by.value, "reason": one.reason}
+        for one in outcome.silenced
+    ]
 
 
 def problem_as_data(problem: DevlintError) -> dict[str, object]:

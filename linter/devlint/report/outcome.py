@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from devlint.diagnostics import Diagnostic, RuleText, Safety, Severity
+from devlint.diagnostics import Diagnostic, RuleText, Safety, Severity, Silenced, Silencer
 from devlint.errors import DevlintError
 
 
@@ -14,11 +14,13 @@ class Outcome:
     """The result of a run, ready to be rendered.
 
     Attributes:
-        diagnostics: in order.
+        diagnostics: what is reported, in order.
         files: how many files were looked at.
         seconds: how long it took; the only part that differs between two runs over the same files.
         lines: the source lines of every file and cell that a diagnostic speaks of, by `Place.source`.
         problems: the files that could not be analysed and why, in order.
+        silenced: what is not reported, in order.
+        has_baseline: what is reported is not in a baseline, of which there is at least one.
         rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
         fixed: how many diagnostics are gone because their fixes were made.
     """
@@ -28,6 +30,8 @@ class Outcome:
     seconds: float
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: Sequence[DevlintError] = ()
+    silenced: Sequence[Silenced] = ()
+    has_baseline: bool = False
     rule_texts: Callable[[], Mapping[str, RuleText]] = dict
     fixed: int = 0
 
@@ -38,6 +42,15 @@ class Outcome:
     def fixable(self, safety: Safety) -> int:
         """Return how many diagnostics have a fix of that safety."""
         return sum(diagnostic.fix is not None and diagnostic.fix.safety is safety for diagnostic in self.diagnostics)
+
+    def everything(self) -> list[Diagnostic]:
+        """Return all diagnostics in order, reported or not."""
+        return sorted((*self.diagnostics, *(one.diagnostic for one in self.silenced)), key=lambda one: one.sort_key)
+
+    @property
+    def baselined(self) -> int:
+        """How many diagnostics are in a baseline."""
+        return sum(one.by is Silencer.BASELINE for one in self.silenced)
 
     def line(self, source: str, number: int) -> str | None:
         """Return a source line, counted from 1, or None when it is not at hand."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from devlint import __version__
-from devlint.diagnostics import Diagnostic, Place, Related, RuleText
+from devlint.diagnostics import Diagnostic, Place, Related, RuleText, Silenced, Silencer
 from devlint.errors import DevlintError
 from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints
@@ -24,7 +24,8 @@ def render(outcome: Outcome) -> str:
     """Render one log with one run, in ASCII. Paths are relative to the working directory, which is not named."""
     rules = outcome.rule_texts()
     indices = {code: index for index, code in enumerate(rules)}
-    named = zip(outcome.diagnostics, fingerprints(outcome), strict=True)
+    named = fingerprints(outcome)
+    silenced = {one.diagnostic: one for one in outcome.silenced}
     run = {
         "tool": {
             "driver": {
@@ -42,7 +43,13 @@ def render(outcome: Outcome) -> str:
                 "toolExecutionNotifications": [_notification(problem) for problem in outcome.problems],
             }
         ],
-        "results": [_result(diagnostic, fingerprint, indices) for diagnostic, fingerprint in named],
+        "results": [
+            {
+                **_result(diagnostic, named[diagnostic], indices),
+                **_standing(silenced.get(diagnostic), has_baseline=outcome.has_baseline),
+            }
+            for diagnostic in outcome.everything()
+        ],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -79,6 +86,19 @@ def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -
         ]
         result["codeFlows"] = [{"threadFlows": _flows(diagnostic)}]
     return result
+
+
+def _standing(silenced: Silenced | None, *, has_baseline: bool) -> dict[str, object]:
+    """Return what marks a result as suppressed, or as known from a baseline."""
+    standing: dict[str, object] = {}
+    in_baseline = silenced is not None and silenced.by is Silencer.BASELINE
+    if has_baseline:
+        standing["baselineState"] = "unchanged" if in_baseline else "new"
+    standing["suppressions"] = []
+    if silenced is not None:
+        kind = "external" if in_baseline else "inSource"
+        standing["suppressions"] = [{"kind": kind, "status": "accepted", "justification": silenced.reason}]
+    return standing
 
 
 def _flows(diagnostic: Diagnostic) -> list[dict[str, object]]:

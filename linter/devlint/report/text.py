@@ -38,11 +38,12 @@ def summary(outcome: Outcome, unreadable: int) -> str:
         if outcome.count(severity)
     ]
     files = _counted(outcome.files, "file")
+    known = f" {outcome.baselined} in the baseline." if outcome.baselined else ""
     failed = f" {_counted(unreadable, 'file')} could not be analysed." if unreadable else ""
     fixed = f"Fixed {outcome.fixed}. " if outcome.fixed else ""
     if counts:
-        return f"{fixed}Found {', '.join(counts)} in {files}.{failed}"
-    return f"{fixed}Nothing found in {files}.{failed}" if failed else f"{fixed}All clear: {files}."
+        return f"{fixed}Found {', '.join(counts)} in {files}.{known}{failed}"
+    return f"{fixed}Nothing found in {files}.{known}{failed}" if failed else f"{fixed}All clear: {files}.{known}"
 
 
 def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:

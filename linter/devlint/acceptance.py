@@ -1,0 +1,62 @@
+"""Changing baselines: accepting what is reported now, and forgetting what is reported no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from devlint import engine
+from devlint.baseline import Baseline, Baselines, entries_of
+from devlint.errors import DevlintError
+from devlint.inspector import Loader, load_tools
+from devlint.project import display_path
+from devlint.settings import Configurations, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A baseline as it is now, and by how many entries it differs from before."""
+
+    baseline: Baseline
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What happened to each baseline, and the files that could not be analysed."""
+
+    changes: tuple[Change, ...]
+    problems: Sequence[DevlintError]
+    unreadable: int
+
+
+def accept(settings: Settings, *, prune: bool, load: Loader = load_tools) -> Acceptance:
+    """Write the baselines of the files that the settings name.
+
+    What a run over these files does not judge, because it is about another file or a rule that is off, stays.
+
+    Args:
+        settings: the command line.
+        prune: accept nothing new.
+        load: loads rules and analysis.
+
+    Raises:
+        DevlintError: nothing can be analysed, or a baseline cannot be read or written.
+    """
+    settings = replace(settings, accepting=True)
+    run = engine.run(settings, load=load)
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    baselines = Baselines(settings, configurations, display_path)
+    held = {file: baselines.of(file) for file in run.analysed}
+    stale = {(baseline.path, entry) for baseline, entry in run.stale}
+    changes: list[Change] = []
+    for baseline in dict.fromkeys(baseline for baseline in held.values() if baseline is not None):
+        own = [] if prune else [one for one in run.outcome.diagnostics if held.get(one.place.file) is baseline]
+        new = set(entries_of(run.outcome, baseline, own).values())
+        kept = {entry for entry in baseline.entries if (baseline.path, entry) not in stale}
+        changed = baseline.of(kept | new)
+        changes.append(Change(changed, len(new), len(baseline.entries) - len(kept)))
+        if changed != baseline or not (prune or baseline.path.exists()):
+            changed.write()
+    return Acceptance(tuple(changes), run.problems, run.unreadable)

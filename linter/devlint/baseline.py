@@ -1,0 +1,205 @@
+"""What a project has accepted for now: a file of fingerprints, which keeps what it knows from being reported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from devlint.diagnostics import Diagnostic, Silenced, Silencer
+from devlint.errors import ConfigError
+from devlint.report import Outcome, fingerprints
+from devlint.selection import ALWAYS
+from devlint.settings import Configurations, Settings
+from devlint.writing import replace_file
+
+VERSION = 1
+"""Rises with the form of the file, or of the fingerprints in it."""
+
+DEFAULT_NAME = "devlint-baseline.json"
+"""Where a baseline goes that nobody has named."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """One accepted diagnostic.
+
+    Attributes:
+        file: relative to the folder of the baseline, with `/`.
+        message: for people; only the fingerprint counts.
+    """
+
+    file: str
+    code: str
+    rule: str
+    fingerprint: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The content of one baseline file.
+
+    Attributes:
+        path: where it is; absolute.
+    """
+
+    path: Path
+    entries: tuple[Entry, ...] = ()
+
+    def name_of(self, display: str) -> str:
+        """Return what the baseline calls a file that is shown to the user as `display`."""
+        path = os.path.abspath(display)
+        try:
+            return Path(os.path.relpath(path, self.path.parent)).as_posix()
+        except ValueError:  # on Windows, another drive
+            return Path(path).as_posix()
+
+    def file_of(self, entry: Entry) -> Path:
+        """Return the file that an entry is about."""
+        return Path(os.path.normpath(self.path.parent / entry.file))
+
+    def of(self, entries: Iterable[Entry]) -> Baseline:
+        """Return the baseline with other entries, sorted."""
+        return replace(self, entries=tuple(sorted(set(entries))))
+
+    def text(self) -> str:
+        """Return the content of the file: sorted, one line for each field, so that changes are easy to review."""
+        entries = [
+            {
+                "file": entry.file,
+                "code": entry.code,
+                "rule": entry.rule,
+                "fingerprint": entry.fingerprint,
+                "message": entry.message,
+            }
+            for entry in sorted(self.entries)
+        ]
+        return json.dumps({"version": VERSION, "entries": entries}, indent=2, ensure_ascii=True) + "\n"
+
+    def write(self) -> None:
+        """Write the file, whole or not at all.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        replace_file(self.path, self.text().encode())
+
+
+def read_baseline(path: Path, display: str) -> Baseline:
+    """Read a baseline file.
+
+    Raises:
+        ConfigError: it cannot be read, or is no baseline.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ConfigError("does not exist; `devlint baseline` writes it", path=display) from error
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", path=display) from error
+    except ValueError as error:
+        raise ConfigError(f"is no baseline: {error}", path=display) from error
+    if not isinstance(document, dict) or "entries" not in document:
+        raise ConfigError("is no baseline", path=display)
+    if document.get("version") != VERSION:
+        raise ConfigError(f"is of version {document.get('version')}, this devlint reads {VERSION}", path=display)
+    try:
+        entries = [Entry(**entry) for entry in document["entries"]]
+        return Baseline(path).of(entries)
+    except TypeError as error:
+        raise ConfigError(f"is no baseline: {error}", path=display) from error
+
+
+class Baselines:
+    """The baselines of a run, by the file that is checked: `--baseline`, else that of the nearest configuration.
+
+    Where baselines are about to be written, one that does not exist is empty, and one that nobody has named has
+    the default name in the working directory.
+    """
+
+    def __init__(self, settings: Settings, configurations: Configurations, display: Callable[[Path], str]) -> None:
+        self._settings = settings
+        self._configurations = configurations
+        self._display = display
+        self._read: dict[Path, Baseline] = {}
+
+    def of(self, file: str) -> Baseline | None:
+        """Return the baseline that holds for a file, given as it is shown to the user.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        path = self._path_for(file)
+        if path is None:
+            return None
+        if path not in self._read:
+            absent = self._settings.accepting and not path.exists()
+            self._read[path] = Baseline(path) if absent else read_baseline(path, self._display(path))
+        return self._read[path]
+
+    def _path_for(self, file: str) -> Path | None:
+        if self._settings.baseline is not None:
+            return Path(os.path.abspath(self._settings.baseline))
+        configured = self._configurations.of(Path(os.path.abspath(file)).parent).baseline
+        if configured is None and self._settings.accepting:
+            return Path.cwd() / DEFAULT_NAME
+        return configured
+
+
+def entries_of(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Diagnostic]) -> dict[Diagnostic, Entry]:
+    """Return the entries that a baseline would have for some diagnostics of a run.
+
+    That a file could not be analysed is accepted by no baseline.
+    """
+    named = fingerprints(outcome, file_name=baseline.name_of)
+    return {
+        one: Entry(baseline.name_of(one.place.file), one.code, one.rule, named[one], one.message)
+        for one in diagnostics
+        if one.code not in ALWAYS
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A run held against its baselines.
+
+    Attributes:
+        outcome: the run, with what the baselines know among what is silenced.
+        unmatched: the entries that no diagnostic of the run has, each with its baseline.
+    """
+
+    outcome: Outcome
+    unmatched: tuple[tuple[Baseline, Entry], ...]
+
+
+def compare(outcome: Outcome, files: Sequence[str], baselines: Baselines) -> Compared:
+    """Hold a run against the baselines of the files that it looked at.
+
+    Raises:
+        ConfigError: a baseline cannot be read.
+    """
+    held = {file: baselines.of(file) for file in files}
+    known: dict[Diagnostic, Silenced] = {}
+    unmatched: list[tuple[Baseline, Entry]] = []
+    for baseline in dict.fromkeys(baseline for baseline in held.values() if baseline is not None):
+        own = [one for one in outcome.diagnostics if held.get(one.place.file) is baseline]
+        accepted = {entry.fingerprint for entry in baseline.entries}
+        entries = entries_of(outcome, baseline, own)
+        found = {entry.fingerprint for entry in entries.values()}
+        known.update(
+            (one, Silenced(one, Silencer.BASELINE, "in the baseline"))
+            for one, entry in entries.items()
+            if entry.fingerprint in accepted
+        )
+        unmatched += [(baseline, entry) for entry in baseline.entries if entry.fingerprint not in found]
+    silenced = sorted((*outcome.silenced, *known.values()), key=lambda one: one.diagnostic.sort_key)
+    outcome = replace(
+        outcome,
+        diagnostics=tuple(one for one in outcome.diagnostics if one not in known),
+        silenced=tuple(silenced),
+        has_baseline=any(baseline is not None for baseline in held.values()),
+    )
+    return Compared(outcome, tuple(unmatched))

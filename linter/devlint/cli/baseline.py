@@ -1,0 +1,37 @@
+"""`devlint baseline`: accept what is reported now, or forget what is reported no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from devlint.cli.group import say
+from devlint.cli.options import takes_settings
+
+if TYPE_CHECKING:
+    from devlint.settings import Settings
+
+
+@click.command()
+@takes_settings
+@click.option("--baseline", type=click.Path(path_type=Path), help="The file.  [default: that of the configuration]")
+@click.option("--prune", is_flag=True, help="Only remove entries that match nothing any more.")
+def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
+    """Accept what is reported now: `devlint check` then reports only what comes after it.
+
+    It is written to a file, the baseline. Entries for files and rules that this run does not look at stay.
+    """
+    from devlint.acceptance import accept
+    from devlint.project import display_path
+
+    done = accept(replace(settings, baseline=baseline), prune=prune)
+    for problem in done.problems:
+        say("error", str(problem))
+    for change in done.changes:
+        entries = len(change.baseline.entries)
+        counted = "1 entry" if entries == 1 else f"{entries} entries"
+        click.echo(f"{display_path(change.baseline.path)}: {counted}, {change.added} added, {change.removed} removed")
+    return 2 if done.unreadable else 0
