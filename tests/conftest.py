@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +22,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 Expect = Callable[[Path, str], None]
 """Holds a text against the content of an expected file."""
+
+
+def cannot_run(reason: str) -> NoReturn:
+    """Skip the calling test; fail it where CI is set, for nothing may be missing there."""
+    if os.environ.get("CI"):
+        pytest.fail(f"must not be missing in CI: {reason}", pytrace=False)
+    pytest.skip(reason)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

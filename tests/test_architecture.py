@@ -146,7 +146,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.diagnostics",
     ),
     # Fixes are edits; nothing else writes source files.
-    "devlint.fixes": ("devlint.sources", "devlint.writing", "devlint.project", "devlint.diagnostics", "devlint.errors"),
+    "devlint.fixes": (
+        "devlint.sources",
+        "devlint.writing",
+        "devlint.project",
+        "devlint.selection",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
     # Plain data that crosses boundaries.
     "devlint.errors": (),
     "devlint.diagnostics": (),

@@ -14,6 +14,7 @@ from devlint.fixes.applying import apply_to_bytes
 from devlint.fixes.changes import Change
 from devlint.fixes.choosing import choose
 from devlint.project import read_bytes
+from devlint.selection import ALWAYS
 
 MOST_ROUNDS = 20
 """Each round makes at least one fix that helps; files with more than this in one place are left for the next run."""
@@ -119,7 +120,7 @@ class Repair:
         self, before: Sequence[Diagnostic], after: Sequence[Diagnostic], made: Sequence[Diagnostic]
     ) -> tuple[Diagnostic, ...]:
         """Those of the fixes made that do not help; all of them if the file cannot be read any more."""
-        if any(one.code.startswith("DEV9") for one in after):
+        if any(one.code in ALWAYS for one in after):
             return tuple(made)
         there, left, tried = (Counter(map(_cause, group)) for group in (before, after, made))
         return tuple(one for one in made if left[_cause(one)] > there[_cause(one)] - tried[_cause(one)])
