@@ -29,6 +29,15 @@ from helper import on_gpu
 on_gpu() + torch.ones(3)
 """
 
+DISCARDED = """\
+import torch
+
+
+def moved(x: torch.Tensor, device: torch.device) -> torch.Tensor:
+    x.to(device)
+    return x + torch.ones(3, device=device)
+"""
+
 
 class Repository:
     """A git repository in which pre-commit runs the hooks of this checkout."""
@@ -84,3 +93,12 @@ def test_a_changed_file_alone_is_judged_with_its_project(repository: Repository)
     assert "error[DEV101]" in text
     assert "helper.py:5:34" in text
     assert "Found 1 error in 1 file." in text
+
+
+def test_the_other_hook_makes_the_safe_fixes(repository: Repository) -> None:
+    """In the environment that is there already, as both hooks come from one repository."""
+    (repository.folder / "main.py").write_text(DISCARDED)
+    code, _ = repository.hook("devlint-fix", "main.py")
+    assert code == 1
+    assert (repository.folder / "main.py").read_text() == DISCARDED.replace("    x.to", "    x = x.to")
+    assert repository.hook("devlint-fix", "main.py")[0] == 0

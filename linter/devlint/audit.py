@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from devlint.diagnostics import Certainty, Diagnostic, Place, Silenced
+from devlint.diagnostics import Certainty, Diagnostic, Edit, Fix, Place, Safety, Silenced
 from devlint.selection import covers, specificity
 from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_suppressions
 
@@ -41,15 +41,22 @@ def silence(
     """
     suppressions = read_suppressions(text)
     kept, silenced, used = suppressions.apply(found, covers)
-    about = [
-        diagnostic for entry in suppressions.found for diagnostic in _Audit(display, enabled, rules, used).of(entry)
-    ]
+    audit = _Audit(text, display, enabled, rules, used)
+    about = [diagnostic for entry in suppressions.found for diagnostic in audit.of(entry)]
     reported, unreported, _ = suppressions.apply(about, covers)
     return kept + reported, silenced + unreported
 
 
 class _Audit:
-    def __init__(self, display: str, enabled: Sequence[type[Rule]], rules: Sequence[type[Rule]], used: Used) -> None:
+    def __init__(
+        self,
+        text: str,
+        display: str,
+        enabled: Sequence[type[Rule]],
+        rules: Sequence[type[Rule]],
+        used: Used,
+    ) -> None:
+        self._lines = text.split("\n")
         self._display = display
         self._enabled = {rule.code: rule for rule in enabled}
         self._rules = rules
@@ -60,19 +67,52 @@ class _Audit:
         idle, unknown = self._idle(entry), self._unknown(entry)
         unused, unexplained = ABOUT_SUPPRESSIONS
         if unused in self._enabled and (idle is not None or unknown):
-            yield self._report(unused, entry, *_unused(entry, idle, unknown))
+            yield self._unused(unused, entry, idle, unknown)
         elif unexplained in self._enabled and not entry.reason and self._is_ours(entry):
-            yield self._report(
-                unexplained,
-                entry,
-                f"`{entry.text}` gives no reason",
-                "say behind it why the report does not matter here",
-            )
+            advice = "say behind it why the report does not matter here"
+            yield self._report(unexplained, entry, f"`{entry.text}` gives no reason", advice)
 
-    def _report(self, code: str, entry: Suppression, message: str, advice: str | None) -> Diagnostic:
+    def _report(
+        self, code: str, entry: Suppression, message: str, advice: str | None, edit: Edit | None = None
+    ) -> Diagnostic:
         rule = self._enabled[code]
-        place = Place(self._display, entry.line, entry.column, entry.line, entry.column + len(entry.text))
-        return Diagnostic(code, rule.name, rule.severity, Certainty.CERTAIN, message, place, advice=advice)
+        place = self._stretch(entry, entry.column, entry.column + len(entry.text))
+        fix = None if edit is None or advice is None else Fix(Safety.SAFE, advice, (edit,))
+        return Diagnostic(code, rule.name, rule.severity, Certainty.CERTAIN, message, place, advice=advice, fix=fix)
+
+    def _unused(
+        self, code: str, entry: Suppression, idle: tuple[str, ...] | None, unknown: tuple[str, ...]
+    ) -> Diagnostic:
+        """Return the report on a comment that does less than it says."""
+        if idle is None:
+            return self._report(code, entry, "; ".join(unknown), None)
+        names = ", ".join(f"`{selector}`" for selector in idle) or f"`{entry.text}`"
+        where = "in this file" if entry.whole_file else "here"
+        message = f"{names} {'silence' if len(idle) > 1 else 'silences'} nothing {where}"
+        whole = len(idle) == len(entry.rules or ())
+        advice = "remove the comment" if whole else f"remove {names} from it"
+        edit = self._removal(entry) if whole else self._reduction(entry, idle)
+        return self._report(code, entry, "; ".join([message, *unknown]), advice, edit)
+
+    def _stretch(self, entry: Suppression, start: int, end: int) -> Place:
+        return Place(self._display, entry.line, start, entry.line, end)
+
+    def _removal(self, entry: Suppression) -> Edit:
+        """Return the edit that removes a comment with its reason, and with its line if nothing else is there."""
+        line = self._lines[entry.line - 1]
+        before, after = line[: entry.column - 1], line[entry.end - 1 :]
+        if after.strip():  # another comment
+            return Edit(self._stretch(entry, entry.column, len(line) - len(after.lstrip()) + 1), "")
+        if before.strip() or entry.line == len(self._lines):
+            return Edit(self._stretch(entry, len(before.rstrip()) + 1, len(line) + 1), "")
+        return Edit(Place(self._display, entry.line, 1, entry.line + 1, 1), "")
+
+    def _reduction(self, entry: Suppression, idle: tuple[str, ...]) -> Edit:
+        """Return the edit that removes some selectors from a comment."""
+        kept = ", ".join(selector for selector in entry.rules or () if selector not in idle)
+        start = entry.text.index(":" if entry.noqa else "[") + 1
+        text = f" {kept}" if entry.noqa else f"{kept}]"
+        return Edit(self._stretch(entry, entry.column + start, entry.column + len(entry.text)), text)
 
     def _is_ours(self, entry: Suppression) -> bool:
         return not entry.noqa or any(self._means(selector) for selector in entry.rules or ())
@@ -96,10 +136,12 @@ class _Audit:
     def _could_silence(self, selector: str) -> bool:
         """Whether all the rules that a selector speaks of were asked, so that its silence means something.
 
-        An opt-in rule that was not asked for does not count. What speaks of reports about comments alone has had
-        no occasion yet.
+        An opt-in rule that was not asked for does not count. What speaks of reports about comments, and not of
+        everything, has had no occasion yet.
         """
-        meant = [rule for rule in self._means(selector) if rule.code not in ABOUT_SUPPRESSIONS]
+        meant = self._means(selector)
+        if len(meant) < len(self._rules) and any(rule.code in ABOUT_SUPPRESSIONS for rule in meant):
+            return False
         asked = [rule.code in self._enabled for rule in meant]
         return any(asked) and all(on or rule.opt_in for on, rule in zip(asked, meant, strict=True))
 
@@ -118,15 +160,3 @@ class _Audit:
             hint = f"; did you mean {' or '.join(offer)}?" if offer else ""
             said.append(f"`{selector}` names no rule{hint}")
         return tuple(said)
-
-
-def _unused(entry: Suppression, idle: tuple[str, ...] | None, unknown: tuple[str, ...]) -> tuple[str, str | None]:
-    """Return the message and the advice of a report on a comment that does less than it says."""
-    where = "in this file" if entry.whole_file else "here"
-    said, advice = list(unknown), None
-    if idle is not None:
-        names = ", ".join(f"`{selector}`" for selector in idle) or f"`{entry.text}`"
-        said.insert(0, f"{names} {'silence' if len(idle) > 1 else 'silences'} nothing {where}")
-        whole = not idle or len(idle) == len(entry.rules or ())
-        advice = "remove the comment" if whole else f"remove {names} from it"
-    return "; ".join(said), advice

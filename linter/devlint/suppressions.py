@@ -31,6 +31,7 @@ class Suppression:
         rules: what it silences; None means every rule.
         whole_file: it holds for the file, not for its line.
         reason: the words after it.
+        end: the column behind these words.
         noqa: it is a `# noqa`, which speaks to other tools as well.
     """
 
@@ -40,6 +41,7 @@ class Suppression:
     rules: tuple[str, ...] | None
     whole_file: bool
     reason: str = ""
+    end: int = 0
     noqa: bool = False
 
 
@@ -84,7 +86,8 @@ class Suppressions:
         lines = (place.line, place.end_line, self._last_line.get(place.line, place.line))
         if not entry.whole_file and entry.line not in lines:
             return
-        if diagnostic.code in ABOUT_SUPPRESSIONS and (place.line, place.column) == (entry.line, entry.column):
+        about = (diagnostic.place.line, diagnostic.place.column)
+        if diagnostic.code in ABOUT_SUPPRESSIONS and about == (entry.line, entry.column):
             return
         if entry.rules is None:
             yield None
@@ -121,9 +124,11 @@ def _in_comment(comment: str, line: int, column: int) -> list[Suppression]:
     found: list[Suppression] = []
 
     def add(match: re.Match[str], rules: tuple[str, ...] | None, *, whole_file: bool, noqa: bool) -> None:
-        reason = comment[match.end() :].partition("#")[0].strip(" \t:;,-\N{EN DASH}\N{EM DASH}")
+        words = comment[match.end() :].partition("#")[0]
+        reason = words.strip(" \t:;,-\N{EN DASH}\N{EM DASH}")
+        end = column + len(comment[: match.end() + len(words)].rstrip())
         text = match[0].rstrip()
-        found.append(Suppression(line, column + match.start(), text, rules, whole_file, reason, noqa))
+        found.append(Suppression(line, column + match.start(), text, rules, whole_file, reason, end, noqa))
 
     for match in _DEVLINT.finditer(comment):
         rules: tuple[str, ...] | None = None

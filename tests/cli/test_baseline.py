@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from devlint import engine
 from devlint.acceptance import accept
+from devlint.cli import devlint
 from devlint.settings import Settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -179,6 +181,17 @@ def test_a_baseline_that_is_none_is_an_error(shell: Shell, content: str | None, 
     result = shell.run("--baseline", "b.json", ".")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"error: b.json: {message}")
+
+
+def test_fixes_leave_alone_what_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = "def f(x: torch.Tensor):\n    x.to('cpu:0')\n    return x\n\n\n"
+    Path("a.py").write_text(f"import torch\n\n\n{line}")
+    accept(Settings(("a.py",), isolated=True, baseline=Path(NAME)), prune=False)
+    Path("a.py").write_text(f"import torch\n\n\n{line}{line}")
+    CliRunner().invoke(devlint, ["--fix", "--unsafe-fixes", "--isolated", "--baseline", NAME, "a.py"])
+    text = Path("a.py").read_text()
+    assert (text.count("    x.to"), text.count("    x = x.to")) == (1, 1)
 
 
 LINES = st.lists(st.sampled_from(("clash", "raw_cuda", "clash; clash", "x = 1", "", "# word")), max_size=8)

@@ -75,3 +75,40 @@ def test_reasons_can_be_required(shell: Shell) -> None:
     shell.write("pyproject.toml", '[tool.devlint]\nextend-select = ["suppression-without-reason"]\n')
     shell.write("a.py", "import torch\nclash  # devlint: ignore[DEV101]\nclash  # devlint: ignore[DEV101] known\n")
     assert shell.concise() == ["a.py:2:8: DEV904"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = 1  # devlint: ignore[DEV101] was wrong once\n", "x = 1\n"),
+        ("x = 1  # devlint: ignore\n", "x = 1\n"),
+        ("x = 1\t# noqa: DEV101", "x = 1"),
+        ("# devlint: ignore-file[DEV3] generated\nx = 1\n", "x = 1\n"),
+        ("if x:\n    # devlint: ignore-file\n    y = 1\n", "if x:\n    y = 1\n"),
+        ("x = 1\n# devlint: ignore-file", "x = 1\n"),
+        ("x = 1  # type: ignore  # devlint: ignore[DEV1] why  # keep\n", "x = 1  # type: ignore  # keep\n"),
+        ("clash  # devlint: ignore[DEV302, DEV101] why\n", "clash  # devlint: ignore[DEV101] why\n"),
+        ("clash  # noqa: E501, DEV302,DEV101\n", "clash  # noqa: E501, DEV101\n"),
+        ("x = 1  # noqa: E501, DEV302\r\n", "x = 1  # noqa: E501\r\n"),
+        ("x = '# devlint: ignore'  # devlint: ignore\n", "x = '# devlint: ignore'\n"),
+        (
+            "clash  # devlint: ignore[mixed-device-operands] why\n",
+            "clash  # devlint: ignore[mixed-device-operands] why\n",
+        ),
+        ("x = 1  # devlint: ignore[no-such-rule]\n", "x = 1  # devlint: ignore[no-such-rule]\n"),
+        ("x = 1  # noqa\n", "x = 1  # noqa\n"),
+    ],
+)
+def test_fix_removes_what_is_idle_and_nothing_else(shell: Shell, before: str, after: str) -> None:
+    path = shell.write("a.py", before)
+    shell.run("--fix", "-q", ".")
+    assert path.read_bytes().decode() == after
+    shell.run("--fix", "-q", ".")
+    assert path.read_bytes().decode() == after
+
+
+def test_several_idle_comments_are_removed_at_once_and_said_to_be_fixed(shell: Shell) -> None:
+    path = shell.write("a.py", "x = 1  # devlint: ignore[DEV101]\ny = 1  # devlint: ignore[DEV101]\nclash\n")
+    result = shell.run("--fix", ".")
+    assert path.read_text() == "x = 1\ny = 1\nclash\n"
+    assert "Fixed 2." in result.stderr

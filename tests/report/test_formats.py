@@ -13,7 +13,19 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from devlint.diagnostics import Certainty, Diagnostic, Place, Related, RuleText, Severity, Silenced, Silencer
+from devlint.diagnostics import (
+    Certainty,
+    Diagnostic,
+    Edit,
+    Fix,
+    Place,
+    Related,
+    RuleText,
+    Safety,
+    Severity,
+    Silenced,
+    Silencer,
+)
 from devlint.errors import SourceError
 from devlint.report import FORMATS, Outcome, Palette
 from hypothesis import given
@@ -49,6 +61,7 @@ def outcomes(draw: st.DrawFn) -> Outcome:
             ),
             pytorch=draw(st.none() | NAMES),
             advice=draw(st.none() | NAMES),
+            fix=draw(st.none() | st.just(Fix(Safety.SAFE, draw(NAMES), (Edit(place(file), draw(NAMES)),)))),
         )
 
     rule = RuleText("DEV101", "mixed-device-operands", Severity.ERROR, draw(NAMES), draw(NAMES))

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from devlint import __version__
-from devlint.diagnostics import Diagnostic, Place, Related, RuleText, Silenced, Silencer
+from devlint.diagnostics import Diagnostic, Fix, Place, Related, RuleText, Silenced, Silencer
 from devlint.errors import DevlintError
 from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints
@@ -80,12 +80,22 @@ def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -
         "partialFingerprints": {"devlint/v1": fingerprint},
         "properties": {"certainty": diagnostic.certainty.value},
     }
+    if diagnostic.fix is not None and diagnostic.place.cell is None:
+        result["fixes"] = [_fix(diagnostic.place.file, diagnostic.fix)]
     if diagnostic.related:
         result["relatedLocations"] = [
             {"id": number, **_step(step)} for number, step in enumerate(diagnostic.related, start=1)
         ]
         result["codeFlows"] = [{"threadFlows": _flows(diagnostic)}]
     return result
+
+
+def _fix(file: str, fix: Fix) -> dict[str, object]:
+    replacements = [
+        {"deletedRegion": _region(edit.place), "insertedContent": {"text": edit.text}} for edit in fix.edits
+    ]
+    changes = [{"artifactLocation": _artifact(file), "replacements": replacements}]
+    return {"description": _message(fix.message), "artifactChanges": changes}
 
 
 def _standing(silenced: Silenced | None, *, has_baseline: bool) -> dict[str, object]:
@@ -125,14 +135,15 @@ def _step(step: Related) -> dict[str, object]:
 def _physical(place: Place) -> dict[str, object]:
     if place.cell is not None:  # a line of a cell is no line of the file
         return {"artifactLocation": _artifact(place.file)}
+    return {"artifactLocation": _artifact(place.file), "region": _region(place)}
+
+
+def _region(place: Place) -> dict[str, object]:
     return {
-        "artifactLocation": _artifact(place.file),
-        "region": {
-            "startLine": place.line,
-            "startColumn": place.column,
-            "endLine": place.end_line,
-            "endColumn": place.end_column,
-        },
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
     }
 
 
