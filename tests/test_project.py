@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from devlint.configuration import Configurations
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import SourceError
 from devlint.project import Project, decode, display_path, root_for
-from devlint.settings import Configurations
 
 
 @pytest.fixture(autouse=True)

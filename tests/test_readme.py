@@ -10,8 +10,9 @@ import click
 import pytest
 from devlint import engine
 from devlint.cli import devlint
+from devlint.configuration import read_configuration
 from devlint.report import summary
-from devlint.settings import Configuration, Settings, read_configuration
+from devlint.settings import Configuration, Settings
 
 from tests.conftest import REPOSITORY, Expect
 

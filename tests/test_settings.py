@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from devlint.configuration import Configurations, read_configuration
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
 from devlint.project import display_path
 from devlint.registry import load_rules
 from devlint.selection import select_rules, specificity
-from devlint.settings import Configuration, Configurations, Settings, did_you_mean, read_configuration
+from devlint.settings import Configuration, Settings, did_you_mean
 
 
 def test_a_full_table_is_read(tmp_path: Path) -> None:

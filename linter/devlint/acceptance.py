@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from devlint import engine
 from devlint.baseline import Baseline, Baselines, entries_of
+from devlint.configuration import Configurations
 from devlint.errors import DevlintError
 from devlint.inspector import Loader, load_tools
 from devlint.project import display_path
-from devlint.settings import Configurations, Settings
+from devlint.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Silenced, Silencer
 from devlint.errors import ConfigError
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
-from devlint.settings import Configurations, Settings
+from devlint.settings import Settings
 from devlint.writing import replace_file
 
 VERSION = 1

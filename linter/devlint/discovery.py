@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 from pathspec import GitIgnoreSpec
 
+from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
 from devlint.project import display_path, root_for
-from devlint.settings import Configuration, Configurations, pattern_spec
+from devlint.settings import Configuration, pattern_spec
 from devlint.sources import MARKDOWN, NOTEBOOK
 
 DEFAULT_EXCLUDE = (
@@ -186,7 +187,7 @@ class _Search:
         configuration = self._configurations.of(folder)
         if configuration not in self._excludes:
             self._excludes[configuration] = pattern_spec(configuration.exclude, "exclude", configuration)
-        return configuration.root, self._excludes[configuration]
+        return configuration.folder_of("exclude"), self._excludes[configuration]
 
     def _outer_layers(self, top: Path) -> list[_Layer]:
         """Return the `.gitignore` files of the repository above `top`, outermost first."""

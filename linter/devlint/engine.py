@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from devlint.baseline import Baseline, Baselines, Entry, compare
 from devlint.cache import NoCache
+from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
@@ -21,7 +22,7 @@ from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_t
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.report import Outcome
 from devlint.selection import ALWAYS
-from devlint.settings import Configuration, Configurations, Settings
+from devlint.settings import Configuration, Settings
 from devlint.sources import Cell, Program, program_of
 from devlint.sources.places import in_cells
 

@@ -109,7 +109,7 @@ def select_rules(settings: Settings, configuration: Configuration, rules: Rules)
         (pattern_spec([pattern], "per-file-ignores", configuration), codes)
         for pattern, codes in configuration.per_file_ignores
     )
-    return Selection(tuple(enabled), configuration.root, ignores)
+    return Selection(tuple(enabled), configuration.folder_of("per-file-ignores"), ignores)
 
 
 def graded(diagnostic: Diagnostic, configuration: Configuration) -> Diagnostic:

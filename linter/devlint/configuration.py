@@ -1,0 +1,277 @@
+"""Configuration files: finding the one that holds for a folder, reading it, and what it extends."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from devlint.diagnostics import Severity
+from devlint.errors import ConfigError
+from devlint.settings import Configuration, did_you_mean
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # the same parser under its older name
+    import tomli as tomllib
+
+OWN_NAMES = (".devlint.toml", "devlint.toml")
+"""Files that are all devlint's; their keys stand at the top."""
+
+NAMES = (*OWN_NAMES, "pyproject.toml")
+"""Configuration files of a folder; the first that there is holds."""
+
+WITH_PATTERNS = ("exclude", "per-file-ignores")
+"""Keys with patterns, which are relative to the folder of the file that they stand in."""
+
+_T = TypeVar("_T")
+_Table: TypeAlias = Mapping[str, object]
+
+
+class Configurations:
+    """Finds the configuration of a folder: the nearest file of `NAMES`, of a `pyproject.toml` its `[tool.devlint]`.
+
+    Args:
+        forced: use this file for every folder.
+        isolated: read no file at all.
+        display: how to show a path to the user.
+
+    Raises:
+        ConfigError: from `of`, when a file is broken or says something that devlint does not know.
+    """
+
+    def __init__(self, forced: Path | None, *, isolated: bool, display: Callable[[Path], str]) -> None:
+        self._isolated = isolated
+        self._display = display
+        self._found: dict[Path, Configuration | None] = {}
+        self._forced: Configuration | None = None
+        if forced is not None and not isolated:
+            self._forced = read_configuration(forced, display(forced))
+            if self._forced is None:
+                raise ConfigError("has no [tool.devlint] table", path=display(forced))
+
+    def of(self, folder: Path) -> Configuration:
+        """Return what holds for the files directly in `folder`."""
+        if self._isolated:
+            return Configuration(None, folder)
+        return self._forced or self._nearest(folder) or Configuration(None, folder)
+
+    def _nearest(self, folder: Path) -> Configuration | None:
+        if folder not in self._found:
+            here = self._in(folder)
+            if here is None and folder.parent != folder:
+                here = self._nearest(folder.parent)
+            self._found[folder] = here
+        return self._found[folder]
+
+    def _in(self, folder: Path) -> Configuration | None:
+        for name in NAMES:
+            file = folder / name
+            found = read_configuration(file, self._display(file)) if os.path.isfile(file) else None
+            if found is not None:
+                return found
+        return None
+
+
+def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...] = ()) -> Configuration | None:
+    """Read a configuration file and those that it extends; None when it has no table for devlint.
+
+    A key that is set in a file replaces that of the file that it extends, as a whole.
+
+    Args:
+        file: a file of `NAMES`, or another with a `[tool.devlint]` table.
+        display: how to show it to the user.
+        extended_by: the files that lead to this one by `extend`.
+
+    Raises:
+        ConfigError: a file cannot be read, is no TOML, or says something unknown; or it extends itself.
+    """
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", path=display) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8: {error.reason} at byte {error.start}", path=display) from error
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise ConfigError(f"is not valid TOML: {error}", path=display, line=int(line[1]) if line else None) from error
+    reader = _Reader(document, text, file, display)
+    if reader.is_empty:
+        return None
+    own = reader.configuration()
+    extended = reader.extended()
+    if extended is None:
+        return own
+    path, shown = extended
+    if path in (*extended_by, file.absolute()):
+        raise reader.error("extend", f'extend: "{shown}" extends itself')
+    base = read_configuration(path, shown, extended_by=(*extended_by, file.absolute()))
+    if base is None:
+        raise reader.error("extend", f'extend: "{shown}" has no [tool.devlint] table')
+    return _combined(own, base, reader.keys)
+
+
+def _combined(own: Configuration, base: Configuration, keys: Collection[str]) -> Configuration:
+    """Return a configuration with the keys that it sets itself, and all others from the one that it extends."""
+    names = {field.name: field.name.replace("_", "-") for field in fields(Configuration)}
+    taken = {name: getattr(base, name) for name, key in names.items() if key in _Reader.KEYS and key not in keys}
+    folders = {key: base.folder_of(key) for key in WITH_PATTERNS if key not in keys}
+    return replace(own, **taken, inherited=tuple(folders.items()))
+
+
+class _Reader:
+    """Checks one table key by key; a complaint names the file, the line if it can be told, and the key.
+
+    Raises:
+        ConfigError: the file has something else where the table should be.
+    """
+
+    KEYS = (
+        "extend",
+        "select",
+        "ignore",
+        "extend-select",
+        "per-file-ignores",
+        "exclude",
+        "src",
+        "severity",
+        "signatures",
+        "devices",
+        "baseline",
+    )
+
+    def __init__(self, document: _Table, text: str, file: Path, display: str) -> None:
+        self._own_file = file.name in OWN_NAMES
+        self._lines = text.split("\n")
+        self._display = display
+        self._root = file.parent.absolute()
+        tool = document.get("tool")
+        table = document if self._own_file else tool.get("devlint") if isinstance(tool, dict) else None
+        if table is not None and not isinstance(table, dict):
+            raise ConfigError(f"tool.devlint: a table is wanted, this is {_kind(table)}", path=display)
+        self.is_empty = table is None
+        self._table: _Table = table or {}
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys that are set."""
+        return self._table.keys()
+
+    def extended(self) -> tuple[Path, str] | None:
+        """Return the file that this one extends and how to show it to the user, None if it extends none."""
+        name = self._get("extend", self._string, None)
+        if name is None:
+            return None
+        path = Path(os.path.normpath(self._root / name))
+        if not os.path.isfile(path):
+            raise self.error("extend", f'extend: "{name}" does not exist in {self._root}')
+        return path, posixpath.normpath(posixpath.join(posixpath.dirname(self._display), name))
+
+    def configuration(self) -> Configuration:
+        for key in self._table:
+            if key not in self.KEYS:
+                raise self.error(key, f'unknown key "{key}"{did_you_mean(key, self.KEYS)}')
+        return Configuration(
+            file=self._display,
+            root=self._root,
+            select=self._get("select", self._strings, None),
+            ignore=self._get("ignore", self._strings, ()),
+            extend_select=self._get("extend-select", self._strings, ()),
+            per_file_ignores=self._get("per-file-ignores", self._selectors_by_pattern, ()),
+            exclude=self._get("exclude", self._strings, ()),
+            src=self._get("src", self._paths, ()),
+            severity=self._get("severity", self._severities, ()),
+            signatures=self._get("signatures", self._paths, ()),
+            devices=self._get("devices", self._count, None),
+            baseline=self._get("baseline", self._path, None),
+        )
+
+    def _paths(self, key: str, value: object) -> tuple[Path, ...]:
+        return tuple(self._existing(key, name) for name in self._strings(key, value))
+
+    def _string(self, key: str, value: object) -> str | None:
+        if not isinstance(value, str):
+            raise self._wrong_type(key, "a path", value)
+        return value
+
+    def _path(self, key: str, value: object) -> Path | None:
+        return Path(os.path.normpath(self._root / str(self._string(key, value))))
+
+    def error(self, key: str, message: str) -> ConfigError:
+        table = "" if self._own_file else "tool.devlint"
+        return ConfigError(message, path=self._display, line=_line_of(key, self._lines, table))
+
+    def _wrong_type(self, key: str, wanted: str, value: object) -> ConfigError:
+        return self.error(key.partition(".")[0], f"{key}: {wanted} is wanted, this is {_kind(value)}")
+
+    def _get(self, key: str, read: Callable[[str, object], _T], default: _T) -> _T:
+        return read(key, self._table[key]) if key in self._table else default
+
+    def _strings(self, key: str, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+            raise self._wrong_type(key, "a list of strings", value)
+        return tuple(value)
+
+    def _entries(self, key: str, value: object) -> _Table:
+        if not isinstance(value, dict):
+            raise self._wrong_type(key, "a table", value)
+        return value
+
+    def _selectors_by_pattern(self, key: str, value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return tuple(
+            (pattern, self._strings(f'{key}."{pattern}"', codes))
+            for pattern, codes in self._entries(key, value).items()
+        )
+
+    def _severities(self, key: str, value: object) -> tuple[tuple[str, Severity], ...]:
+        pairs: list[tuple[str, Severity]] = []
+        for selector, level in self._entries(key, value).items():
+            if not isinstance(level, str):
+                raise self._wrong_type(f"{key}.{selector}", '"error" or "warning"', level)
+            if level not in ("error", "warning"):
+                hint = did_you_mean(level, ("error", "warning"))
+                message = f'{key}.{selector}: "error" or "warning" is wanted, this is "{level}"{hint}'
+                raise self.error(key, message)
+            pairs.append((selector, Severity(level)))
+        return tuple(pairs)
+
+    def _count(self, key: str, value: object) -> int | None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise self._wrong_type(key, "a number of devices, 0 or more,", value)
+        return value
+
+    def _existing(self, key: str, name: str) -> Path:
+        path = self._root / name
+        if not os.path.exists(path):
+            raise self.error(key, f'{key}: "{name}" does not exist in {self._root}')
+        return path
+
+
+def _kind(value: object) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", dict: "a table"}
+    if isinstance(value, list):
+        return "a list" if all(isinstance(entry, str) for entry in value) else "a list with other things"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"the number {value}"
+    return names.get(type(value), "a date or time")
+
+
+def _line_of(key: str, lines: list[str], table: str) -> int | None:
+    """Find the line that sets `key` in or below a table, "" for the file; None when it is written in another way."""
+    prefix = re.escape(f"{table}.") if table else ""
+    setting = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
+    header = re.compile(rf"""\s*\[\s*{prefix}["']?{re.escape(key)}["']?\s*\]""")
+    opening = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
+    inside = not table
+    for number, line in enumerate(lines, start=1):
+        if header.match(line) or (inside and setting.match(line)):
+            return number
+        if re.match(r"\s*\[", line):
+            inside = bool(table) and opening.match(line) is not None
+    return None
