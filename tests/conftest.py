@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.judge.plugin import judge
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 __all__ = ["judge"]
 
@@ -22,6 +28,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 Expect = Callable[[Path, str], None]
 """Holds a text against the content of an expected file."""
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def cannot_run(reason: str) -> NoReturn:

@@ -106,6 +106,7 @@ def test_the_wheel_names_the_command_and_the_rules(installed: Path) -> None:
     assert points == {
         ("console_scripts", "devlint", "devlint.cli:main"),
         ("devlint.rules", "builtin", "devlint_rules"),
+        ("flake8.extension", "DEV", "devlint.flake8:Plugin"),
     }
 
 

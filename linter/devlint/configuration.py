@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -25,6 +25,21 @@ OWN_NAMES = (".devlint.toml", "devlint.toml")
 
 NAMES = (*OWN_NAMES, "pyproject.toml")
 """Configuration files of a folder; the first that there is holds."""
+
+KEYS = (
+    "extend",
+    "select",
+    "ignore",
+    "extend-select",
+    "per-file-ignores",
+    "exclude",
+    "src",
+    "severity",
+    "signatures",
+    "devices",
+    "baseline",
+)
+"""All keys of a configuration file."""
 
 WITH_PATTERNS = ("exclude", "per-file-ignores")
 """Keys with patterns, which are relative to the folder of the file that they stand in."""
@@ -78,6 +93,12 @@ class Configurations:
         return None
 
 
+def configuring(paths: Iterable[Path]) -> list[Path]:
+    """Return the configuration files in the folders that some paths are in, at any depth."""
+    folders = sorted({folder for path in paths for folder in path.parents})
+    return [folder / name for folder in folders for name in NAMES if os.path.isfile(folder / name)]
+
+
 def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...] = ()) -> Configuration | None:
     """Read a configuration file and those that it extends; None when it has no table for devlint.
 
@@ -120,7 +141,7 @@ def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...
 def _combined(own: Configuration, base: Configuration, keys: Collection[str]) -> Configuration:
     """Return a configuration with the keys that it sets itself, and all others from the one that it extends."""
     names = {field.name: field.name.replace("_", "-") for field in fields(Configuration)}
-    taken = {name: getattr(base, name) for name, key in names.items() if key in _Reader.KEYS and key not in keys}
+    taken = {name: getattr(base, name) for name, key in names.items() if key in KEYS and key not in keys}
     folders = {key: base.folder_of(key) for key in WITH_PATTERNS if key not in keys}
     return replace(own, **taken, inherited=tuple(folders.items()))
 
@@ -131,20 +152,6 @@ class _Reader:
     Raises:
         ConfigError: the file has something else where the table should be.
     """
-
-    KEYS = (
-        "extend",
-        "select",
-        "ignore",
-        "extend-select",
-        "per-file-ignores",
-        "exclude",
-        "src",
-        "severity",
-        "signatures",
-        "devices",
-        "baseline",
-    )
 
     def __init__(self, document: _Table, text: str, file: Path, display: str) -> None:
         self._own_file = file.name in OWN_NAMES
@@ -175,8 +182,8 @@ class _Reader:
 
     def configuration(self) -> Configuration:
         for key in self._table:
-            if key not in self.KEYS:
-                raise self.error(key, f'unknown key "{key}"{did_you_mean(key, self.KEYS)}')
+            if key not in KEYS:
+                raise self.error(key, f'unknown key "{key}"{did_you_mean(key, KEYS)}')
         return Configuration(
             file=self._display,
             root=self._root,

@@ -13,7 +13,7 @@ from pathspec import GitIgnoreSpec
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
 from devlint.project import display_path, root_for
-from devlint.settings import Configuration, pattern_spec
+from devlint.settings import Configuration, did_you_mean, pattern_spec
 from devlint.sources import MARKDOWN, NOTEBOOK
 
 DEFAULT_EXCLUDE = (
@@ -114,7 +114,9 @@ class _Search:
         path = Path(os.path.abspath(name))
         shown = display_path(path)
         if not os.path.exists(path):
-            reason = "broken symbolic link" if path.is_symlink() else "no such file or folder"
+            reason = "no such file or folder" + _spelled_alike(path)
+            if path.is_symlink():
+                reason = "broken symbolic link"
             self._found.problems.append(SourceError(reason, path=shown))
         elif self._force_exclude and self.is_excluded(path):
             self._found.notes.append(f"{shown}: excluded")
@@ -219,6 +221,14 @@ class _Search:
         except ValueError:
             self._found.warnings.append(f"{display_path(file)}: not honoured, it has a pattern that is none")
             return None
+
+
+def _spelled_alike(path: Path) -> str:
+    """Return a hint at what stands beside a path that does not exist and is called much like it."""
+    try:
+        return did_you_mean(path.name, os.listdir(path.parent))
+    except OSError:
+        return ""
 
 
 def _verdict(layers: Sequence[_Layer], path: Path, *, folder: bool) -> bool | None:

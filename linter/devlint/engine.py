@@ -28,6 +28,7 @@ from devlint.sources.places import in_cells
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
+    from devlint.pool import Progress
 
 FEW_FILES = 64
 """Below this, starting processes costs more than it saves."""
@@ -87,7 +88,12 @@ class Run:
 
 
 def run(
-    settings: Settings, *, stdin: bytes | None = None, load: Loader = load_tools, cache: NoCache | None = None
+    settings: Settings,
+    *,
+    stdin: bytes | None = None,
+    load: Loader = load_tools,
+    cache: NoCache | None = None,
+    progress: Progress | None = None,
 ) -> Run:
     """Analyse what the settings name.
 
@@ -96,6 +102,7 @@ def run(
         stdin: the content of standard input, wanted if one of the paths is `-`.
         load: loads rules and analysis, once per process.
         cache: results of earlier runs; None: there are none.
+        progress: told how many files are done, and of how many, while they are inspected for the first time.
 
     Raises:
         DevlintError: nothing can be analysed, because a setting, a configuration file, a signature or a rule
@@ -113,7 +120,7 @@ def run(
     for batch in rest or [Batch(here, configurations.of(here), ())]:
         if batch.files or not batches:
             worker.prepare(batch)
-    results = _inspect(settings, load, rest, contents, worker)
+    results = _inspect(settings, load, rest, contents, worker, progress)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
     baselines = Baselines(settings, configurations, display_path)
@@ -167,6 +174,16 @@ def _found(results: Iterable[FileResult], run: Run) -> Found:
     for diagnostic in run.outcome.diagnostics:
         by_file[diagnostic.place.file].append(diagnostic)
     return {file: tuple(diagnostics) for file, diagnostics in by_file.items()}
+
+
+def files_of(settings: Settings) -> list[Path]:
+    """Return the files that a run would look at.
+
+    Raises:
+        DevlintError: a configuration file is wrong.
+    """
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    return _discover(settings, configurations, None)[0].files
 
 
 def _discover(settings: Settings, configurations: Configurations, stdin: bytes | None) -> tuple[Discovery, Contents]:
@@ -285,20 +302,31 @@ def _jobs(wanted: int | None, files: int) -> int:
 
 
 def _inspect(
-    settings: Settings, load: Loader, batches: Sequence[Batch], contents: Contents, worker: Inspector | None = None
+    settings: Settings,
+    load: Loader,
+    batches: Sequence[Batch],
+    contents: Contents,
+    worker: Inspector | None = None,
+    progress: Progress | None = None,
 ) -> list[FileResult]:
     """Inspect all files, with the content given where there is one.
 
     Args:
         worker: an inspector that has seen none of the files.
     """
-    jobs = _jobs(settings.jobs, sum(len(batch.files) for batch in batches))
+    total = sum(len(batch.files) for batch in batches)
+    progress = progress or (lambda done, total: None)
+    jobs = _jobs(settings.jobs, total)
     if jobs > 1 and "-" not in settings.paths:
         from devlint.pool import in_processes
 
-        return in_processes(settings, load, batches, jobs, contents)
+        return in_processes(settings, load, batches, jobs, contents, progress)
     worker = worker or Inspector(settings, load)
-    return list(chain.from_iterable(worker.inspect(batch, contents) for batch in batches))
+    results: list[FileResult] = []
+    for part in chain.from_iterable(batch.split(1) for batch in batches):
+        results += worker.inspect(part, contents)
+        progress(len(results), total)
+    return results
 
 
 def _collect(

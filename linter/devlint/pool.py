@@ -15,9 +15,17 @@ from typing import TypeAlias
 from devlint.inspector import Batch, FileResult, Loader, inspector, killed
 from devlint.settings import Settings
 
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told how many files are done, and of how many."""
+
 
 def in_processes(
-    settings: Settings, load: Loader, batches: Sequence[Batch], jobs: int, contents: Mapping[Path, bytes]
+    settings: Settings,
+    load: Loader,
+    batches: Sequence[Batch],
+    jobs: int,
+    contents: Mapping[Path, bytes],
+    progress: Progress,
 ) -> list[FileResult]:
     """Share the files out to processes; a file that kills its process is reported and the others go on.
 
@@ -26,15 +34,16 @@ def in_processes(
         batches: the files.
         jobs: how many processes.
         contents: what stands for the content of files, by absolute path.
+        progress: told how many files of all are done.
     """
     inspect = partial(_inspect, settings, load, contents)
     total = sum(len(batch.files) for batch in batches)
     size = max(1, total // (jobs * 4))
     parts = list(chain.from_iterable(batch.split(size) for batch in batches))
-    results, unfinished = _through_pool(inspect, parts, jobs)
+    results, unfinished = _through_pool(inspect, parts, jobs, lambda done: progress(done, total))
     alone = list(chain.from_iterable(batch.split(1) for batch in unfinished))
     while alone:
-        done, left = _through_pool(inspect, alone, 1)
+        done, left = _through_pool(inspect, alone, 1, lambda done: None)
         results += done
         if left:
             results.append(killed(left[0].files[0]))
@@ -45,7 +54,9 @@ def in_processes(
 _Inspect: TypeAlias = Callable[[Batch], list[FileResult]]
 
 
-def _through_pool(inspect: _Inspect, batches: Sequence[Batch], jobs: int) -> tuple[list[FileResult], list[Batch]]:
+def _through_pool(
+    inspect: _Inspect, batches: Sequence[Batch], jobs: int, finished: Callable[[int], None]
+) -> tuple[list[FileResult], list[Batch]]:
     """Return the results, and the batches that the death of a process left without one, in order."""
     results: list[FileResult] = []
     unfinished: list[Batch] = []
@@ -54,11 +65,12 @@ def _through_pool(inspect: _Inspect, batches: Sequence[Batch], jobs: int) -> tup
     try:
         futures = [_submit(pool, inspect, batch) for batch in batches]
         for batch, future in zip(batches, futures, strict=True):
-            finished = _result(future)
-            if finished is None:
+            found = _result(future)
+            if found is None:
                 unfinished.append(batch)
             else:
-                results += finished
+                results += found
+                finished(len(results))
     except KeyboardInterrupt:
         for child in multiprocessing.active_children():
             child.terminate()

@@ -11,6 +11,7 @@ from devlint.cli.baseline import baseline
 from devlint.cli.check import check
 from devlint.cli.facts import facts
 from devlint.cli.group import Commands
+from devlint.cli.init import init
 from devlint.cli.rules import explain, rules
 from devlint.cli.server import server
 from devlint.cli.show import graph, show
@@ -29,6 +30,7 @@ def devlint() -> None:
 _COMMANDS = (
     check,
     baseline,
+    init,
     explain,
     rules,
     facts,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from devlint.cli.group import say
 from devlint.cli.options import takes_settings
+from devlint.cli.progress import Progress
+from devlint.errors import DevlintError
 
 if TYPE_CHECKING:
     from devlint.engine import Run
@@ -31,6 +34,7 @@ _WITH_STATISTICS = ("full", "concise", "json")
 @click.option("--fix-only", is_flag=True, help="Make the fixes, and do not report what is left.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report what this file has accepted.")
 @click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if the baseline has entries that match nothing.")
@@ -47,55 +51,110 @@ def check(
     stdin_filename: str | None,
     fix: bool,
     unsafe_fixes: bool,
-    fix_only: bool,
-    diff: bool,
-    exit_non_zero_on_fix: bool,
-    no_cache: bool,
     baseline: Path | None,
-    fail_on_stale: bool,
-    output_format: str,
-    output_file: Path | None,
-    statistics: bool,
-    color: str,
-    fail_on: str,
-    exit_zero: bool,
-    quiet: bool,
-    verbose: bool,
+    watch: bool,
+    **wishes: Any,
 ) -> int:
     """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
+    wanted = _Wishes(**wishes)
+    settings = replace(
+        settings,
+        stdin_filename=stdin_filename,
+        fix=fix or wanted.fix_only or wanted.diff,
+        unsafe_fixes=unsafe_fixes,
+        baseline=baseline,
+    )
+    if not watch:
+        return _once(settings, wanted)
+    if "-" in settings.paths:
+        raise click.UsageError("--watch needs files, not standard input")
+    return _again_and_again(settings, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """The options that do not change what is found, but what becomes of it; see their help."""
+
+    fix_only: bool
+    diff: bool
+    exit_non_zero_on_fix: bool
+    no_cache: bool
+    fail_on_stale: bool
+    output_format: str
+    output_file: Path | None
+    statistics: bool
+    color: str
+    fail_on: str
+    exit_zero: bool
+    quiet: bool
+    verbose: bool
+
+
+def _once(settings: Settings, wanted: _Wishes) -> int:
+    """Run, report, and return the exit code."""
     from devlint import engine, fixes, report
     from devlint.cache import user_cache
     from devlint.diagnostics import Severity
 
-    render = _renderer(output_format, statistics=statistics)
-    settings = replace(
-        settings,
-        stdin_filename=stdin_filename,
-        fix=fix or fix_only or diff,
-        unsafe_fixes=unsafe_fixes,
-        baseline=baseline,
-    )
+    render = _renderer(wanted.output_format, statistics=wanted.statistics)
     stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
-    run = engine.run(settings, stdin=stdin, cache=None if no_cache else user_cache(settings))
-    if diff:
+    progress = Progress(sys.stderr)
+    try:
+        cache = None if wanted.no_cache else user_cache(settings)
+        run = engine.run(settings, stdin=stdin, cache=cache, progress=None if wanted.quiet else progress)
+    finally:
+        progress.clear()
+    if wanted.diff:
         click.echo(fixes.unified_diff(run.changes), nl=False)
     elif settings.fix:
         run = _write(run, stdin)
-    _remarks(run, quiet=quiet, verbose=verbose)
-    if diff or fix_only:
-        if not quiet:
-            click.echo(f"{'Would fix' if diff else 'Fixed'} {run.outcome.fixed}.", err=True)
-        return run.exit_code_of_fixes(strict=diff or exit_non_zero_on_fix)
-    colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
-    shown = render(run.outcome, report.Palette(colour and output_file is None))
-    _put(shown, output_file, colour, err=settings.fix and stdin is not None)
-    if output_format in report.TEXT_FORMATS and not quiet:
+    _remarks(run, quiet=wanted.quiet, verbose=wanted.verbose)
+    if wanted.diff or wanted.fix_only:
+        if not wanted.quiet:
+            click.echo(f"{'Would fix' if wanted.diff else 'Fixed'} {run.outcome.fixed}.", err=True)
+        return run.exit_code_of_fixes(strict=wanted.diff or wanted.exit_non_zero_on_fix)
+    colour = report.wants_colour(wanted.color, terminal=sys.stdout.isatty(), environ=os.environ)
+    shown = render(run.outcome, report.Palette(colour and wanted.output_file is None))
+    _put(shown, wanted.output_file, colour, err=settings.fix and stdin is not None)
+    if wanted.output_format in report.TEXT_FORMATS and not wanted.quiet:
         click.echo(report.summary(run.outcome, run.unreadable), err=True)
-        hint = report.fixes_hint(run.outcome, unsafe=unsafe_fixes)
+        hint = report.fixes_hint(run.outcome, unsafe=settings.unsafe_fixes)
         if hint:
             click.echo(hint, err=True)
-    code = run.exit_code(Severity(fail_on), exit_zero=exit_zero, fail_on_stale=fail_on_stale)
-    return max(code, run.exit_code_of_fixes(strict=exit_non_zero_on_fix))
+    code = run.exit_code(Severity(wanted.fail_on), exit_zero=wanted.exit_zero, fail_on_stale=wanted.fail_on_stale)
+    return max(code, run.exit_code_of_fixes(strict=wanted.exit_non_zero_on_fix))
+
+
+def _again_and_again(settings: Settings, wanted: _Wishes) -> int:
+    """Run now and whenever a file has changed; Ctrl-C is the way to end it, and no failure."""
+    from devlint import engine
+    from devlint.configuration import configuring
+    from devlint.project import display_path
+    from devlint.watching import changes
+
+    known: list[Path] = []
+
+    def files() -> list[Path]:
+        with suppress(DevlintError):  # which the run has told already
+            known[:] = engine.files_of(settings)
+        return [*known, *configuring([*known, Path.cwd() / "here"])]
+
+    def run() -> None:
+        try:
+            _once(settings, wanted)
+        except DevlintError as error:
+            say("error", str(error))
+        say("note", "waiting for changes, Ctrl-C ends")
+
+    try:
+        run()
+        for changed in changes(files):
+            others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            say("note", f"{display_path(changed[0])}{others} changed")
+            run()
+    except KeyboardInterrupt:
+        return 0
+    return 0
 
 
 def _write(run: Run, stdin: bytes | None) -> Run:

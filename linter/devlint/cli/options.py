@@ -16,18 +16,26 @@ def _codes(ctx: click.Context, option: click.Parameter, value: str | None) -> tu
     return None if value is None else tuple(code.strip() for code in value.split(",") if code.strip())
 
 
+def complete_rules(ctx: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the last of several codes or names of rules, with commas between."""
+    from devlint.registry import load_rules
+
+    before, comma, last = incomplete.rpartition(",")
+    names = [name for rule in load_rules() for name in (rule.code, rule.name)]
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
+def _rules_option(name: str, text: str) -> Callable[[Command], Command]:
+    return click.option(name, callback=_codes, shell_complete=complete_rules, metavar="RULES", help=text)
+
+
 _PATH = click.Path(path_type=Path)
 
 _SETTINGS = (
     click.argument("paths", nargs=-1, metavar="[PATH]…"),
-    click.option(
-        "--select",
-        callback=_codes,
-        metavar="RULES",
-        help="Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between.",
-    ),
-    click.option("--ignore", callback=_codes, metavar="RULES", help="Turn off these rules."),
-    click.option("--extend-select", callback=_codes, metavar="RULES", help="Turn on these rules too."),
+    _rules_option("--select", "Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between."),
+    _rules_option("--ignore", "Turn off these rules."),
+    _rules_option("--extend-select", "Turn on these rules too."),
     click.option("--config", type=_PATH, help="Use this TOML file for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     click.option("--force-exclude", is_flag=True, help="Exclude paths named here too, if excludes match them."),
@@ -39,7 +47,6 @@ _SETTINGS = (
 def takes_settings(command: Command) -> Command:
     """Give a command the paths and the options that all analysing commands have; it gets them as `settings`."""
 
-    @functools.wraps(command)
     def with_settings(
         *,
         paths: tuple[str, ...],
@@ -68,6 +75,7 @@ def takes_settings(command: Command) -> Command:
         )
         return command(settings=settings, **others)
 
+    wrapped: Command = functools.update_wrapper(with_settings, command)
     for option in reversed(_SETTINGS):
-        with_settings = option(with_settings)
-    return with_settings
+        wrapped = option(wrapped)
+    return wrapped

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from devlint.cli.options import complete_rules
+
 
 @click.command()
-@click.argument("rule")
+@click.argument("rule", shell_complete=complete_rules)
 def explain(rule: str) -> None:
     """Print the documentation of a rule, given its code or name."""
     from devlint.explain import explain as text_of

@@ -1,0 +1,29 @@
+"""`devlint init`: a first configuration and a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from devlint.cli.group import say
+
+
+@click.command()
+def init() -> int:
+    """Configure devlint for the current folder, and accept what it reports there today.
+
+    The configuration goes into `pyproject.toml`, if there is one, else into `devlint.toml`. Nothing is written if
+    devlint is configured already.
+    """
+    from devlint.initial import initialise
+    from devlint.project import display_path
+    from devlint.settings import Settings
+
+    file, done = initialise(Path.cwd(), Settings((".",)))
+    click.echo(f"{display_path(file)}: configures devlint")
+    for change in done.changes:
+        click.echo(f"{display_path(change.baseline.path)}: accepts {len(change.baseline.entries)} reports of today")
+    for problem in done.problems:
+        say("error", str(problem))
+    return 2 if done.unreadable else 0

@@ -1,0 +1,39 @@
+"""devlint as a plugin of flake8, which asks file by file; on where `enable-extensions = DEV` says so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from devlint import __version__, engine
+from devlint.settings import Settings
+
+_STDIN = ("-", "stdin")
+
+
+class Plugin:
+    """What flake8 makes of each file.
+
+    Args:
+        tree: unused; flake8 tells by it that the plugin looks at whole files.
+        filename: as flake8 shows it.
+        lines: the content, which for standard input is nowhere else.
+    """
+
+    name = "devlint"
+    version = __version__
+    off_by_default = True
+
+    def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
+        self._filename = filename
+        self._lines = lines
+
+    def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
+        """Yield line, column from 0, text that begins with the code, and the plugin."""
+        stdin = "".join(self._lines).encode() if self._filename in _STDIN else None
+        paths = (self._filename,) if stdin is None else ("-",)
+        found = engine.run(Settings(paths, jobs=1), stdin=stdin)
+        for one in found.outcome.diagnostics:
+            yield one.place.line, one.place.column - 1, f"{one.code} {one.message}", type(self)
+        for problem in found.problems:
+            yield problem.line or 1, 0, f"DEV901 {problem.message}", type(self)

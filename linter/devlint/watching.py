@@ -1,0 +1,42 @@
+"""Waiting for files to change, by looking at them again and again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+PAUSE = 0.3
+"""Between two looks, in seconds."""
+
+
+def changes(
+    files: Callable[[], Iterable[Path]], *, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[tuple[Path, ...]]:
+    """Yield what has changed, come or gone since the last time, whenever something has.
+
+    Args:
+        files: lists the files to look at.
+        sleep: waits for some seconds.
+    """
+    before = _states(files())
+    while True:
+        sleep(PAUSE)
+        now = _states(files())
+        changed = tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
+        before = now
+        if changed:
+            yield changed
+
+
+def _states(files: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """Return time and size by file."""
+    states: dict[Path, tuple[int, int]] = {}
+    for file in files:
+        try:
+            status = os.stat(file)
+        except OSError:
+            continue
+        states[file] = (status.st_mtime_ns, status.st_size)
+    return states
