@@ -94,7 +94,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.watching": (),
-    "devlint.flake8": ("devlint.engine", "devlint.settings"),
+    "devlint.flake8": ("devlint.engine", "devlint.cache", "devlint.settings"),
     "devlint.configuration": ("tomli", "devlint.settings", "devlint.diagnostics", "devlint.errors"),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from devlint import __version__, engine
+from devlint.cache import user_cache
 from devlint.settings import Settings
 
 _STDIN = ("-", "stdin")
@@ -32,7 +33,8 @@ class Plugin:
         """Yield line, column from 0, text that begins with the code, and the plugin."""
         stdin = "".join(self._lines).encode() if self._filename in _STDIN else None
         paths = (self._filename,) if stdin is None else ("-",)
-        found = engine.run(Settings(paths, jobs=1), stdin=stdin)
+        settings = Settings(paths, jobs=1)
+        found = engine.run(settings, stdin=stdin, cache=user_cache(settings))
         for one in found.outcome.diagnostics:
             yield one.place.line, one.place.column - 1, f"{one.code} {one.message}", type(self)
         for problem in found.problems:
