@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, TypeAlias, TypeVar, cast
 
@@ -73,6 +74,13 @@ def _stretch(start: CodePosition, end: CodePosition) -> Stretch:
     return (start.line, start.column, end.line, end.column)
 
 
+@dataclass(slots=True)
+class Shared:
+    """What the rules that visit one file build once, when the first of them asks."""
+
+    syntax: Syntax | None = None
+
+
 class Rule(cst.BatchableCSTVisitor):
     """Base class of all rules: a subclass visits nodes, asks `facts_of`, and calls `report`.
 
@@ -86,6 +94,7 @@ class Rule(cst.BatchableCSTVisitor):
         opt_in: it is off unless `select` or `extend-select` covers it.
         since: the version of devlint, or of the rule's package, that brought it.
         wants: the classes of facts that the rule is about; it must ask for every such fact of a file.
+        shared: one object for all rules that visit a file together.
     """
 
     METADATA_DEPENDENCIES: ClassVar[tuple[ProviderT, ...]] = (PositionProvider, FactsProvider)
@@ -108,7 +117,7 @@ class Rule(cst.BatchableCSTVisitor):
         self._diagnostics: list[Diagnostic] = []
         self._asked: set[int] = set()
         self._module: cst.Module | None = None
-        self._syntax: Syntax | None = None
+        self.shared = Shared()
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: N802
         """Keeps the file for `syntax`; a rule with a visitor of its own for files has to call this one."""
@@ -116,10 +125,10 @@ class Rule(cst.BatchableCSTVisitor):
 
     def syntax(self) -> Syntax:
         """The file's nodes by place, and the edits that change them: what a fix is made with."""
-        if self._syntax is None:
+        if self.shared.syntax is None:
             assert self._module is not None, "before the visit there is no syntax"
-            self._syntax = Syntax(self._module, self.place_of)
-        return self._syntax
+            self.shared.syntax = Syntax(self._module, self.place_of)
+        return self.shared.syntax
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

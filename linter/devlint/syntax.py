@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 import libcst as cst
 
 from devlint.diagnostics import Edit, Place
 
 PlaceOf: TypeAlias = Callable[[cst.CSTNode], Place]
+T = TypeVar("T")
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
 _CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.BaseComp, cst.NamedExpr)
@@ -26,20 +27,24 @@ class Syntax:
 
     def __init__(self, module: cst.Module, place_of: PlaceOf) -> None:
         self.module = module
-        self._place_of = place_of
+        self.place_of = place_of
         self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._by_place: dict[Place, list[cst.CSTNode]] = {}
+        self._by_kind: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
+        self._derived: dict[object, object] = {}
         pending: list[cst.CSTNode] = [module]
         while pending:
             node = pending.pop()
+            self._by_kind.setdefault(type(node), []).append(node)
             for child in node.children:
                 self._parents[child] = node
                 pending.append(child)
             if isinstance(node, (cst.BaseExpression, cst.BaseSmallStatement)):
-                self._by_place.setdefault(place_of(node), []).append(node)
+                for place in {place_of(node), self.place(node)}:
+                    self._by_place.setdefault(place, []).append(node)
 
     def value_at(self, place: Place) -> cst.BaseExpression | None:
-        """The expression that fills a stretch, if there is one."""
+        """The expression that fills a stretch, with its brackets or without, if there is one."""
         return next((node for node in self._by_place.get(place, ()) if isinstance(node, cst.BaseExpression)), None)
 
     def at(self, place: Place, kind: type[NodeT]) -> NodeT | None:
@@ -58,9 +63,9 @@ class Syntax:
 
     def place(self, node: cst.CSTNode) -> Place:
         """The stretch of a node with the brackets around it."""
-        place = self._place_of(node)
+        place = self.place_of(node)
         if isinstance(node, cst.BaseExpression) and node.lpar:
-            first, last = self._place_of(node.lpar[0]), self._place_of(node.rpar[-1])
+            first, last = self.place_of(node.lpar[0]), self.place_of(node.rpar[-1])
             return Place(place.file, first.line, first.column, last.end_line, last.end_column)
         return place
 
@@ -92,7 +97,7 @@ class Syntax:
         if any(argument.star == "**" for argument in call.args):
             return None
         if not call.args:
-            end = self._place_of(call)
+            end = self.place_of(call)
             return Edit(
                 Place(end.file, end.end_line, end.end_column - 1, end.end_line, end.end_column - 1), f"{name}={value}"
             )
@@ -116,15 +121,53 @@ class Syntax:
             if isinstance(inner, cst.BaseStatement):
                 if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or not _begins(inner, node, self):
                     return None
-                place = self._place_of(inner)
+                place = self.place_of(inner)
                 at = Place(place.file, place.line, place.column, place.line, place.column)
-                return Edit(at, f"{text}\n{self._indentation(inner)}")
+                return Edit(at, f"{text}\n{self.indentation(inner)}")
             inner = parent
         return None
 
-    def _indentation(self, statement: cst.CSTNode) -> str:
-        """The white space that a statement begins with."""
-        blocks = [parent for parent in self.parents(statement) if isinstance(parent, cst.IndentedBlock)]
+    def within(self, node: cst.CSTNode, kind: type[NodeT]) -> Iterator[NodeT]:
+        """The nodes of exactly that class in a node, itself included, in no particular order."""
+        for inner in cast("list[NodeT]", self._by_kind.get(kind, [])):
+            if node is self.module or inner is node or any(parent is node for parent in self.parents(inner)):
+                yield inner
+
+    def derive(self, build: Callable[[Syntax], T]) -> T:
+        """What a function makes of this syntax; made once for all rules that ask."""
+        if build not in self._derived:
+            self._derived[build] = build(self)
+        return cast("T", self._derived[build])
+
+    def around(self, node: cst.CSTNode, kind: type[NodeT]) -> NodeT | None:
+        """The innermost node of a kind that a node is in."""
+        return next((parent for parent in self.parents(node) if isinstance(parent, kind)), None)
+
+    def named(self, module: str) -> tuple[str, tuple[Edit, ...]] | None:
+        """How the file names an importable module, and the edits that first make it known there, if need be.
+
+        None where there is no place for an import.
+        """
+        imports = [
+            (line, statement)
+            for line in self.module.body
+            if isinstance(line, cst.SimpleStatementLine)
+            for statement in line.body
+            if isinstance(statement, (cst.Import, cst.ImportFrom))
+        ]
+        names = [name for _, statement in imports for name in _names_for(module, statement)]
+        if names:
+            return min(names, key=lambda name: name.count(".")), ()
+        first = next((line for line, statement in imports if not _is_future(statement)), None)
+        if first is None:
+            return None
+        parent, dot, last = module.rpartition(".")
+        text = f"from {parent} import {last}" if dot else f"import {module}"
+        return last, (self.before(first, f"{text}\n"),)
+
+    def indentation(self, node: cst.CSTNode) -> str:
+        """The white space that the statement of a node begins with."""
+        blocks = [parent for parent in self.parents(node) if isinstance(parent, cst.IndentedBlock)]
         default = self.module.default_indent
         return "".join(default if block.indent is None else block.indent for block in reversed(blocks))
 
@@ -143,3 +186,35 @@ def _begins(statement: cst.BaseStatement, node: cst.CSTNode, syntax: Syntax) -> 
             return header is node or header in syntax.parents(node)
         case _:
             return False
+
+
+def _names_for(module: str, statement: cst.Import | cst.ImportFrom) -> Iterator[str]:
+    """The names under which an import makes a module known, as text."""
+    if isinstance(statement, cst.ImportFrom):
+        if statement.relative or statement.module is None or isinstance(statement.names, cst.ImportStar):
+            return
+        known = {f"{_dotted(statement.module)}.{_dotted(alias.name)}": _bound(alias) for alias in statement.names}
+    else:
+        known = {}
+        for alias in statement.names:
+            whole = _dotted(alias.name)
+            root = whole.partition(".")[0]
+            known.update({whole: _bound(alias)} if alias.asname is not None else {root: root, whole: whole})
+    for name, local in known.items():
+        if module == name:
+            yield local
+    for name, local in known.items():
+        if module.startswith(f"{name}."):
+            yield local + module.removeprefix(name)
+
+
+def _dotted(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def _bound(alias: cst.ImportAlias) -> str:
+    return _dotted(alias.name if alias.asname is None else alias.asname.name)
+
+
+def _is_future(statement: cst.Import | cst.ImportFrom) -> bool:
+    return isinstance(statement, cst.ImportFrom) and _dotted(statement.module or cst.Name("_")) == "__future__"

@@ -104,10 +104,23 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     if conflict.operation.endswith("pin_memory"):
         return Remedy(f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}")
     operand = site.operand(value)
-    edits = () if operand is None else site.syntax.attribute(operand, ".cpu()")
+    copy = _copy(conflict, operand)
+    edits = () if operand is None else site.syntax.attribute(operand, copy)
+    subject = site.subject(value.name)
     if not site.sees(value) or _parsed(value.name) is None:
-        return Remedy(f"copy {quoted(value.name)} to the CPU first, with `.cpu()`", edits)
-    return Remedy(f"copy it to the CPU first: `{value.name}.cpu()`", edits)
+        return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, subject=subject)
+    return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, subject=subject)
+
+
+def _copy(conflict: Conflict, operand: cst.BaseExpression | None) -> str:
+    """The call that copies to the CPU; what numpy reads may have no gradients, which only the detached surely lack."""
+    match operand:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="detach"))):
+            return ".cpu()"
+        case _ if conflict.kind == "host" and conflict.first.born in ("module", "parameter"):
+            return ".detach().cpu()"
+        case _:
+            return ".cpu()"
 
 
 def _matching_generator(conflict: Conflict, site: Site) -> str:

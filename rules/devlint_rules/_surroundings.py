@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 from devlint.diagnostics import Place
 from devlint.rule import OperationRule
+from devlint.syntax import Syntax
 
 PlaceOf = Callable[[cst.CSTNode], Place]
 Position = tuple[int, int]
@@ -54,6 +55,10 @@ class Surroundings:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
         return any(name == text and self.together(where, place) for name, where in self._bound)
 
+    def binds_once(self, name: str) -> bool:
+        """Whether one place in the whole file gives a name a value."""
+        return sum(text == name for text, _ in self._bound) == 1
+
     def reads(self, name: str, place: Place) -> int:
         """How often a name of the scope of a place is read, in it and in the scopes inside it."""
         scope = self._scope(place)
@@ -64,8 +69,10 @@ class Surroundings:
         )
 
     def qualified(self, text: str, place: Place) -> str:
-        """Source text with the line in which the scope of a place begins, so that it means one thing only."""
-        scope = self._scope(place)
+        """Source text with the line of its scope, so that it means one thing only; `self` is that of the class."""
+        around = [scope for scope in self._scopes if inside(place, scope)]
+        choose = min if text.startswith("self.") else max
+        scope = choose(around, key=_start, default=None)
         return f"{text} in {0 if scope is None else scope.line}"
 
     def _scope(self, place: Place) -> Place | None:
@@ -84,13 +91,13 @@ class Surroundings:
 class SurroundedRule(OperationRule):
     """Base of the rules that look at the names around an operation."""
 
-    _surroundings: Surroundings | None = None
-
     def surroundings(self) -> Surroundings:
         """The names of the file."""
-        if self._surroundings is None:
-            self._surroundings = Surroundings(self.syntax().module, self.place_of)
-        return self._surroundings
+        return self.syntax().derive(_surroundings_of)
+
+
+def _surroundings_of(syntax: Syntax) -> Surroundings:
+    return Surroundings(syntax.module, syntax.place_of)
 
 
 def inside(inner: Place, outer: Place) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Edit, Fix, Place, Safety, Severity
 from devlint.facts import ParallelMisuse
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted, story
+from devlint_rules._wording import index_of, quoted, story
 
 _PROBLEMS = {
     "module-elsewhere": "the module is on {module}, and DataParallel looks for it on {wanted}, the first of {ids}",
@@ -51,7 +51,9 @@ class DataParallelDeviceIds(OperationRule):
         out = parallel(torch.randn(8, 4))
 
     ## Fix safety
-    No fix is offered: moving the module and changing the ids are both possible.
+    Safe: ids that are written as numbers get the device of the module first, if it is among them; an id that stands
+    there twice is left out; one id becomes a list. What leads to them now raises, or computes the same. Where the
+    module is on none of them no fix is offered: moving it and changing the ids are both possible.
 
     ## Known limits
     Ids that are computed, such as `range(torch.cuda.device_count())`, are not looked at beyond the first.
@@ -78,4 +80,46 @@ class DataParallelDeviceIds(OperationRule):
                 related=story(misuse.related),
                 pytorch=misuse.message or None,
                 advice=misuse.advice,
+                fix=self._other_ids(misuse, self.place_of(node)),
             )
+
+    def _other_ids(self, misuse: ParallelMisuse, place: Place) -> Fix | None:
+        """Ids that go with each other and with the module, if they are written down as numbers."""
+        syntax = self.syntax()
+        wrapped = [step.place for step in misuse.related if step.what.startswith("wrapped in")] or [place]
+        node = syntax.value_at(wrapped[-1])
+        ids = _ids_of(node) if isinstance(node, cst.Call) else node
+        if ids is None:
+            return None
+        where = index_of(misuse.module) if misuse.module is not None else None
+        numbers = _numbers(ids)
+        match misuse.problem:
+            case "not-a-list" if isinstance(ids, cst.Integer):
+                what, wanted = "name it in a list", [int(ids.value)]
+            case "duplicate" if numbers:
+                what, wanted = "name each device once", list(dict.fromkeys(numbers))
+            case "module-elsewhere" if numbers and where in numbers:
+                what, wanted = (
+                    "begin with the device of the module",
+                    sorted(numbers, key=lambda number: number != where),
+                )
+            case _:
+                return None
+        return Fix(Safety.SAFE, f"{what}: `{wanted}`", (Edit(syntax.place(ids), str(wanted)),))
+
+
+def _ids_of(call: cst.Call) -> cst.BaseExpression | None:
+    """What a wrapper is given as `device_ids`, the second argument."""
+    for argument in call.args:
+        if argument.keyword is not None and argument.keyword.value == "device_ids":
+            return argument.value
+    plain = [argument for argument in call.args if argument.keyword is None and not argument.star]
+    return plain[1].value if len(plain) > 1 else None
+
+
+def _numbers(ids: cst.BaseExpression) -> list[int]:
+    """The ids of a list that is written with numbers only; empty for anything else."""
+    if not isinstance(ids, cst.List):
+        return []
+    numbers = [int(element.value.value) for element in ids.elements if isinstance(element.value, cst.Integer)]
+    return numbers if len(numbers) == len(ids.elements) else []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Fix, Place, Safety, Severity
 from devlint.facts import UnmappedLoad
 from devlint.rule import OperationRule
+from devlint.syntax import Syntax
 
 from devlint_rules._wording import quoted
 
@@ -45,8 +46,9 @@ class LoadWithoutMapLocation(OperationRule):
         weights = torch.load(checkpoint, map_location="cpu")
 
     ## Fix safety
-    No fix is offered: whether the checkpoint should be read to the CPU or to the device of the module is for
-    the author to say. `load_state_dict` copies from any device to that of the module.
+    `map_location="cpu"` is safe where all that happens to the checkpoint is `load_state_dict`, which copies from
+    any device to that of the module. It is unsafe elsewhere: what is read would then be on the CPU on machines
+    where it was not.
 
     ## Known limits
     That a file was written on the CPU is not known, and neither is that it holds no tensor at all. Any
@@ -71,4 +73,47 @@ class LoadWithoutMapLocation(OperationRule):
                 f"{quoted(load.function)} without `map_location` puts each tensor on the device it was saved from",
                 pytorch="Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
                 advice='add `map_location="cpu"`, or the device of what the checkpoint is for',
+                fix=self._to_the_cpu(self.place_of(node)),
             )
+
+    def _to_the_cpu(self, place: Place) -> Fix | None:
+        """The argument `map_location="cpu"`."""
+        syntax = self.syntax()
+        call = syntax.at(place, cst.Call)
+        edit = None if call is None else syntax.keyword(call, "map_location", '"cpu"')
+        if call is None or edit is None:
+            return None
+        safety = Safety.SAFE if self._is_copied_from(call) else Safety.UNSAFE
+        return Fix(safety, 'add `map_location="cpu"`', (edit,))
+
+    def _is_copied_from(self, load: cst.Call) -> bool:
+        """Whether all that happens to a checkpoint is that something copies from it: `load_state_dict` does."""
+        syntax = self.syntax()
+        if _is_state(syntax, load):
+            return True
+        value = next(syntax.parents(load))
+        if not isinstance(value, cst.Assign) or len(value.targets) != 1:
+            return False
+        name = value.targets[0].target
+        scope = syntax.around(load, cst.FunctionDef)
+        if not isinstance(name, cst.Name) or scope is None:
+            return False
+        uses = [node for node in syntax.within(scope, cst.Name) if node.value == name.value and node is not name]
+        return bool(uses) and all(_is_state(syntax, use) for use in uses)
+
+
+def _is_state(syntax: Syntax, node: cst.BaseExpression) -> bool:
+    """Whether an expression, or an element of it, is the argument of `load_state_dict`, which is to copy."""
+    inner: cst.CSTNode = node
+    for parent in syntax.parents(node):
+        match parent:
+            case cst.Subscript(value=value) if value is inner:
+                inner = parent
+            case cst.Arg(star="", keyword=None):
+                inner = parent
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="load_state_dict")), args=arguments):
+                keywords = [argument.keyword.value for argument in arguments if argument.keyword is not None]
+                return inner is arguments[0] and "assign" not in keywords
+            case _:
+                return False
+    return False

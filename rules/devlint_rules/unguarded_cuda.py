@@ -5,12 +5,13 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import UncheckedDevice
-from devlint.rule import OperationRule
 
+from devlint_rules._checked import checked
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import index_of, quoted, used_here
 
 
-class UnguardedCuda(OperationRule):
+class UnguardedCuda(SurroundedRule):
     """
     ## What it does
     Reports `.cuda()`, `"cuda"` and their like where no test of `torch.cuda.is_available()` or something
@@ -35,7 +36,9 @@ class UnguardedCuda(OperationRule):
         x = torch.ones(3).to(device)
 
     ## Fix safety
-    No fix is offered: where the device is chosen is a decision for the whole program.
+    Safe: the device is asked for where it is used, and the CPU taken where it does not exist, so that a machine
+    which has it computes as before. A variable of the program that has made the same choice is used instead. No fix
+    is offered for arguments of functions of `torch.cuda`, which take no other device.
 
     ## Known limits
     A `try` around the use is not counted as a test. A device that comes from outside, such as a command
@@ -71,4 +74,5 @@ class UnguardedCuda(OperationRule):
                 related=used_here(use),
                 pytorch="No CUDA GPUs are available",
                 advice='choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that',
+                fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
             )

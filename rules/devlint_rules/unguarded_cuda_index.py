@@ -5,15 +5,16 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import LostIndex, UncheckedDevice
-from devlint.rule import OperationRule
 
+from devlint_rules._checked import checked
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import in_words, index_of, quoted, story, used_here
 
 _NONE = "No CUDA GPUs are available"
 _TOO_FEW = "CUDA error: invalid device ordinal"
 
 
-class UnguardedCudaIndex(OperationRule):
+class UnguardedCudaIndex(SurroundedRule):
     """
     ## What it does
     Reports `"cuda:0"`, `"cuda:1"`, `.cuda(1)` and their like where no test of `torch.cuda.device_count()`,
@@ -40,7 +41,9 @@ class UnguardedCudaIndex(OperationRule):
             x = torch.ones(3)
 
     ## Fix safety
-    No fix is offered: which device to fall back to is for the author to say.
+    Safe: the device is asked for where it is used, and the CPU taken where it does not exist, so that a machine
+    which has it computes as before. A variable of the program that has made the same choice is used instead. No fix
+    is offered for arguments of functions of `torch.cuda`, which take no other device.
 
     ## Known limits
     Whoever tests for a GPU has thought of machines without, so any test that decides whether the use is
@@ -78,6 +81,7 @@ class UnguardedCudaIndex(OperationRule):
                 related=used_here(use),
                 pytorch=pytorch,
                 advice=f"test `{test}` first, or take the device from a setting",
+                fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
             )
         for lost in self.facts_of(node, LostIndex):
             self.report(

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Related, Severity
+from devlint.diagnostics import Certainty, Fix, Place, Related, Safety, Severity
 from devlint.facts import UnregisteredMembers
-from devlint.rule import OperationRule
 
+from devlint_rules._classes import (
+    MODULE_ATTRIBUTES,
+    assigned,
+    literal_keys,
+    members_are_made_here,
+    used_as_container,
+)
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import quoted
 
 _REGISTERING = {
@@ -19,8 +26,11 @@ _REGISTERING = {
 }
 """The module that holds the members of a container and registers them; True: they are parameters."""
 
+_ADVICE = "keep them in an `{holder}`, which registers them"
+_CONTAINERS = (cst.List, cst.ListComp, cst.Tuple, cst.Dict, cst.DictComp)
 
-class UnregisteredSubmodules(OperationRule):
+
+class UnregisteredSubmodules(SurroundedRule):
     """
     ## What it does
     Reports modules and parameters that a module keeps in a plain list, tuple or dict.
@@ -65,7 +75,10 @@ class UnregisteredSubmodules(OperationRule):
         Net().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
 
     ## Fix safety
-    No fix is offered: with the members registered, `state_dict()` has other keys.
+    Safe where the members are made in the container itself, and the class only iterates over it, indexes it,
+    appends to it and the like, which a `ModuleList` or `ModuleDict` does alike; unsafe otherwise. Mind that
+    `parameters()` and `state_dict()` then have the members too, as they should: a checkpoint from before lacks
+    them.
 
     ## Known limits
     Members that are registered by hand as well are found if that happens in `__init__`. Of containers that other
@@ -92,5 +105,27 @@ class UnregisteredSubmodules(OperationRule):
                 f"a move of the module does not reach the {quoted(found.member)} in it",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=made,
-                advice=f"keep them in an `{holder}`, which registers them",
+                advice=_ADVICE.format(holder=holder),
+                fix=self._held(holder, self.place_of(node)),
             )
+
+    def _held(self, holder: str, place: Place) -> Fix | None:
+        """The container inside a module that registers its members."""
+        syntax = self.syntax()
+        target = syntax.at(place, cst.Attribute)
+        value = None if target is None else assigned(syntax, target)
+        cls = None if target is None else syntax.around(target, cst.ClassDef)
+        nn = syntax.named("torch.nn")
+        if target is None or value is None or cls is None or nn is None:
+            return None
+        keys = literal_keys(value)
+        if not isinstance(value, _CONTAINERS) or any(key in MODULE_ATTRIBUTES or "." in key for key in keys or ()):
+            return None
+        name, imports = nn
+        made = f"{name}.{holder.removeprefix('nn.')}("
+        edits = (*imports, syntax.before(value, made), syntax.behind(value, ")"))
+        known = keys is not None and members_are_made_here(value)
+        safe = known and used_as_container(syntax, cls, target.attr.value, mapping=holder.endswith("Dict"))
+        safety = Safety.SAFE if safe else Safety.UNSAFE
+        subject = self.surroundings().qualified(syntax.code(target), place)
+        return Fix(safety, _ADVICE.format(holder=holder), tuple(sorted(edits)), subject)

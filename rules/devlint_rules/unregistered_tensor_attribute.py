@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Related, Severity
+from devlint.diagnostics import Certainty, Edit, Fix, Place, Related, Safety, Severity
 from devlint.domain.device import CPU
 from devlint.facts import LeftBehind
-from devlint.rule import OperationRule
 
+from devlint_rules._classes import assigned, derives_from_module, initialised_before, stored_once
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import in_words, quoted
 
+_ADVICE = 'register it, so that it moves along: `self.register_buffer("{name}", …)`'
 
-class UnregisteredTensorAttribute(OperationRule):
+
+class UnregisteredTensorAttribute(SurroundedRule):
     """
     ## What it does
     Reports a tensor that a module keeps as a plain attribute and uses with an input, a parameter or a buffer.
@@ -51,8 +54,10 @@ class UnregisteredTensorAttribute(OperationRule):
         Shift().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
 
     ## Fix safety
-    No fix is offered: a buffer is saved with the module unless it is given `persistent=False`, and a tensor that is
-    to be trained is a parameter.
+    Safe where the module creates the tensor itself and derives from `nn.Module` directly: the buffer is not
+    persistent, so that `state_dict()` stays as it is. Unsafe where the tensor is handed in, as it may be a
+    parameter, or where a base class may know the attribute. A tensor that is to be trained is a parameter, which is
+    for the author to say. No fix is offered where the attribute is stored more than once.
 
     ## Known limits
     Tensors with no dimensions and tensors that only serve as an index may stay on the CPU. Nothing is said of
@@ -74,11 +79,43 @@ class UnregisteredTensorAttribute(OperationRule):
             stays = "on the CPU" if left.device == CPU else "where it is"
             met = quoted(left.name)
             where = "" if in_words(left.other).endswith(met) else f", on {in_words(left.other)},"
+            fix = self._as_buffer(left, self.place_of(node))
             self.report(
                 node,
                 f"{quoted(left.attribute)} is no buffer: it stays {stays} when the module is moved, "
                 f"and {met}{where} meets it",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=(Related(left.meets, f"{met} meets it here"),),
-                advice=f'register it, so that it moves along: `self.register_buffer("{name}", …)`',
+                advice=_ADVICE.format(name=name),
+                fix=fix,
             )
+
+    def _as_buffer(self, left: LeftBehind, place: Place) -> Fix | None:
+        """The assignment as a call of `register_buffer`; None where that could raise."""
+        syntax = self.syntax()
+        target = syntax.at(place, cst.Attribute)
+        if target is None or not isinstance(target.value, cst.Name):
+            return None
+        name, owner = target.attr.value, target.value.value
+        value = assigned(syntax, target)
+        cls, function = syntax.around(target, cst.ClassDef), syntax.around(target, cst.FunctionDef)
+        if value is None or cls is None or function is None:
+            return None
+        if not stored_once(syntax, cls, name) or not initialised_before(syntax, function, target):
+            return None
+        parent = next(syntax.parents(target))
+        declared = parent.annotation.annotation if isinstance(parent, cst.AnnAssign) else None
+        begin = (
+            syntax.before(target, "")
+            if declared is None
+            else syntax.behind(declared, f"\n{syntax.indentation(target)}")
+        )
+        end = syntax.place(value)
+        until = Place(end.file, begin.place.line, begin.place.column, end.line, end.column)
+        edits = (
+            Edit(until, f'{begin.text}{owner}.register_buffer("{name}", '),
+            syntax.behind(value, ", persistent=False)"),
+        )
+        safe = left.device == CPU and derives_from_module(syntax, cls)
+        safety = Safety.SAFE if safe else Safety.UNSAFE
+        return Fix(safety, _ADVICE.format(name=name), edits, self.surroundings().qualified(left.attribute, place))

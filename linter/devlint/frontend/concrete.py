@@ -14,7 +14,7 @@ from libcst.metadata import MetadataWrapper
 from devlint.diagnostics import Diagnostic
 from devlint.errors import RuleError
 from devlint.facts import Anchored, FileFacts
-from devlint.rule import FactsProvider, Rule, Stretch
+from devlint.rule import FactsProvider, Rule, Shared, Stretch
 
 MAX_DEPTH = 400
 """The deepest nesting of expressions and statements that is given to LibCST.
@@ -44,6 +44,9 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
     busy = [rule(display) for rule in rules if any(issubclass(kind, rule.wants) for kind in kinds)]
     if not busy:
         return []
+    shared = Shared()
+    for rule in busy:
+        rule.shared = shared
     wanted = tuple({kind for rule in busy for kind in rule.wants})
     facts = FileFacts(tuple(anchored for anchored in facts.facts if isinstance(anchored.fact, wanted)))
     _visit(text, display, facts, busy)

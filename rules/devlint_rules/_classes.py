@@ -1,0 +1,147 @@
+"""What the text of a class does with an attribute of its objects: for fixes that change how it is kept."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.syntax import Syntax
+
+MODULE_ATTRIBUTES = frozenset(
+    """
+    add_module apply bfloat16 buffers call_super_init children clear compile cpu cuda double dump_patches eval
+    extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu items keys
+    load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters pop
+    register_backward_hook register_buffer register_forward_hook register_forward_pre_hook
+    register_full_backward_hook register_full_backward_pre_hook register_load_state_dict_post_hook
+    register_load_state_dict_pre_hook register_module register_parameter register_state_dict_post_hook
+    register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule share_memory state_dict to to_empty
+    train training type update values xpu zero_grad
+    """.split()
+)
+"""Names that a module has, which `ModuleDict` refuses as keys. Source: `dir(torch.nn.ModuleDict())`, torch 2.13."""
+
+_OF_LISTS = frozenset({"append", "extend", "insert"})
+_OF_MAPPINGS = frozenset({"items", "keys", "values", "update"})
+_READERS = frozenset({"enumerate", "len", "zip", "reversed", "range", "iter"})
+
+
+def assigned(syntax: Syntax, target: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The value that a statement gives to this one target; None for any other use of the target."""
+    parents = syntax.parents(target)
+    parent = next(parents)
+    if isinstance(parent, cst.AnnAssign):
+        return parent.value if parent.target is target else None
+    assignment = next(parents, None)
+    if isinstance(parent, cst.AssignTarget) and isinstance(assignment, cst.Assign) and len(assignment.targets) == 1:
+        return assignment.value
+    return None
+
+
+def stored_once(syntax: Syntax, cls: cst.ClassDef, name: str) -> bool:
+    """Whether the text of a class gives the attribute a value in one place, and names it nowhere else as text."""
+    stores = 0
+    for attribute in _attributes(syntax, cls, name):
+        stores += _is_target(syntax, attribute)
+    for statement in cls.body.body:
+        parts = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+        for part in parts:
+            if isinstance(part, cst.Assign):
+                stores += any(_is_name(target.target, name) for target in part.targets)
+            elif isinstance(part, cst.AnnAssign) and part.value is not None:
+                stores += _is_name(part.target, name)
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            stores += statement.name.value == name
+    named = any(string.evaluated_value == name for string in syntax.within(cls, cst.SimpleString))
+    return stores == 1 and not named
+
+
+def initialised_before(syntax: Syntax, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
+    """Whether the function has called the `__init__` of a base class before it comes to a node."""
+    return any(
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value == "__init__"
+        and syntax.place(call) < syntax.before(node, "").place
+        for call in syntax.within(function, cst.Call)
+    )
+
+
+def derives_from_module(syntax: Syntax, cls: cst.ClassDef) -> bool:
+    """Whether `nn.Module` is the only base of a class."""
+    bases = [syntax.code(base.value) for base in cls.bases]
+    return bases in (["nn.Module"], ["torch.nn.Module"], ["Module"])
+
+
+def literal_keys(value: cst.BaseExpression) -> tuple[str, ...] | None:
+    """The keys of a display, none for a list; None where they are not all text as it is written."""
+    if isinstance(value, (cst.List, cst.Tuple, cst.ListComp)):
+        return ()
+    if not isinstance(value, cst.Dict):
+        return None
+    keys = [element.key for element in value.elements if isinstance(element, cst.DictElement)]
+    texts = [key.evaluated_value for key in keys if isinstance(key, cst.SimpleString)]
+    if len(texts) != len(value.elements):
+        return None
+    return tuple(text for text in texts if isinstance(text, str))
+
+
+def members_are_made_here(value: cst.BaseExpression) -> bool:
+    """Whether everything that a display holds is the result of a call."""
+    match value:
+        case cst.List(elements=elements) | cst.Tuple(elements=elements):
+            return all(isinstance(element, cst.Element) and isinstance(element.value, cst.Call) for element in elements)
+        case cst.Dict(elements=pairs):
+            return all(isinstance(pair.value, cst.Call) for pair in pairs)
+        case cst.ListComp(elt=member):
+            return isinstance(member, cst.Call)
+        case _:
+            return False
+
+
+def used_as_container(syntax: Syntax, cls: cst.ClassDef, name: str, *, mapping: bool) -> bool:
+    """Whether a class uses an attribute only in ways that lists or dicts and the modules like them have in common."""
+    methods = _OF_MAPPINGS if mapping else _OF_LISTS
+    uses = [attribute for attribute in _attributes(syntax, cls, name) if not _is_target(syntax, attribute)]
+    stores = sum(_is_target(syntax, attribute) for attribute in _attributes(syntax, cls, name))
+    return stores == 1 and all(_is_common(syntax, use, methods) for use in uses)
+
+
+def _is_common(syntax: Syntax, use: cst.Attribute, methods: frozenset[str]) -> bool:
+    parents = syntax.parents(use)
+    match next(parents):
+        case cst.Attribute(attr=cst.Name(value=method)) as attribute:
+            call = next(parents)
+            return method in methods and isinstance(call, cst.Call) and call.func is attribute
+        case cst.Subscript(value=value, slice=[cst.SubscriptElement(slice=cst.Index())]):
+            return value is use
+        case cst.For() | cst.CompFor() | cst.ComparisonTarget():
+            return True
+        case cst.Arg(star="") as argument:
+            call = next(parents)
+            return isinstance(call, cst.Call) and argument in call.args and syntax.code(call.func) in _READERS
+        case cst.Arg(star="*"):
+            return True
+        case _:
+            return False
+
+
+def _attributes(syntax: Syntax, cls: cst.ClassDef, name: str) -> list[cst.Attribute]:
+    return [attribute for attribute in syntax.within(cls, cst.Attribute) if attribute.attr.value == name]
+
+
+def _is_target(syntax: Syntax, attribute: cst.Attribute) -> bool:
+    """Whether a value is stored there, or deleted."""
+    inner: cst.CSTNode = attribute
+    for parent in syntax.parents(attribute):
+        match parent:
+            case cst.AssignTarget() | cst.Del():
+                return True
+            case cst.AnnAssign(target=target) | cst.AugAssign(target=target) | cst.For(target=target):
+                return target is inner
+            case cst.Element() | cst.Tuple() | cst.List() | cst.StarredElement():
+                inner = parent
+            case _:
+                return False
+    return False
+
+
+def _is_name(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name

@@ -1,0 +1,207 @@
+"""Each kind of fix, as a program before and after, and where none is offered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from devlint import engine
+from devlint.settings import Settings
+
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+{stores}
+
+    def forward(self, x):
+        {uses}
+"""
+
+
+def _net(stores: str, uses: str) -> str:
+    return NET.format(stores="\n".join(f"        {line}" for line in stores.split("\n")), uses=uses)
+
+
+def _fixed(text: str, code: str, *, unsafe: bool = False) -> str:
+    """The text with the fixes of one rule made, of which every one has to help."""
+    settings = Settings(("-",), select=(code,), isolated=True, fix=True, unsafe_fixes=unsafe)
+    run = engine.run(settings, stdin=text.encode())
+    assert run.warnings == ()
+    return next((change.after.decode() for change in run.changes), text)
+
+
+CASES = {
+    "discarded move": (
+        "DEV203",
+        "import torch\nx = torch.ones(3)\nx.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
+        "import torch\nx = torch.ones(3)\nx = x.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
+    ),
+    "factory": (
+        "DEV103",
+        "import torch\n\ndef f(x: torch.Tensor):\n    return x + torch.ones(\n        3,  # three\n    )\n",
+        "import torch\n\ndef f(x: torch.Tensor):\n    return x + torch.ones(\n"
+        "        3, device=x.device,  # three\n    )\n",
+    ),
+    "batch": (
+        "DEV102",
+        "import torch\nnet = torch.nn.Linear(3, 3).cuda()\nx = torch.from_numpy(a)\nif True:\n\ty = net(x)\n",
+        "import torch\nnet = torch.nn.Linear(3, 3).cuda()\nx = torch.from_numpy(a)\nif True:\n"
+        "\tx = x.to(next(net.parameters()).device)\n\ty = net(x)\n",
+    ),
+    "index": (
+        "DEV104",
+        "import torch\nt = torch.from_numpy(a)\ni = torch.tensor([1], device='cuda')\ny = t[i]\n",
+        "import torch\nt = torch.from_numpy(a)\ni = torch.tensor([1], device='cuda')\nt = t.to(i.device)\ny = t[i]\n",
+    ),
+    "numpy": (
+        "DEV105",
+        "import torch\nx = torch.ones(3, device='cuda')\n(x + 1).numpy()\n",
+        "import torch\nx = torch.ones(3, device='cuda')\n(x + 1).cpu().numpy()\n",
+    ),
+    "buffer": (
+        "DEV201",
+        _net("self.shift = (  # by how much\n    torch.ones(3)\n)", "return x + self.shift"),
+        _net(
+            'self.register_buffer("shift", (  # by how much\n    torch.ones(3)\n), persistent=False)',
+            "return x + self.shift",
+        ),
+    ),
+    "annotated buffer": (
+        "DEV201",
+        _net("self.shift: torch.Tensor = torch.ones(3)", "return x + self.shift"),
+        _net(
+            'self.shift: torch.Tensor\nself.register_buffer("shift", torch.ones(3), persistent=False)',
+            "return x + self.shift",
+        ),
+    ),
+    "list": (
+        "DEV202",
+        _net("self.parts = [nn.Linear(3, 3) for _ in range(2)]", "return [part(x) for part in self.parts]"),
+        _net(
+            "self.parts = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])", "return [part(x) for part in self.parts]"
+        ),
+    ),
+    "dict": (
+        "DEV202",
+        _net('self.parts = {"a": nn.Linear(3, 3)}', 'return self.parts["a"](x)'),
+        _net('self.parts = nn.ModuleDict({"a": nn.Linear(3, 3)})', 'return self.parts["a"](x)'),
+    ),
+    "module for a list": (
+        "DEV202",
+        _net("self.parts = [nn.Linear(3, 3)]", "return self.parts[0](x)")
+        .replace("from torch import nn\n", "from torch.nn import Linear, Module\n")
+        .replace("nn.Module", "Module")
+        .replace("nn.Linear", "Linear"),
+        _net("self.parts = torch.nn.ModuleList([nn.Linear(3, 3)])", "return self.parts[0](x)")
+        .replace("from torch import nn\n", "from torch.nn import Linear, Module\n")
+        .replace("(nn.Module", "(Module")
+        .replace("[nn.Linear", "[Linear"),
+    ),
+    "map_location": (
+        "DEV304",
+        "import torch\nnet = torch.nn.Linear(3, 3)\nnet.load_state_dict(torch.load('a.pt')['state'])\n",
+        "import torch\nnet = torch.nn.Linear(3, 3)\n"
+        "net.load_state_dict(torch.load('a.pt', map_location=\"cpu\")['state'])\n",
+    ),
+    "cuda": (
+        "DEV301",
+        "import torch\nx = torch.ones(3).cuda(non_blocking=True)\n",
+        'import torch\nx = torch.ones(3).to("cuda" if torch.cuda.is_available() else "cpu", non_blocking=True)\n',
+    ),
+    "own device": (
+        "DEV301",
+        "import torch as th\ndevice = th.device('cuda' if th.cuda.is_available() else 'cpu')\nx = th.ones(3).cuda()\n",
+        "import torch as th\ndevice = th.device('cuda' if th.cuda.is_available() else 'cpu')\n"
+        "x = th.ones(3).to(device)\n",
+    ),
+    "import": (
+        "DEV302",
+        '"""A script."""\n\nfrom __future__ import annotations\n\nfrom torch import ones\n\n'
+        'x = ones(3, device="cuda:1")\n',
+        '"""A script."""\n\nfrom __future__ import annotations\n\nimport torch\nfrom torch import ones\n\n'
+        'x = ones(3, device="cuda:1" if torch.cuda.device_count() > 1 else "cpu")\n',
+    ),
+    "lengths": (
+        "DEV107",
+        "import torch\nfrom torch.nn.utils.rnn import pack_padded_sequence as pack\n"
+        "n = torch.tensor([2], device='cuda')\npack(torch.ones(1, 2, 3, device='cuda'), n, True)\n",
+        "import torch\nfrom torch.nn.utils.rnn import pack_padded_sequence as pack\n"
+        "n = torch.tensor([2], device='cuda')\npack(torch.ones(1, 2, 3, device='cuda'), n.cpu(), True)\n",
+    ),
+    "repeated id": (
+        "DEV401",
+        "import torch\nnet = torch.nn.DataParallel(torch.nn.Linear(3, 3).cuda(), device_ids=[0, 0, 1])\n",
+        "import torch\nnet = torch.nn.DataParallel(torch.nn.Linear(3, 3).cuda(), device_ids=[0, 1])\n",
+    ),
+    "first id": (
+        "DEV401",
+        "import torch\nnet = torch.nn.DataParallel(torch.nn.Linear(3, 3).cuda(1), [0, 1])\nnet(torch.ones(3, 3))\n",
+        "import torch\nnet = torch.nn.DataParallel(torch.nn.Linear(3, 3).cuda(1), [1, 0])\nnet(torch.ones(3, 3))\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_safe_fix(name: str) -> None:
+    code, before, after = CASES[name]
+    assert _fixed(before, code) == after
+    assert _fixed(after, code) == after
+    assert _fixed(before.replace("\n", "\r\n"), code) == after.replace("\n", "\r\n")
+
+
+UNSAFE = {
+    "used twice": (
+        "DEV103",
+        "import torch\n\ndef f(x: torch.Tensor):\n    m = torch.ones(3)\n    g(m)\n    return x + m\n",
+    ),
+    "checkpoint that is used": ("DEV304", "import torch\nx = torch.load('a.pt')\nprint(x)\n"),
+    "list that is added to another": (
+        "DEV202",
+        _net("self.parts = [nn.Linear(3, 3)]", "return (self.parts + [print])[0](x)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_an_unsafe_fix(name: str) -> None:
+    code, text = UNSAFE[name]
+    assert _fixed(text, code) == text
+    assert _fixed(text, code, unsafe=True) != text
+
+
+NONE = {
+    "attribute that is stored twice": (
+        "DEV201",
+        _net("self.shift = None\nself.shift = torch.ones(3)", "return x + self.shift"),
+    ),
+    "key that a module has": ("DEV202", _net('self.parts = {"type": nn.Linear(3, 3)}', 'return self.parts["type"](x)')),
+    "global that a function moves": (
+        "DEV203",
+        "import torch\nx = torch.ones(3)\n\ndef f():\n    x.cuda()\n    return x + torch.ones(3, device='cuda')\n",
+    ),
+    "argument of torch.cuda": ("DEV302", "import torch\ntorch.cuda.set_device('cuda:1')\n"),
+    "keywords that nobody knows": (
+        "DEV103",
+        "import torch\n\ndef f(x: torch.Tensor, **more):\n    return x + torch.ones(3, **more)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_no_fix(name: str) -> None:
+    code, text = NONE[name]
+    assert _fixed(text, code, unsafe=True) == text
+
+
+def test_a_comprehension_moves_its_elements_where_it_uses_them(tmp_path: Path) -> None:
+    text = (
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n"
+        "net = torch.nn.Linear(3, 3).cuda()\n"
+        "out = [net(x) for (x,) in DataLoader(TensorDataset(torch.ones(3, 3)))]\n"
+    )
+    assert "[net(x.to(next(net.parameters()).device)) for" in _fixed(text, "DEV102")
