@@ -45,7 +45,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.editor",
         "pygls",
     ),
-    "devlint.explain": ("devlint.registry", "devlint.rule", "devlint.facts", "devlint.diagnostics"),
+    "devlint.explain": (
+        "devlint.sources",
+        "devlint.project",
+        "devlint.registry",
+        "devlint.rule",
+        "devlint.facts",
+        "devlint.diagnostics",
+    ),
     # The run: which files, which rules, in which order.
     "devlint.engine": (
         "devlint.configuration",

@@ -29,6 +29,7 @@ from devlint.sources.places import in_cells
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
     from devlint.pool import Progress
+    from devlint.project import Source
 
 FEW_FILES = 64
 """Below this, starting processes costs more than it saves."""
@@ -224,8 +225,8 @@ def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batc
     return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
 
 
-def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tuple[str, FileFacts]:
-    """Return what the analysis finds in one file, and the file as shown to the user.
+def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tuple[Source, FileFacts]:
+    """Return one file and what the analysis finds in it.
 
     Raises:
         DevlintError: the file cannot be read, or a setting is wrong.
@@ -234,8 +235,7 @@ def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tu
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     path = Path(os.path.abspath(path))
     (batch,) = _batches([path], configurations)
-    source, facts = Inspector(settings, load).facts(batch, path)
-    return source.display, facts
+    return Inspector(settings, load).facts(batch, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from dataclasses import fields
 
 from devlint.diagnostics import Place
 from devlint.facts import FileFacts, Meeting, Step
+from devlint.project import Source
 from devlint.registry import find
 from devlint.rule import Rule
+from devlint.sources.places import in_cell
 
 
 def explain(text: str, rules: Sequence[type[Rule]]) -> str:
@@ -44,10 +46,13 @@ def list_rules(rules: Sequence[type[Rule]], output_format: str) -> str:
     )
 
 
-def describe_facts(facts: FileFacts, display: str, line: int | None) -> str:
-    """Return what is known of each place at each line, then the facts; of one line only, if given."""
+def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
+    """Return what is known of each place at each line, then the facts; of one line only, if given.
+
+    Lines of a notebook are counted through all its code cells where one is given, and printed by cell.
+    """
     rows = [
-        (f"{display}:{number}", place, value)
+        (_where(Place(source.display, number, 1, number, 1), source, column=False), place, value)
         for number, place, value in facts.environment
         if line is None or number == line
     ]
@@ -56,24 +61,30 @@ def describe_facts(facts: FileFacts, display: str, line: int | None) -> str:
     for anchored in facts.facts:
         place = anchored.place
         if line is None or place.line <= line <= place.end_line:
-            text += f"{display}:{place.line}:{place.column}  {type(anchored.fact).__name__}\n"
+            text += f"{_where(place, source)}  {type(anchored.fact).__name__}\n"
             text += "".join(
-                f"    {field.name}: {_value(getattr(anchored.fact, field.name))}\n" for field in fields(anchored.fact)
+                f"    {field.name}: {_value(getattr(anchored.fact, field.name), source)}\n"
+                for field in fields(anchored.fact)
             )
     if not text:
-        where = display if line is None else f"{display}:{line}"
+        where = source.display if line is None else f"{source.display}:{line}"
         return f"{where}: nothing is known here\n"
     return text
 
 
-def _value(value: object) -> str:
+def _where(place: Place, source: Source, *, column: bool = True) -> str:
+    place = in_cell(place, source.cells) if place.file == source.display else place
+    return f"{place.source}:{place.line}" + (f":{place.column}" if column else "")
+
+
+def _value(value: object, source: Source) -> str:
     """Render a part of a fact on one line."""
     if isinstance(value, Place):
-        return f"{value.file}:{value.line}:{value.column}"
+        return _where(value, source)
     if isinstance(value, tuple):
-        return "; ".join(_value(entry) for entry in value) or "-"
+        return "; ".join(_value(entry, source) for entry in value) or "-"
     if isinstance(value, Meeting):
-        return ", ".join(f"{field.name} {_value(getattr(value, field.name))}" for field in fields(value))
+        return ", ".join(f"{field.name} {_value(getattr(value, field.name), source)}" for field in fields(value))
     if isinstance(value, Step):
-        return f"{value.what} ({_value(value.place)})"
+        return f"{value.what} ({_value(value.place, source)})"
     return str(value) if value not in ("", None) else "-"

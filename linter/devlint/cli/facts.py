@@ -23,8 +23,8 @@ def facts(place: str, config: Path | None, isolated: bool) -> int:
     if not (colon and line.isdecimal()) or Path(place).exists():
         file, line = place, ""
     try:
-        display, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated))
+        source, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated))
     except SyntaxError as error:
         raise SourceError(error.msg, path=file, line=error.lineno) from error
-    click.echo(describe_facts(found, display, int(line) if line else None), nl=False)
+    click.echo(describe_facts(found, source, int(line) if line else None), nl=False)
     return 0

@@ -25,17 +25,17 @@ def in_cells(diagnostic: Diagnostic, cells_of: CellsOf) -> Diagnostic:
         place=in_cell(diagnostic.place, cells),
         labels=tuple(replace(label, place=_place(label.place, cells_of)) for label in diagnostic.labels),
         related=tuple(replace(step, place=_place(step.place, cells_of)) for step in diagnostic.related),
-        advice=None if advice is None else _worded(advice, cells),
+        advice=None if advice is None else worded(advice, cells),
         fix=None if diagnostic.fix is None else _fix(diagnostic.fix, cells),
     )
 
 
 def _fix(fix: Fix, cells: Sequence[Cell]) -> Fix:
     edits = tuple(Edit(in_cell(edit.place, cells), edit.text) for edit in fix.edits)
-    return replace(fix, message=_worded(fix.message, cells), edits=edits)
+    return replace(fix, message=worded(fix.message, cells), edits=edits)
 
 
-def _worded(text: str, cells: Sequence[Cell]) -> str:
+def worded(text: str, cells: Sequence[Cell]) -> str:
     """Return advice with the lines that it speaks of in terms of cells."""
     return _LINE.sub(lambda match: _in_words(match, cells), text) if cells else text
 

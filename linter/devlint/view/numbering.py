@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from devlint.diagnostics import Diagnostic
 from devlint.project import Source, lines_of
 from devlint.sources import Cell
 from devlint.sources.notebook import cell_at
+from devlint.sources.places import worded
 
 
 class Numbering:
@@ -23,6 +27,11 @@ class Numbering:
     def begins(self, line: int) -> Cell | None:
         """Return the cell whose first line it is."""
         return next((cell for cell in self._cells if cell.first == line), None)
+
+    def advice(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Return a diagnostic whose advice speaks of lines in these words; its places stay those of the program."""
+        advice = diagnostic.advice
+        return diagnostic if advice is None else replace(diagnostic, advice=worded(advice, self._cells))
 
     def words(self, line: int) -> str:
         """Return a line in words: `line 7`, `cell 3, line 7`."""

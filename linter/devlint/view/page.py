@@ -81,7 +81,7 @@ class _File:
         """Return the file as HTML; its values are numbered from `first`."""
         below: dict[int, list[Diagnostic]] = {}
         for diagnostic in self.diagnostics:
-            below.setdefault(diagnostic.place.line, []).append(diagnostic)
+            below.setdefault(diagnostic.place.line, []).append(self.numbering.advice(diagnostic))
         begun: set[int] = set()
         wrong = self._wrong()
         notes = self._notes()

@@ -43,7 +43,7 @@ def render(look: Look, palette: Palette) -> str:
     rows = [palette.strong(source.display), _legend(legend(seen), paint)]
     below: dict[int, list[Diagnostic]] = {}
     for diagnostic in look.result.diagnostics:
-        below.setdefault(diagnostic.place.line, []).append(diagnostic)
+        below.setdefault(diagnostic.place.line, []).append(numbering.advice(diagnostic))
     notes = _notes(seen)
     for number, runs in enumerate(runs_of(lines, seen), start=1):
         cell = numbering.begins(number)
