@@ -129,6 +129,7 @@ def test_a_folder_is_one_page_whose_stories_lead_from_file_to_file(tmp_path: Pat
 
     (copy,) = [value for value in _data(page) if value["name"] == "copy"]
     assert re.findall("<h2>(.*)</h2>", page) == ["made.py", "used.py"]
+    assert re.findall('<li><a href="(#f[0-9])">(.*?)</a></li>', page) == [("#f1", "made.py"), ("#f2", "used.py")]
     assert isinstance(copy["story"], list)
     assert copy["story"][0]["at"] == "made.py, line 3"
     assert copy["story"][0]["link"] == "#f1l3"

@@ -30,7 +30,7 @@ def render(looks: Sequence[Look]) -> str:
     body = "\n".join(
         [
             _header(title, files, seen),
-            f"<main>\n{''.join(sections)}</main>",
+            f"<main>\n{_contents(files)}{''.join(sections)}</main>",
             '<div id="card" role="status" hidden></div>',
         ]
     )
@@ -51,6 +51,19 @@ def _header(title: str, files: Sequence[_File], seen: Sequence[Occurrence]) -> s
         f"<header>\n<h1>{escape(title)} {found}</h1>\n"
         f'<ul class="legend" aria-label="Devices; press one to see only its values">{chips}</ul>\n</header>'
     )
+
+
+def _contents(files: Sequence[_File]) -> str:
+    """List the files of a page that has several, with what was found in each."""
+    if len(files) == 1:
+        return ""
+    rows = []
+    for file in files:
+        severities = {diagnostic.severity.value for diagnostic in file.diagnostics}
+        worst = "error" if "error" in severities else "".join(severities)
+        count = f' <span class="count {worst}">{len(file.diagnostics)}</span>' if worst else ""
+        rows.append(f'<li><a href="#f{file.number}">{escape(file.display)}</a>{count}</li>')
+    return f'<nav aria-label="Files"><ul>{"".join(rows)}</ul></nav>\n'
 
 
 def _chip(tint: Tint, count: int) -> str:
@@ -98,7 +111,7 @@ class _File:
             )
             rows.extend(_finding(diagnostic, files) for diagnostic in below.get(line, ()))
         heading = f"<h2>{escape(self.display)}</h2>\n" if len(files) > 1 else ""
-        return f'<section>\n{heading}<div class="source">\n{"".join(rows)}</div>\n</section>\n'
+        return f'<section id="f{self.number}">\n{heading}<div class="source">\n{"".join(rows)}</div>\n</section>\n'
 
     def _runs(
         self,
