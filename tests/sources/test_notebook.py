@@ -178,6 +178,15 @@ def test_a_source_in_one_string_stays_in_one_and_escapes_stay_escapes() -> None:
     assert after == f'{{"cells": [{{{first}}},\n\t{{{second}}}]}}'
 
 
+def test_a_cell_that_nobody_formats_alike_keeps_its_form() -> None:
+    text = '{"cells": [{"source": ["a\\n",   "b\\n",\n"b\\n", "c\\n" ,"" ], "cell_type": "code"}]}'
+
+    assert replaced(text, {1: "a\nb\nb\nc\n"}) == text
+    assert replaced(text, {1: "a\nb\nd\nc\n"}) == text.replace('\n"b', '\n"d')
+    more = text.replace('"b\\n", "c', '"b\\n",   "new\\n", "c')
+    assert replaced(text, {1: "a\nb\nb\nnew\nc\n"}) == more != text
+
+
 SOURCES = st.lists(st.text(alphabet='ab\né"\\{}[],:☃', max_size=12), max_size=4)
 
 

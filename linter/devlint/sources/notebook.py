@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import TypeAlias
 
 from devlint.errors import SourceError
@@ -123,14 +125,22 @@ def _rewritten(text: str, stretch: _Stretch, source: str) -> str:
     if not stretch.lines:
         return json.dumps(lines, ensure_ascii=escaped)
     before = [_DECODER.raw_decode(text, start)[0].replace("\r\n", "\n") for start, _ in stretch.lines]
-    known = {line: text[start:end] for line, (start, end) in zip(before, stretch.lines, strict=True)}
-    strings = [known.get(line) or json.dumps(line, ensure_ascii=escaped) for line in lines]
-    between = text[stretch.lines[0][1] : stretch.lines[1][0]] if len(stretch.lines) > 1 else ", "
-    head = text[stretch.start : stretch.lines[0][0]]
-    tail = text[stretch.lines[-1][1] : stretch.end]
-    if len(stretch.lines) == 1 and "\n" in head:
-        between = "," + head.removeprefix("[")
-    return head + between.join(strings) + tail
+    if before[-1] == "":
+        lines.append("")
+    strings = [json.dumps(line, ensure_ascii=escaped) for line in lines]
+    head, tail = text[stretch.start : stretch.lines[0][0]], text[stretch.lines[-1][1] : stretch.end]
+    gaps = [text[one[1] : other[0]] for one, other in pairwise(stretch.lines)]
+    usual = gaps[0] if gaps else f",{head[1:]}" if "\n" in head else ", "
+    parts: list[str] = []
+    for tag, first, last, start, end in SequenceMatcher(None, before, lines, autojunk=False).get_opcodes():
+        for offset in range(end - start):
+            index = first + offset
+            is_old = index < last
+            if parts:
+                parts.append(gaps[index - 1] if is_old and index else usual)
+            begin, stop = stretch.lines[index] if tag == "equal" else (0, 0)
+            parts.append(text[begin:stop] if tag == "equal" else strings[start + offset])
+    return head + "".join(parts) + tail
 
 
 def _lines(source: str) -> list[str]:
