@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 from devlint_guard import naming
 from devlint_guard.expressions import Argument, Operation, Reader, Term, devices_of, operation_at, part_at
 from devlint_guard.finding import Operand, Role, Step
-from devlint_guard.frames import Carried, Site, carried_in, node_carried, place_in, place_of, user_site
+from devlint_guard.frames import Carried, Site, carried_in, node_carried, place_in, place_of, source_of, user_site
 from devlint_guard.messages import Message
 
 
@@ -80,11 +80,27 @@ def operand(scene: Scene, term: Term, tensor: torch.Tensor | None = None) -> Ope
     if isinstance(term.value, torch.Generator):
         return Operand(term.text, Role.GENERATOR, term.device, place=place)
     if term.value is None:
-        return Operand(term.text, Role.TEMPORARY, term.device, place=place)
+        role, qualified = _sliced(scene, term)
+        return Operand(term.text, role, term.device, "", qualified, place)
     found = naming.name_of(term.value, scene.roots, [site.frame for site in scene.sites])
     role = found.role if found.qualified else _role_in_source(scene.user, term)
     detail = describe(term.value) + (f", {term.share} tensors" if term.share else "")
     return Operand(term.text, role, term.device, detail, found.qualified, place)
+
+
+def _sliced(scene: Scene, term: Term) -> tuple[Role, str]:
+    """The role and the path of the tensor that a slice is of: it moves with that tensor."""
+    base: ast.expr = term.node
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    source = None if base is term.node or scene.user is None else source_of(scene.user)
+    if source is not None and scene.user is not None:
+        value = Reader.at(scene.user, source).value(base)
+        if isinstance(value, torch.Tensor) and str(value.device) == term.device:
+            found = naming.name_of(value, scene.roots)
+            if found.qualified:
+                return found.role, found.qualified
+    return Role.TEMPORARY, ""
 
 
 def _role_in_source(site: Site, term: Term) -> Role:

@@ -56,6 +56,21 @@ def test_a_finding_names_operand_path_and_line() -> None:
     }
 
 
+def test_a_slice_of_an_attribute_is_of_the_attribute() -> None:
+    class Sliced(Positions):
+        def forward(self, x: Tensor) -> object:
+            return x + self.table[: x.size(1)]
+
+    network = Sliced().to("meta")
+    with pytest.raises(RuntimeError) as caught:
+        network(torch.ones(2, 3, device="meta"))
+    finding = explain(caught.value)
+    assert finding is not None
+    assert ("self.table[: x.size(1)]", Role.ATTRIBUTE, "network.table") in [
+        (one.name, one.role, one.qualified) for one in finding.operands
+    ]
+
+
 def test_the_roots_given_name_the_path() -> None:
     network = Network().to("meta")
     with pytest.raises(RuntimeError) as caught:
