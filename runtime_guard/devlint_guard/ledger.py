@@ -160,7 +160,10 @@ def _indexing(base: str, call: Call) -> Iterator[_Entry]:
 
 
 def _sizes_sent(indices: Sequence[Tensor]) -> Iterator[int]:
-    """The bytes of each index that has to be sent: masks become positions, then all are given one shape."""
+    """The bytes of each index that has to be sent: masks become positions, then all are given one shape.
+
+    How many positions a mask on the device has, only the device knows; it is taken to have no more than the others.
+    """
     shapes: list[tuple[int, ...]] = []
     sent: list[int] = []
     for index in indices:

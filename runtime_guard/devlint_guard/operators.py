@@ -150,8 +150,6 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def install(self) -> None:
         """Looks at the operators that this thread calls from now on."""
-        self._thread = threading.get_ident()
-        self._is_on = True
         self.__enter__()
 
     def uninstall(self) -> None:
@@ -166,6 +164,8 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._known = {}
 
     def __enter__(self) -> OperatorMode:
+        self._thread = threading.get_ident()
+        self._is_on = True
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
