@@ -36,7 +36,7 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
                 continue  # accelerate moves what the module holds and what it is given
             if expect is not None:
                 yield from _elsewhere(path, module, expect)
-            yield from _split(path, module)
+            yield from _split(path, module, usual)
             yield from _left_behind(path, module, tensors, usual)
             if id(module) not in registered:
                 yield from _unregistered(path, module, usual)
@@ -51,13 +51,14 @@ def _elsewhere(path: str, module: Module, expect: torch.device) -> Iterator[Find
             return
 
 
-def _split(path: str, module: Module) -> Iterator[Finding]:
+def _split(path: str, module: Module, usual: str) -> Iterator[Finding]:
     own = own_tensors(module)
     devices = devices_by_size([value.tensor for value in own])
     if len(devices) < 2:
         return
-    right = next(value for value in own if str(value.tensor.device) == devices[0])
-    wrong = next(value for value in own if str(value.tensor.device) != devices[0])
+    device = usual if usual in devices else devices[0]
+    right = next(value for value in own if str(value.tensor.device) == device)
+    wrong = next(value for value in own if str(value.tensor.device) != device)
     operands = [_registered(path, module, *value) for value in (wrong, right)]
     message = (
         f"`{path}` is split: `{wrong.name}` is on {wrong.tensor.device} and `{right.name}` on {right.tensor.device}"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from devlint_guard import ctc
 from devlint_guard.finding import Finding, Step
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots
@@ -66,9 +67,9 @@ class Layers:
             if self._is_needed and thread not in _modes:
                 _modes[thread] = self._mode
                 self._mode.install()
-            elif not self._is_needed and _modes.get(thread) is self._mode:
-                self._mode.uninstall()
-                del _modes[thread]
+                ctc.install()
+            elif not self._is_needed:
+                self._take_out(self._mode, thread)
 
     @property
     def _is_needed(self) -> bool:
@@ -78,10 +79,16 @@ class Layers:
         """Switches everything off."""
         global _provenance
         with _lock:
-            if self._mode is not None and self._thread is not None and _modes.get(self._thread) is self._mode:
-                self._mode.uninstall()
-                del _modes[self._thread]
+            if self._mode is not None and self._thread is not None:
+                self._take_out(self._mode, self._thread)
             if self._has_provenance and _provenance is not None:
                 _provenance.uninstall()
                 _provenance = None
             self._mode, self._thread, self._has_provenance = None, None, False
+
+    def _take_out(self, mode: OperatorMode, thread: int) -> None:
+        if _modes.get(thread) is mode:
+            mode.uninstall()
+            del _modes[thread]
+            if not _modes:
+                ctc.uninstall()

@@ -34,6 +34,8 @@ class Name(NamedTuple):
 def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()) -> Name:
     """What a tensor is called: searched in the roots, then in optimizers, gradients and variables of `frames`.
 
+    A view that has no name of its own stands for what it shows.
+
     Args:
         tensor: it.
         roots: see `Roots`.
@@ -46,6 +48,10 @@ def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()
     found = _in_optimizers(tensor, roots, frames) or _gradient(tensor, roots)
     if found is not None:
         return found
+    if tensor._is_view() and tensor._base is not None:
+        shown = name_of(tensor._base, roots)
+        if shown.qualified:
+            return Name(variable or shown.name, shown.role, shown.qualified)
     return Name(variable, variable_role, "")
 
 

@@ -24,6 +24,7 @@ from devlint_guard.errors import (  # noqa: E402
 )
 from torch import Tensor, nn  # noqa: E402
 from torch.optim import optimizer as optimizers  # noqa: E402
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack  # noqa: E402
 
 CALL = nn.Module.__call__
 
@@ -50,8 +51,11 @@ def nothing_is_left() -> Any:
     hooks = (optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks)
     assert nn.Module.__call__ is CALL
     before = [dict(one) for one in hooks]
+    functions = [torch.ctc_loss, Tensor.to, Tensor.cpu, Tensor.cuda, nn.Module._apply, torch.utils.swap_tensors]
     yield
     assert nn.Module.__call__ is CALL
+    assert [torch.ctc_loss, Tensor.to, Tensor.cpu, Tensor.cuda, nn.Module._apply, torch.utils.swap_tensors] == functions
+    assert _get_current_dispatch_mode_stack() == []
     assert [dict(one) for one in hooks] == before
 
 

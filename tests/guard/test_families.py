@@ -1,0 +1,68 @@
+"""Public model families under the guard: nothing is found in them, and a fault that is put into one is named."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.guard import families
+from tests.judge import Judge
+
+Said = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def said(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Said:
+    """What the guard says of each family, from one process with a pretended CUDA device."""
+    if importlib.util.find_spec("transformers") is None:
+        if os.environ.get("CI"):
+            pytest.fail("transformers must not be missing in CI")
+        pytest.skip("transformers is not installed")
+    file = tmp_path_factory.mktemp("families") / "said.json"
+    verdict = judge.run(
+        file=Path(families.__file__),
+        devices=1,
+        argv=[str(file)],
+        timeout=400,
+        env={"HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", "TRANSFORMERS_VERBOSITY": "error"},
+    )
+    assert verdict.outcome == "ok", verdict
+    said: Said = json.loads(file.read_text())
+    return said
+
+
+def test_there_are_twenty_of_them(said: Said) -> None:
+    assert len(said) == len(families.FAMILIES) >= 20
+
+
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_a_step_and_inference_as_without_a_guard(said: Said, name: str) -> None:
+    assert said[name].get("failed") is None
+    assert said[name]["findings"] == []
+    assert said[name]["same"]
+
+
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_an_input_that_was_not_moved_is_named(said: Said, name: str) -> None:
+    _, finding = said[name]["input"]
+    blamed = finding["operands"][0]
+    assert (finding["code"], blamed["device"]) == ("DEV102", "cpu"), finding
+    assert blamed["name"].startswith("given[") or blamed["name"] == "input"
+    assert finding["module"].startswith("model.")
+    assert finding["place"]["function"] == "used"
+
+
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_what_was_left_behind_is_named(said: Said, name: str) -> None:
+    path, finding = said[name]["left"]
+    blamed = finding["operands"][0]
+    assert blamed["device"] == "cpu", finding
+    module, _, _ = path.rpartition(".")
+    assert finding["module"] == module or blamed["qualified"] in (path, module), finding
+    # of a module that is called, the detail says which of its tensors is meant
+    assert blamed["qualified"] in (path, module) or blamed["detail"].startswith(path.removeprefix("model."))
