@@ -1,0 +1,34 @@
+"""What the README shows of the guard: the program prints what stands below it, and every option is explained."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from devlint_guard import guard
+
+from tests.conftest import REPOSITORY
+from tests.judge import Judge
+
+
+def _section() -> str:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    return text.partition("\n## Guard a debug run\n")[2].partition("\n## ")[0]
+
+
+def _block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```$", _section(), flags=re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_program_prints_what_is_shown(judge: Judge) -> None:
+    verdict = judge.run(_block("python"), devices=1)
+    assert verdict.exception == "devlint_guard.errors.DeviceMismatchError"
+    assert verdict.message is not None
+    assert re.sub(r"--> \S+:", "--> program.py:", verdict.message) == _block("console").strip()
+
+
+def test_every_option_is_explained() -> None:
+    options = set(inspect.signature(guard).parameters) - {"modules"}
+    assert {one for one in options if f"`{one}=" not in _section()} == set()
