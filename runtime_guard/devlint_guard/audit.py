@@ -14,10 +14,10 @@ from torch.nn import Module
 from torch.optim import Optimizer
 
 from devlint_guard.entry import devices_by_size, is_certain, is_free, own_tensors
-from devlint_guard.expressions import tensors_in
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.naming import Roots, name_of, paths_of_modules, role_in
 from devlint_guard.operands import describe
+from devlint_guard.stored import tensors_in
 
 
 def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]:

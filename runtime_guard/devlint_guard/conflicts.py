@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import NamedTuple
@@ -13,12 +13,12 @@ from torch import Tensor
 
 from devlint_guard.callers import user_frame
 from devlint_guard.expressions import Operation, Term
-from devlint_guard.finding import Finding, Step
+from devlint_guard.finding import Finding
 from devlint_guard.frames import place_of, sites_above
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import finding_on
 from devlint_guard.naming import Roots, module_path
-from devlint_guard.operands import Scene, matched
+from devlint_guard.operands import History, Scene, matched
 from devlint_guard.regimes import Regime
 
 
@@ -76,10 +76,6 @@ def _pair(regime: Regime, values: Sequence[Value]) -> tuple[Value, Value] | None
     return None
 
 
-History = Callable[[Tensor], tuple[Step, ...]]
-"""Tells how a tensor came to be where it is."""
-
-
 def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, history: History | None) -> Finding:
     """What a conflict means in the user's program.
 
@@ -103,7 +99,7 @@ def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, 
     told = {} if history is None else {str(one.tensor.device): history(one.tensor) for one in pair}
     return replace(
         finding,
-        operands=tuple(replace(one, history=told.get(one.device, ())) for one in finding.operands),
+        operands=tuple(replace(one, history=told.get(one.device) or one.history) for one in finding.operands),
         place=None if scene.user is None else place_of(scene.user, scene.operation.node if scene.operation else None),
         module="" if innermost is None else module_path(innermost, scene.roots),
         module_class="" if innermost is None else type(innermost).__name__,

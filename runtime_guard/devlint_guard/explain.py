@@ -18,7 +18,7 @@ from devlint_guard import naming
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import Carried, place_of, whole_path
 from devlint_guard.messages import read
-from devlint_guard.operands import Scene
+from devlint_guard.operands import History, Scene
 from devlint_guard.report.text import render
 from devlint_guard.troubles import WRITERS
 
@@ -29,23 +29,24 @@ _MARKS: Final = ("devlint: DEV", "devlint[rank ")
 """How the first line of a note begins."""
 
 
-def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
+def explain(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
     """What a device error means; None for any other error.
 
     Args:
         error: an exception that was raised; if it stands for another one, its cause is looked at too.
         roots: modules to name paths from; those on the stack and in the user's variables are found anyway.
+        history: tells where tensors were created and moved, if that was recorded.
     """
     chain = _with_causes(error)
     for index, one in enumerate(chain):
         message = read(one)
         if message is not None:
-            scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one))
+            scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one), history)
             return _placed(WRITERS[message.trouble](scene, message), scene, one)
     return None
 
 
-def annotate(error: BaseException, roots: Roots = ()) -> bool:
+def annotate(error: BaseException, roots: Roots = (), history: History | None = None) -> bool:
     """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
 
     Returns whether it has added one.
@@ -56,7 +57,7 @@ def annotate(error: BaseException, roots: Roots = ()) -> bool:
     try:
         if _is_annotated(error):
             return False
-        finding = explain(error, roots)
+        finding = explain(error, roots, history)
         if finding is None:
             return False
         _add_note(error, render(finding))

@@ -175,16 +175,12 @@ def carried_in(text: str) -> Carried | None:
 
 def place_in(carried: Carried, source: Source, node: ast.expr) -> Place:
     """Where a node near a carried line stands."""
-    lines = source.text.splitlines(keepends=True)
-    end_line = node.end_lineno or node.lineno
-    start = _characters(lines, node.lineno, node.col_offset)
-    end = _characters(lines, end_line, node.end_col_offset or 0)
-    return Place(carried.place.file, node.lineno, start, end_line, end, carried.place.function)
+    return _place(carried.place.file, source.text.splitlines(keepends=True), node, carried.place.function)
 
 
 def node_carried(carried: Carried) -> tuple[Source, ast.AST] | None:
     """The source of the file and the expression that failed in it."""
-    source = _parse("".join(linecache.getlines(carried.file)))
+    source = source_of_file(carried.file)
     place = carried.place
     if source is None or not carried.text:
         return None
@@ -228,6 +224,12 @@ class Source:
 def source_of(site: Site) -> Source | None:
     """The source of a frame; None where there is none, or where it is no Python."""
     lines = linecache.getlines(site.file, site.frame.f_globals)
+    return _parse("".join(lines)) if lines else None
+
+
+def source_of_file(file: str) -> Source | None:
+    """The source of a file that some code was compiled from; None as for `source_of`."""
+    lines = linecache.getlines(file)
     return _parse("".join(lines)) if lines else None
 
 
@@ -312,13 +314,23 @@ def _end_minus_start(source: Source, node: ast.expr | ast.stmt) -> tuple[int, in
 
 def place_of(site: Site, node: ast.AST | None = None) -> Place:
     """Where a frame is, or where a node of its source stands."""
-    file, function = shown_path(site.file), _function(site.frame.f_code)
-    if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None or node.end_col_offset is None:
-        return Place(file, site.line, 0, site.line, 0, function)
+    code = site.frame.f_code
+    if not isinstance(node, (ast.expr, ast.stmt)):
+        return Place(shown_path(site.file), site.line, 0, site.line, 0, _function(code))
     lines = linecache.getlines(site.file, site.frame.f_globals)
+    return _place(shown_path(site.file), lines, node, _function(code))
+
+
+def place_in_code(code: CodeType, node: ast.expr | ast.stmt) -> Place:
+    """Where a node of the source of some code stands."""
+    return _place(shown_path(code.co_filename), linecache.getlines(code.co_filename), node, _function(code))
+
+
+def _place(file: str, lines: list[str], node: ast.expr | ast.stmt, function: str) -> Place:
+    end_line = node.end_lineno or node.lineno
     start = _characters(lines, node.lineno, node.col_offset)
-    end = _characters(lines, node.end_lineno, node.end_col_offset)
-    return Place(file, node.lineno, start, node.end_lineno, end, function)
+    end = _characters(lines, end_line, node.end_col_offset or 0)
+    return Place(file, node.lineno, start, end_line, end, function)
 
 
 def _characters(lines: list[str], line: int, column: int) -> int:

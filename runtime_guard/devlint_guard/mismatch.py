@@ -8,10 +8,11 @@ from dataclasses import replace
 from torch import nn
 
 from devlint_guard import naming
-from devlint_guard.expressions import devices_of
+from devlint_guard.expressions import attached
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.messages import Message, Trouble
-from devlint_guard.operands import Met, Scene, meeting, passed_on
+from devlint_guard.operands import PASSED, Met, Scene, meeting, with_history
+from devlint_guard.stored import devices_of
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -32,7 +33,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
     first, second = ordered[0], next(one for one in ordered if one.operand.device != ordered[0].operand.device)
     others = [one for one in ordered[1:] if one is not second]
-    first = replace(first, operand=replace(first.operand, history=passed_on(scene, first)))
+    first = replace(first, operand=with_history(scene, first))
     operands = (replace(first.operand, blamed=True), second.operand, *(one.operand for one in others))
     code = _code(scene, first, second, message)
     text = _text(scene, code, first.operand, second.operand)
@@ -59,7 +60,7 @@ def _without_names(message: Message) -> str:
 
 
 def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
-    operation = scene.operation.text if scene.operation else ""
+    operation = scene.operation.text if scene.operation and not scene.carried else ""
     if code == "DEV102" and other.role is Role.MODULE:
         return f"`{other.name}` is on {other.device} and its input `{blamed.name}` on {blamed.device}"
     both = f"`{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
@@ -105,7 +106,8 @@ def _rank(met: Met, usual: str) -> tuple[int, ...]:
     # A module that is on the CPU may just as well be the one that was not moved.
     astray = usual not in ("", "cpu") and operand.device != usual
     on_cpu = operand.device == "cpu"
-    return (without_data, astray, on_cpu, met.factory, _SUSPICION.get(operand.role, 0))
+    named = operand.role is not Role.TEMPORARY
+    return (without_data, astray, on_cpu, met.factory, _SUSPICION.get(operand.role, 0), named)
 
 
 # --- which code ---------------------------------------------------------------------------------------------
@@ -165,18 +167,35 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met) -> list[str]:
         key = mine.qualified.rpartition(".")[2] or mine.name
         if key.isidentifier():
             return [f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`']
-        return [f"keep it as a buffer, not in a container, or move it where it is used: `{mine.name}.to({target})`"]
+        return [f"keep it as a buffer, not in a container, or move it where it is used: `{moved(mine.name, target)}`"]
     if blamed.factory:
         return [f"create it where it is used: `{_with_device(mine.name, target)}`"]
     if mine.role is Role.MODULE:
-        return [f"move the module to where its input is: `{mine.name}.to({target})`"]
+        return [f"move the module to where its input is: `{moved(mine.name, target)}`"]
     if mine.role in (Role.BUFFER, Role.PARAMETER):
         return [f"move the module that holds it, after everything is attached to it: `.to({target})`"]
+    passed = _passed_as(mine)
+    if passed:
+        root = naming.module_path(scene.modules[0], scene.roots) if scene.modules else ""
+        target = f"next({root}.parameters()).device" if root.isidentifier() else f'"{theirs.device}"'
+        there = moved(passed, target)
+        return [f"move it before it is passed on: `{f'{passed} = {there}' if passed.isidentifier() else there}`"]
     if mine.name.isidentifier():
-        return [f"move it before it is used: `{mine.name} = {mine.name}.to({target})`"]
+        return [f"move it before it is used: `{mine.name} = {moved(mine.name, target)}`"]
     if mine.name and theirs.name:
-        return [f"move it: `{mine.name}.to({target})`"]
+        return [f"move it: `{moved(mine.name, target)}`"]
     return []
+
+
+def moved(text: str, device: str) -> str:
+    """The source of a move."""
+    return f"{attached(text)}.to({device})"
+
+
+def _passed_as(operand: Operand) -> str:
+    """What the outermost of the user's functions calls a value that it passes on."""
+    steps = (step.message for step in operand.history if step.message.startswith(PASSED))
+    return next(steps, "").removeprefix(PASSED).strip("`")
 
 
 def _device_expression(met: Met) -> str:

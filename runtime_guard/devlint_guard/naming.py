@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from devlint_guard.expressions import dictionary_of, tensors_in
 from devlint_guard.finding import Role
 from devlint_guard.frames import Site, is_user_code
+from devlint_guard.stored import dictionary_of, tensors_in
 
 Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""

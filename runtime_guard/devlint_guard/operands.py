@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
 from devlint_guard import naming
-from devlint_guard.expressions import Argument, Operation, Reader, Term, devices_of, operation_at, part_at
+from devlint_guard.expressions import Argument, Operation, Reader, Term, operation_at, part_at
 from devlint_guard.finding import Operand, Role, Step
-from devlint_guard.frames import Carried, Site, carried_in, node_carried, place_in, place_of, source_of, user_site
+from devlint_guard.frames import (
+    Carried,
+    Site,
+    carried_in,
+    node_carried,
+    place_in,
+    place_of,
+    source_of,
+    text_of,
+    user_site,
+)
 from devlint_guard.messages import Message
+from devlint_guard.origins import origin_of
+from devlint_guard.stored import devices_of
+
+History = Callable[[torch.Tensor], tuple[Step, ...]]
+"""Where a tensor was created and moved, as a record of the run has it; empty where it has nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,7 @@ class Scene:
         given: the names of those that the caller knows.
         modules: those that were being called, outermost first.
         carried: the user's line where the frames that failed are not those of `sites`.
+        history: what is known of how a tensor came to where it is, see `History`.
     """
 
     sites: Sequence[Site]
@@ -38,15 +55,17 @@ class Scene:
     given: frozenset[str]
     modules: Sequence[nn.Module]
     carried: Carried | None = None
+    history: History | None = None
 
     @classmethod
-    def of(cls, sites: Sequence[Site], roots: naming.Roots, text: str = "") -> Scene:
+    def of(cls, sites: Sequence[Site], roots: naming.Roots, text: str = "", history: History | None = None) -> Scene:
         """The scene at the end of `sites`; modules that `roots` lacks are looked for in the frames.
 
         Args:
             sites: of the error, outermost first.
             roots: modules that the caller knows.
             text: of the error, if there is one; it may carry a traceback.
+            history: see `History`.
         """
         user = user_site(list(sites))
         known = {**roots}
@@ -55,7 +74,7 @@ class Scene:
             if id(module) not in held and name not in known:
                 known[name] = module
         operation = None if user is None else operation_at(user)
-        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text))
+        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text), history)
 
     @property
     def inner_sites(self) -> list[Site]:
@@ -166,6 +185,7 @@ class Met:
 
     Attributes:
         value: the tensor or module; None where it is gone.
+        node: where it stands on the user's line.
         tensor: of a module, the one of its tensors that matters.
         factory: the line creates it, without a device.
     """
@@ -174,6 +194,7 @@ class Met:
     value: torch.Tensor | nn.Module | torch.Generator | None = None
     tensor: torch.Tensor | None = None
     factory: bool = False
+    node: ast.expr | None = None
 
 
 def meeting(scene: Scene, message: Message) -> list[Met]:
@@ -196,7 +217,7 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
         terms = _with_the_unknown_one(scene, terms, message.devices)
-    return [Met(operand(scene, term), term.value, None, term.factory) for term in terms]
+    return [Met(operand(scene, term), term.value, None, term.factory, term.node) for term in terms]
 
 
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
@@ -296,7 +317,7 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         elif id(mine) not in used:
             used.add(id(mine))
             part = tensor if isinstance(mine.value, nn.Module) else None
-            found.append(Met(operand(scene, mine, part), mine.value, part))
+            found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
     rest = [term for term in taken if id(term) not in used]
     for term in loose:
         # What torch made of an operand on the way down is where the operand is.
@@ -305,7 +326,7 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         named = None if tensor is None else found_operand(scene, tensor, term.text)
         if mine is not None and (mine.value is None or named is None or not named.qualified):
             rest.remove(mine)
-            found.append(Met(operand(scene, mine), mine.value, None, mine.factory))
+            found.append(Met(operand(scene, mine), mine.value, None, mine.factory, mine.node))
         elif len(loose) == 1 and (unknown := _only_unknown(scene)) is not None:
             found.append(Met(operand(scene, Term(unknown.text, unknown.node, term.device)), tensor))
         elif named is not None and all(one.operand.device != term.device for one in found):
@@ -328,9 +349,27 @@ def _is_or_holds(term: Term, tensor: torch.Tensor) -> bool:
 # --- where a value comes from -------------------------------------------------------------------------------
 
 
-def passed_on(scene: Scene, met: Met) -> tuple[Step, ...]:
-    """How the user's own functions passed a value on until it came to the line, the outermost first."""
-    steps: list[Step] = []
+PASSED: Final = "passed as "
+"""How the steps begin that tell of a call."""
+
+
+def with_history(scene: Scene, met: Met) -> Operand:
+    """An operand with where its value was assigned, unless a record of the run tells, and how it was passed on."""
+    tensor = met.tensor if met.tensor is not None else met.value
+    if scene.history is not None and isinstance(tensor, torch.Tensor) and not met.operand.history:
+        met = replace(met, operand=replace(met.operand, history=scene.history(tensor)))
+    passes = _passes(scene, met)
+    site, node = passes[0][:2] if passes else (scene.user, met.node)
+    # Of one element of a container, the assignment of the container tells nothing.
+    whole = site is not None and node is not None and (passes or text_of(site, node) == met.operand.name)
+    origin = origin_of(site, node) if site and node and whole and not met.operand.history else None
+    steps = [Step(f"{PASSED}`{text}`", place_of(at, argument)) for at, argument, text in passes]
+    return replace(met.operand, history=(*met.operand.history, *([origin] if origin else []), *steps))
+
+
+def _passes(scene: Scene, met: Met) -> list[tuple[Site, ast.expr, str]]:
+    """The calls by which the user's own functions passed a value on until it came to the line, outermost first."""
+    found: list[tuple[Site, ast.expr, str]] = []
     callers = [site for site in scene.sites if site.is_user and site is not scene.user]
     for site in callers:
         operation = operation_at(site)
@@ -341,5 +380,5 @@ def passed_on(scene: Scene, met: Met) -> tuple[Step, ...]:
             made = [one for one in terms if one.value is None and one.device == met.operand.device]
             same = made if len(made) == 1 else []
         if same and same[0].text != met.operand.name:
-            steps.append(Step(f"passed as `{same[0].text}`", place_of(site, same[0].node)))
-    return tuple(steps)
+            found.append((site, same[0].node, same[0].text))
+    return found

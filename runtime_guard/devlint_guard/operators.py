@@ -23,9 +23,10 @@ from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from devlint_guard.callers import Caller, caller_of
-from devlint_guard.conflicts import Conflict, History, Value, finding_of
+from devlint_guard.conflicts import Conflict, Value, finding_of
 from devlint_guard.finding import Finding
 from devlint_guard.naming import Roots
+from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
 
 # torch.compile must not trace the mode itself. By default PyTorch wraps it in `torch._dynamo.disable`, which costs each

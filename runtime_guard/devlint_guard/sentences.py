@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from torch.nn.modules.loss import _Loss
 
-from devlint_guard.conflicts import History
 from devlint_guard.entry import Mismatch, Value, devices_by_size
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import place_of, sites_above
 from devlint_guard.naming import Roots, module_path, role_in
-from devlint_guard.operands import Scene, describe, found_operand, operand
+from devlint_guard.operands import History, Scene, describe, found_operand, operand
 
 
 class Verdict(NamedTuple):

@@ -200,8 +200,8 @@ class Guard:
                 self._layers.end()
         entry = active.remove(self)
         if error is not None and not isinstance(error, GuardError):
-            finding = explain(error, entry.roots)
-            annotate(error, entry.roots)
+            finding = explain(error, entry.roots, history_of)
+            annotate(error, entry.roots, history_of)
             if finding is not None:
                 self._record(finding, self._findings)
         if self._report is not None:
@@ -265,7 +265,7 @@ class Guard:
 
     def failed(self, error: Exception, roots: Roots) -> bool:
         """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
-        return not isinstance(error, GuardError) and annotate(error, roots)
+        return not isinstance(error, GuardError) and annotate(error, roots, history_of)
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """Keeps what may be the reason of a failure."""

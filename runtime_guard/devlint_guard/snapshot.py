@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from devlint_guard.expressions import tensors_in
 from devlint_guard.finding import Role
 from devlint_guard.operands import describe
 from devlint_guard.record import Held, Part
+from devlint_guard.stored import tensors_in
 
 
 def tree_of(name: str, module: nn.Module) -> Part:

@@ -14,12 +14,14 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.expressions import UNKNOWN, Argument, Term, as_device, attribute, devices_of, operation_at
+from devlint_guard.expressions import Argument, Term, as_device, attached, operation_at
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import place_of, text_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
+from devlint_guard.origins import origin_of
+from devlint_guard.stored import UNKNOWN, attribute, devices_of
 
 _AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
 
@@ -37,7 +39,7 @@ def _host_access(scene: Scene, message: Message) -> Finding:
         if found
         else "numpy reads a tensor",
         operands=found,
-        help=(f"bring it to the CPU first: `{name}.detach().cpu()`",),
+        help=(f"bring it to the CPU first: `{attached(name)}.detach().cpu()`",),
     )
 
 
@@ -54,7 +56,7 @@ def _not_on_cpu(scene: Scene, message: Message) -> Finding:
         "DEV107",
         f"`{_name(found)}` is on {device}: `{operation}` takes {taken} from the CPU",
         operands=found,
-        help=(f"pass it on the CPU: `{_name(found)}.cpu()`",),
+        help=(f"pass it on the CPU: `{attached(_name(found))}.cpu()`",),
     )
 
 
@@ -66,7 +68,7 @@ def _no_kernel(scene: Scene, message: Message) -> Finding:
         "DEV107",
         f"`{_name(found)}` is on {found[0].device}, and {operator} exists on the CPU only",
         operands=found,
-        help=(f"compute this on the CPU: `{_name(found)}.cpu()`",),
+        help=(f"compute this on the CPU: `{attached(_name(found))}.cpu()`",),
     )
 
 
@@ -399,8 +401,14 @@ def _device_operand(scene: Scene, argument: Argument) -> Operand:
     assert scene.user is not None
     device = as_device(argument.value)
     role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
-    place = place_of(scene.user, argument.node)
-    return Operand(argument.text, role, "" if device is None else str(device), place=place)
+    origin = origin_of(scene.user, argument.node)
+    return Operand(
+        argument.text,
+        role,
+        "" if device is None else str(device),
+        place=place_of(scene.user, argument.node),
+        history=() if origin is None else (origin,),
+    )
 
 
 def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:

@@ -15,8 +15,9 @@ torch = pytest.importorskip("torch")
 
 from devlint_guard import frames  # noqa: E402
 from devlint_guard.explain import explain  # noqa: E402
-from devlint_guard.expressions import UNKNOWN, Operation, Reader, operation_at  # noqa: E402
+from devlint_guard.expressions import Operation, Reader, operation_at  # noqa: E402
 from devlint_guard.frames import Site, node_at, sites_of, source_of, text_of, user_site  # noqa: E402
+from devlint_guard.stored import UNKNOWN  # noqa: E402
 from torch import nn  # noqa: E402
 
 COLUMNS = sys.version_info >= (3, 11)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Iterator
 
-from devlint_guard.finding import Finding, Operand, Place
+from devlint_guard.finding import Finding, Operand, Place, Role
 
 _BOLD, _RED, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m"
 
@@ -138,7 +138,7 @@ def _quoted(operand: Operand) -> str:
 
 def _what(operand: Operand) -> str:
     parts = [operand.role.value]
-    if operand.qualified and operand.qualified != operand.name:
+    if operand.qualified and operand.qualified not in operand.name and operand.role is not Role.OPTIMIZER_STATE:
         parts.append(operand.qualified)
     if operand.detail:
         parts.append(operand.detail)

@@ -1,0 +1,122 @@
+"""What objects store: attributes, elements, tensors in containers. Looked up, never computed.
+
+`__getattr__`, properties and the `__getitem__` of the program's own classes are not run.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections import UserDict
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+
+UNKNOWN: Final = object()
+"""The value of an expression that cannot be had without running something."""
+
+
+def attribute(owner: object, name: str) -> object:
+    """An attribute that is stored, UNKNOWN if it would be computed."""
+    if isinstance(owner, torch.Tensor):
+        return _attribute_of_tensor(owner, name)
+    own = dictionary_of(owner)
+    if isinstance(owner, nn.Module):
+        for table in (own, *(own.get(key) for key in ("_parameters", "_buffers", "_modules"))):
+            if isinstance(table, Mapping) and name in table:
+                return table[name]
+    elif name in own:
+        return own[name]
+    for base in type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            if isinstance(found, (types.MemberDescriptorType, _NAMED_TUPLE_FIELD)):
+                try:
+                    return found.__get__(owner, type(owner))
+                except (AttributeError, TypeError):
+                    return UNKNOWN
+            return UNKNOWN if hasattr(type(found), "__get__") else found
+    return UNKNOWN
+
+
+class _Example(NamedTuple):
+    field: int
+
+
+_NAMED_TUPLE_FIELD: Final = type(vars(_Example)["field"])
+
+
+def dictionary_of(owner: object) -> Mapping[str, object]:
+    """The attributes that an object itself stores, whatever its class makes of `__getattr__`."""
+    try:
+        found = object.__getattribute__(owner, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _attribute_of_tensor(owner: torch.Tensor, name: str) -> object:
+    if name == "device":
+        return owner.device
+    if name == "data":
+        return owner.data
+    if name == "grad" and owner.is_leaf:
+        return owner.grad
+    return dictionary_of(owner).get(name, UNKNOWN)
+
+
+def element(owner: object, key: object) -> object:
+    """An element of a plain container or of a container of modules, UNKNOWN of anything else."""
+    if isinstance(owner, (nn.ModuleList, nn.Sequential)) and isinstance(key, int):
+        return list(owner._modules.values())[key] if -len(owner) <= key < len(owner) else UNKNOWN
+    if isinstance(owner, nn.ModuleDict) and isinstance(key, str):
+        return owner._modules.get(key, UNKNOWN)
+    if isinstance(owner, (nn.ParameterList, nn.ParameterDict)):
+        return attribute(owner, str(key))
+    if isinstance(owner, UserDict):
+        owner = owner.data
+    plain = type(owner).__getitem__ if isinstance(owner, (list, tuple, dict)) else None
+    if plain not in (list.__getitem__, tuple.__getitem__, dict.__getitem__):
+        return UNKNOWN
+    if not isinstance(key, (int, str, bytes)):
+        return UNKNOWN
+    try:
+        found: object = owner[key]  # type: ignore[index]
+    except (LookupError, TypeError):
+        return UNKNOWN
+    return found
+
+
+_DEEPEST = 4
+
+
+def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of a plain container, each with the way to it: `[0]['mask']`."""
+    if isinstance(value, torch.Tensor):
+        yield path, value
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for index, one in enumerate(tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)):
+            yield from tensors_in(one, f"{path}[{index}]", depth + 1)
+    elif depth < _DEEPEST and isinstance(value, (dict, UserDict)):
+        items = value.data.items() if isinstance(value, UserDict) else dict.items(value)
+        for key, one in items:
+            shown = repr(key) if isinstance(key, (str, int)) else "…"
+            yield from tensors_in(one, f"{path}[{shown}]", depth + 1)
+
+
+def tensors_of(owner: object) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that attributes of an object hold, each with the way to it: `.mean`, `.batch['mask']`."""
+    if not isinstance(owner, (type, types.ModuleType, types.FunctionType, torch.optim.Optimizer)):
+        for name, value in dictionary_of(owner).items():
+            yield from tensors_in(value, f".{name}")
+
+
+def devices_of(module: nn.Module) -> list[str]:
+    """The devices of a module's parameters and buffers, the one with most elements first."""
+    sizes: collections.Counter[str] = collections.Counter()
+    for tensor in (*module.parameters(), *module.buffers()):
+        sizes[str(tensor.device)] += 1 if is_lazy(tensor) else max(tensor.numel(), 1)
+    return [device for device, _ in sizes.most_common()]
