@@ -286,8 +286,8 @@ FEATURES = (
     ),
     Feature(
         "notebooks",
-        "not yet",
-        (),
+        "yes, state carried from cell to cell",
+        ("tests/sources/test_notebook.py::test_state_is_carried_from_cell_to_cell",),
         (
             yes(Run("ruff check --isolated --select F401 book.ipynb", codes=(1,), says="F401")),
             no(Run("fixit lint book.ipynb", codes=(0,))),
@@ -295,6 +295,19 @@ FEATURES = (
             no(Run("pylint book.ipynb", lacks="W0611")),
             no(Run("semgrep scan --metrics=off --config rules.yaml book.ipynb", lacks="no-eval")),
             no(Run("pyright book.ipynb", lacks="reportUnusedImport")),
+        ),
+    ),
+    Feature(
+        "language server",
+        "yes",
+        ("tests/editor/test_server.py::test_what_is_typed_is_reported_though_nothing_is_saved",),
+        (
+            yes(Run("ruff server --help", codes=(0,))),
+            yes(Run("fixit --help", says="lsp"), text="with an extra"),
+            _no_word(_TORCHFIX_HELP, "lsp|language server"),
+            _no_word("pylint --long-help", "lsp|language server"),
+            yes(Run("semgrep lsp --help", codes=(0,))),
+            yes(Run("pyright-langserver --help", lacks="not found")),
         ),
     ),
 )
