@@ -173,7 +173,7 @@ def _found(results: Iterable[FileResult], run: Run) -> Found:
     """Return what the run reports, by file."""
     by_file: dict[str, list[Diagnostic]] = {result.display: [] for result in results}
     for diagnostic in run.outcome.diagnostics:
-        by_file[diagnostic.place.file].append(diagnostic)
+        by_file.setdefault(diagnostic.place.file, []).append(diagnostic)
     return {file: tuple(diagnostics) for file, diagnostics in by_file.items()}
 
 
@@ -323,9 +323,10 @@ def _inspect(
         return in_processes(settings, load, batches, jobs, contents, progress)
     worker = worker or Inspector(settings, load)
     results: list[FileResult] = []
-    for part in chain.from_iterable(batch.split(1) for batch in batches):
-        results += worker.inspect(part, contents)
-        progress(len(results), total)
+    for batch in batches:
+        for number, part in enumerate(batch.split(1)):
+            results += worker.inspect(part, {} if number else contents)  # a batch is one project, which keeps them
+            progress(len(results), total)
     return results
 
 
