@@ -127,7 +127,7 @@ FEATURES = (
         (
             yes(Run("ruff check --isolated --select XYZ999 clean.py", codes=(2,))),
             no(Run("fixit lint fixit/a.py", codes=(0,))),
-            yes(Run("torchfix --select TOR999 clean.py", codes=tuple(range(1, 256)))),
+            no(Run("torchfix --select TOR999 clean.py", codes=(0,))),
             no(Run("pylint --disable=no-such-rule clean.py", says="W0012"), text="a warning"),
             yes(Run("semgrep scan --metrics=off --config no-such-file.yaml found.py", codes=(7,))),
             no(Run("pyright -p pyright", codes=(0,), says="reportNoSuchThing"), text="a remark"),
@@ -140,7 +140,7 @@ FEATURES = (
         (
             yes(Run("ruff check --isolated deep", codes=(1,), says=r"found\.py:1|deep/found\.py")),
             no(Run("fixit lint deep", says="RecursionError")),
-            no(Run("torchfix deep", lacks=r"found\.py.*TOR")),
+            yes(Run("torchfix deep", says=r"found\.py.*TOR")),
             yes(Run("pylint deep/deep.py deep/found.py", says=r"found\.py:1.*W0611")),
             yes(Run("semgrep scan --metrics=off --config rules.yaml deep", says=r"found\.py")),
             yes(Run("pyright deep", says=r"found\.py")),
