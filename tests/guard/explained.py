@@ -1,9 +1,10 @@
 """How many of the known bugs `explain` explains: `python -m tests.guard.explained [PART OF A NAME]`.
 
 `bugs.jsonl` has a row for each program that PyTorch ends with a device error: the functions `bad_…` of the fixtures,
-and short programs of our own, one for each rule of PyTorch's. A row says on which line the program fails and which
-values are to blame there, as the source spells them, and was written from the program, not from what `explain` says;
-of values that are apart either may be moved, so both are right where no other line tells which.
+and short programs of our own, one for each rule of PyTorch's. A row says on which line the judge saw it fail, and which
+values are to blame, as the source spells them: those that the linter names there, and, where it speaks of something
+else or is silent, those that a reader of the program named. Of values that are apart either may be moved, so both are
+right where no other line tells which.
 
 A bug counts as explained if its finding is on that line, names one of those values, and has the path of the module
 that was being called, if any was.
