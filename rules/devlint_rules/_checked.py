@@ -52,20 +52,20 @@ def _in_place_of(use: UncheckedDevice, place: Place, device: str, syntax: Syntax
     if isinstance(parent, cst.Arg) and not _takes_any_device(syntax, parent):
         return None
     if isinstance(node, cst.SimpleString):
-        brackets = isinstance(parent, _NEED_NO_BRACKETS) or bool(node.lpar) or device.isidentifier()
-        return Edit(syntax.place(node), device if brackets else f"({device})")
+        plain = isinstance(parent, _NEED_NO_BRACKETS) or device.isidentifier()
+        return Edit(syntax.place(node), device if plain else f"({device})")
     if isinstance(node, cst.Integer) and isinstance(parent, cst.Arg):
         return Edit(syntax.place(node), device)
     return None
 
 
 def _takes_any_device(syntax: Syntax, argument: cst.Arg) -> bool:
-    """Whether an argument may be the CPU as well: not so those of functions of `torch.cuda`, and of `print`."""
+    """Whether an argument may be the CPU as well: not so those of functions of `torch.cuda`."""
     call = syntax.around(argument, cst.Call)
     if call is None or argument not in call.args:
         return True
     function = syntax.code(call.func)
-    if ".cuda." in function or argument.star:
+    if ".cuda." in f".{function}" or argument.star:
         return False
     if isinstance(argument.value, cst.Integer):
         moves = function.endswith(".to") and argument is call.args[0]
@@ -81,8 +81,7 @@ def _moved(call: cst.Call, device: str, syntax: Syntax) -> Edit | None:
     if len(given) > 1 or any(argument.star for argument in call.args):
         return None
     rest = "".join(f", {syntax.code(other.with_changes(comma=cst.MaybeSentinel.DEFAULT))}" for other in others)
-    start, end = syntax.behind(call.func.value, "").place, syntax.place(call)
-    return Edit(Place(end.file, start.line, start.column, end.end_line, end.end_column), f".to({device}{rest})")
+    return Edit(syntax.from_to(call.func.attr, call), f"to({device}{rest})")
 
 
 def _own_device(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:

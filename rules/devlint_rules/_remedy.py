@@ -251,8 +251,7 @@ def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit,
     if move.func.attr.value == "to" and given:
         return (Edit(syntax.place(given[0].value), target),)
     if move.func.attr.value in ("cpu", "cuda") and len(move.args) == len(given):
-        start, end = syntax.behind(move.func.value, "").place, syntax.behind(move, "").place
-        return (Edit(Place(start.file, start.line, start.column, end.line, end.column), f".to({target})"),)
+        return (Edit(syntax.from_to(move.func.attr, move), f"to({target})"),)
     return ()
 
 

@@ -113,6 +113,12 @@ CASES = {
         "import torch\nx = torch.ones(3).cuda(non_blocking=True)\n",
         'import torch\nx = torch.ones(3).to("cuda" if torch.cuda.is_available() else "cpu", non_blocking=True)\n',
     ),
+    "cuda on a line of its own": (
+        "DEV301",
+        "import torch\nx = (\n    torch.ones(3)  # three\n    # and on\n    .cuda()\n)\n",
+        "import torch\nx = (\n    torch.ones(3)  # three\n    # and on\n"
+        '    .to("cuda" if torch.cuda.is_available() else "cpu")\n)\n',
+    ),
     "own device": (
         "DEV301",
         "import torch as th\ndevice = th.device('cuda' if th.cuda.is_available() else 'cpu')\nx = th.ones(3).cuda()\n",
