@@ -217,7 +217,7 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
                         heap[value.object] = replace(held, rest=_follow(heap, held.rest, f"{place}[*]", seen))
                 case Dictionary() if held.module is not None:
                     pairs = tuple((key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
-                    heap[value.object] = replace(held, items=pairs)
+                    heap[value.object] = replace(held, items=pairs, rest=_follow(heap, held.rest, f"{place}[*]", seen))
                 case _:
                     pass
             return value

@@ -55,6 +55,9 @@ def _merged_instance(
     attributes = []
     for name, value in held.attributes:
         ours, theirs = left.get(name), right.get(name)
+        if name in held.registered:
+            attributes.append((name, replace(value, stray=None) if isinstance(value, Tensor) else value))
+            continue  # it moves with the module, wherever one of the paths has created it
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
             value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
         attributes.append((name, value))

@@ -119,7 +119,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 items = None if held.items is None else tuple(_put(part, device, origin) for part in held.items)
                 env.heap[item.object] = replace(held, items=items, rest=_put(held.rest, device, origin))
             case Dictionary() if held.module is not None:
-                pending.extend(part for _, part in held.items)
+                pending.extend((*(part for _, part in held.items), held.rest))
                 pairs = tuple((key, _put(part, device, origin)) for key, part in held.items)
                 env.heap[item.object] = replace(held, items=pairs, rest=_put(held.rest, device, origin))
             case _:
@@ -180,6 +180,8 @@ def state(
                         pending.extend(reversed(held.items) if held.items is not None else (held.rest,))
                     case Dictionary(module=str()) as held:
                         pending.extend(part for _, part in reversed(held.items))
+                        if not held.complete:
+                            pending.append(held.rest)
                     case _:
                         pass
             case _ if item == UNKNOWN:
