@@ -69,6 +69,11 @@ class Syntax:
             return Place(place.file, first.line, first.column, last.end_line, last.end_column)
         return place
 
+    def from_to(self, first: cst.CSTNode, last: cst.CSTNode) -> Place:
+        """The stretch from where one node begins to where another ends, without the brackets around the other."""
+        start, end = self.place(first), self.place_of(last)
+        return Place(start.file, start.line, start.column, end.end_line, end.end_column)
+
     def before(self, node: cst.CSTNode, text: str) -> Edit:
         """Puts text directly before a node and its brackets."""
         place = self.place(node)

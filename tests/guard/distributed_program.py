@@ -29,7 +29,8 @@ def sharded(module: nn.Module) -> nn.Module:
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for layer in module.children():
         fully_shard(layer, mesh=mesh, mp_policy=policy)
-    return fully_shard(module, mesh=mesh, mp_policy=policy)
+    fully_shard(module, mesh=mesh, mp_policy=policy)  # changes the class of the module in place
+    return module
 
 
 def main() -> None:
