@@ -26,6 +26,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.__main__": ("devlint.cli",),
     "devlint.cli": (
         "click",
+        "devlint.cli.run",
         "devlint.engine",
         "devlint.cache",
         "devlint.settings",
@@ -45,6 +46,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.editor",
         "pygls",
     ),
+    "devlint.cli.run": ("click", "devlint_guard"),
     "devlint.explain": (
         "devlint.sources",
         "devlint.project",

@@ -13,6 +13,7 @@ from devlint.cli.facts import facts
 from devlint.cli.group import Commands
 from devlint.cli.init import init
 from devlint.cli.rules import explain, rules
+from devlint.cli.run import run
 from devlint.cli.server import server
 from devlint.cli.show import graph, show
 
@@ -29,6 +30,7 @@ def devlint() -> None:
 
 _COMMANDS = (
     check,
+    run,
     baseline,
     init,
     explain,

@@ -1,0 +1,151 @@
+"""Runs a program with a guard around it, as Python would run it: the engine of `devlint run`.
+
+The guard begins before the program's first line and ends after its last; what the program does at exit runs without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, Final
+
+from devlint_guard.errors import GuardUsageError
+from devlint_guard.options import chosen
+from devlint_guard.report.text import render_all
+from devlint_guard.session import Guard
+
+INTERRUPTED: Final = 130
+"""The exit code of a program that the user has interrupted."""
+
+
+def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **options: Any) -> int:
+    """Runs a program to its end and returns its exit code.
+
+    In mode `record` a program that ends well has the exit code 1 if the guard has found something, else 0.
+
+    Args:
+        target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
+        arguments: what the program finds in `sys.argv[1:]`.
+        as_module: whether `target` is the name of a module, as in `python -m`.
+        options: those of `Guard`, None for what `DEVLINT_GUARD` is to say; `mode` may be `off`.
+
+    Raises:
+        GuardUsageError: there is no such program, or an option has a value that it cannot have.
+    """
+    settings = chosen(options)
+    guard = None if settings is None else Guard(**settings)
+    _enter_folder_of(target, as_module)
+    sys.argv = [target, *arguments]
+    spec = _module(target) if as_module else _script(target)
+    code = _run(spec, guard)
+    found = 0 if guard is None or guard.mode != "record" else _tell(guard)
+    return code or found
+
+
+# --- the program --------------------------------------------------------------------------------------------
+
+
+def _enter_folder_of(target: str, as_module: bool) -> None:
+    """Makes imports start where Python would have them start; what was there belongs to devlint's own start."""
+    if sys.flags.safe_path if sys.version_info >= (3, 11) else False:
+        return
+    path = Path(target)
+    folder = os.getcwd() if as_module else os.path.realpath(path if _holds_main(path) else path.parent)
+    sys.path[:1] = [str(folder)]
+
+
+def _holds_main(path: Path) -> bool:
+    return path.is_dir() or path.suffix in {".zip", ".pyz"}
+
+
+def _script(target: str) -> ModuleSpec:
+    path = Path(target)
+    if _holds_main(path):
+        found = PathFinder.find_spec("__main__", [str(path.resolve())])
+        if found is None:
+            raise GuardUsageError(f"{target} holds no __main__.py")
+        return found
+    if not path.is_file():
+        raise GuardUsageError(f"there is no script {target}")
+    file = os.path.abspath(target)
+    found = importlib.util.spec_from_file_location("__main__", file, loader=_ScriptLoader("__main__", file))
+    assert found is not None
+    return found
+
+
+def _module(name: str) -> ModuleSpec:
+    try:
+        found = importlib.util.find_spec(name)
+        if found is not None and found.submodule_search_locations is not None:
+            found = importlib.util.find_spec(f"{name}.__main__")
+    except (ImportError, ValueError) as error:
+        raise GuardUsageError(f"there is no module {name} to run: {error}") from None
+    if found is None or not hasattr(found.loader, "get_code"):
+        raise GuardUsageError(f"there is no module {name} to run")
+    sys.argv[0] = found.origin or name
+    return found
+
+
+def _run(spec: ModuleSpec, guard: Guard | None) -> int:
+    try:
+        main = _as_main(spec)
+        with contextlib.nullcontext() if guard is None else guard:
+            exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
+    except SystemExit as error:
+        return _status(error)
+    except BaseException as error:
+        error.__traceback__ = _without_launcher(error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+class _ScriptLoader(SourceFileLoader):
+    """Of a script alone; Python keeps no compiled code of those, and gives them no `__spec__`."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self.get_data(self.path), self.path, "exec", dont_inherit=True)
+
+
+def _as_main(spec: ModuleSpec) -> ModuleType:
+    """A new `__main__`, as pickle, `multiprocessing` and the program expect it."""
+    main = importlib.util.module_from_spec(spec)
+    if isinstance(spec.loader, _ScriptLoader):
+        main.__spec__, main.__package__ = None, None
+    main.__name__ = "__main__"
+    sys.modules["__main__"] = main
+    return main
+
+
+def _status(error: SystemExit) -> int:
+    """The exit code that Python makes of `SystemExit`; prints what is no code."""
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF if os.name == "posix" else error.code
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    return traceback
+
+
+# --- the end ------------------------------------------------------------------------------------------------
+
+
+def _tell(guard: Guard) -> int:
+    """Prints what was found; returns the exit code that stands for it."""
+    found = guard.findings
+    if found:
+        count = "1 finding" if len(found) == 1 else f"{len(found)} findings"
+        print(f"{render_all(found)}\n\ndevlint: {count}", file=sys.stderr)
+    return 1 if found else 0
