@@ -228,6 +228,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     # The guard stands alone.
     "devlint_guard": ("torch",),
+    "devlint_guard.integrations": (
+        "devlint_guard",
+        "devlint_guard.integrations.lightning",
+        "devlint_guard.integrations.transformers",
+    ),
+    "devlint_guard.integrations.lightning": ("devlint_guard", "devlint_guard.integrations", "lightning"),
+    "devlint_guard.integrations.transformers": ("devlint_guard", "devlint_guard.integrations", "transformers"),
+    "devlint_pytest": ("pytest", "devlint_guard"),
 }
 
 TOGETHER = (
@@ -244,6 +252,7 @@ TOGETHER = (
     "devlint.cache",
     "devlint.fixes",
     "devlint_guard",
+    "devlint_guard.integrations",
 )
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import multiprocessing
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
+from devlint.cli import main
 from devlint_guard import guard
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import from_env, parse
 
-Ended = subprocess.CompletedProcess[str]
+from tests.guard.processes import Ended, forked, python, write
 
 BROKEN = """\
 import torch
@@ -43,38 +38,9 @@ if __name__ == "__main__":
 FINE = "import torch\ntorch.nn.Linear(2, 2)(torch.ones(1, 2))\n"
 
 
-def plain(folder: Path, *arguments: str) -> Ended:
-    """Runs Python."""
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8"
-    )
-
-
 def run(folder: Path, *arguments: str, guard: str = "") -> Ended:
-    """Runs `devlint run` in a process that need not import torch anew."""
-    files = (folder / ".stdout", folder / ".stderr")
-    process = multiprocessing.get_context("fork").Process(target=_run, args=(folder, arguments, guard, files))
-    process.start()
-    process.join()
-    code = -1 if process.exitcode is None else process.exitcode
-    return Ended(arguments, code, *(file.read_text(encoding="utf-8") for file in files))
-
-
-def _run(folder: Path, arguments: tuple[str, ...], guard: str, files: tuple[Path, Path]) -> None:
-    os.chdir(folder)
-    os.environ["DEVLINT_GUARD"] = guard
-    for stream, file in enumerate(files, start=1):
-        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
-    sys.stdout, sys.stderr = (os.fdopen(stream, "w", encoding="utf-8") for stream in (1, 2))
-    sys.argv = ["devlint", "run", *arguments]
-    sys.excepthook = sys.__excepthook__
-    importlib.import_module("devlint.cli").main()
-
-
-def write(file: Path, text: str) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(textwrap.dedent(text), encoding="utf-8")
-    return file
+    """Runs `devlint run`."""
+    return forked(folder, main, ["devlint", "run", *arguments], {"DEVLINT_GUARD": guard})
 
 
 # --- the program is run as Python runs it -------------------------------------------------------------------
@@ -101,7 +67,7 @@ def test_a_program_sees_the_same_world_as_without_devlint(tmp_path: Path, argume
     for file in ("folder/script.py", "folder/__main__.py", "package/inner.py", "package/__main__.py"):
         write(tmp_path / file, WORLD)
     write(tmp_path / "package" / "__init__.py", "")
-    guarded, alone = run(tmp_path, *arguments), plain(tmp_path, *arguments)
+    guarded, alone = run(tmp_path, *arguments), python(tmp_path, *arguments)
     assert alone.returncode == 0, alone.stderr
     assert (guarded.stdout, guarded.returncode, guarded.stderr) == (alone.stdout, 0, "")
 
@@ -118,7 +84,7 @@ def test_a_program_sees_the_same_world_as_without_devlint(tmp_path: Path, argume
 )
 def test_it_ends_as_without_devlint(tmp_path: Path, text: str, code: int) -> None:
     write(tmp_path / "script.py", text)
-    guarded, alone = run(tmp_path, "script.py"), plain(tmp_path, "script.py")
+    guarded, alone = run(tmp_path, "script.py"), python(tmp_path, "script.py")
     assert (guarded.returncode, guarded.stdout, guarded.stderr) == (code, alone.stdout, alone.stderr)
 
 
@@ -134,7 +100,7 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, arguments: tuple[str, ..
 def test_without_torch_it_says_what_to_install(tmp_path: Path) -> None:
     write(tmp_path / "torch.py", "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
     write(tmp_path / "script.py", "print('ran')\n")
-    ended = plain(tmp_path, "-m", "devlint", "run", "script.py")
+    ended = python(tmp_path, "-m", "devlint", "run", "script.py")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "error: devlint run needs torch: pip install 'devlint[guard]'\n"
 
@@ -144,7 +110,7 @@ def test_without_torch_it_says_what_to_install(tmp_path: Path) -> None:
 
 def test_by_default_the_first_finding_is_raised(tmp_path: Path) -> None:
     write(tmp_path / "train.py", BROKEN)
-    ended = plain(tmp_path, "-m", "devlint", "run", "train.py")
+    ended = python(tmp_path, "-m", "devlint", "run", "train.py")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "DEV602 meta-tensor-in-computation" in ended.stderr
     assert "network.convolve" in ended.stderr
@@ -176,7 +142,7 @@ def test_recording_disturbs_nothing_and_tells_by_the_exit_code(
 
 def test_warnings_do_not_change_the_exit_code(tmp_path: Path) -> None:
     write(tmp_path / "train.py", BROKEN)
-    ended = plain(tmp_path, "-m", "devlint", "run", "--guard-mode", "warn", "train.py")
+    ended = python(tmp_path, "-m", "devlint", "run", "--guard-mode", "warn", "train.py")
     assert (ended.returncode, ended.stdout) == (0, "the end\n")
     assert "DevlintWarning" in ended.stderr
 
