@@ -82,9 +82,8 @@ class _GuardedTests:
             item.user_properties += ((_PROPERTY, render(finding)) for finding in self._guard.findings)
         return result
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
-        """Explains errors that `unittest` has kept from the guard."""
+        """Explains errors that `unittest` has kept from the guard, before pytest puts the report together."""
         from devlint_guard.explain import annotate
 
         if call.excinfo is not None:

@@ -229,6 +229,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # The guard stands alone.
     "devlint_guard": ("torch",),
     "devlint_guard.integrations": (
+        "torch",
         "devlint_guard",
         "devlint_guard.integrations.lightning",
         "devlint_guard.integrations.transformers",

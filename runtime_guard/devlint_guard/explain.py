@@ -5,7 +5,6 @@ Everything is read from the exception's traceback. PyTorch's error keeps its cla
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,13 +18,14 @@ from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import Carried, place_of, whole_path
 from devlint_guard.messages import read
 from devlint_guard.operands import History, Scene
+from devlint_guard.ranks import ranks
 from devlint_guard.report.text import render
 from devlint_guard.troubles import WRITERS
 
 Roots = Mapping[str, nn.Module] | Iterable[nn.Module]
 """Modules that paths start from, by the name to print; without names, each has that of the user's variable."""
 
-_MARKS: Final = ("devlint: DEV", "devlint[rank ")
+_MARKS: Final = ("devlint: DEV", "devlint[rank")
 """How the first line of a note begins."""
 
 
@@ -115,7 +115,7 @@ def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:
         module=naming.module_path(innermost, scene.roots) if innermost is not None else "",
         module_class=type(innermost).__name__ if innermost is not None else "",
         pytorch=next(iter(str(error).splitlines()), ""),
-        rank=rank(),
+        ranks=ranks(),
     )
 
 
@@ -124,12 +124,6 @@ def _of_carried(operands: Sequence[Operand], carried: Carried) -> tuple[Operand,
     if not carried.text or any(one.place and one.place.line == carried.place.line for one in operands):
         return tuple(operands)
     return (*operands, Operand(carried.text, Role.TEMPORARY, "", place=carried.place))
-
-
-def rank() -> int | None:
-    """The rank of this process; None in a job of one process."""
-    text = os.environ.get("RANK", "")
-    return int(text) if text.isdecimal() and os.environ.get("WORLD_SIZE", "1") != "1" else None
 
 
 def _is_annotated(error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -92,7 +93,7 @@ class Finding:
         help: changes to make, in the imperative, the best first.
         suspect: something may legitimately mend it before it matters; shown only when the call fails.
         step: the number of the training step or root call, from 0; None where no steps are counted.
-        rank: of the process; None in a job of one process.
+        ranks: of the processes that have found it; empty in a job of one process.
         count: how often it was found.
     """
 
@@ -106,7 +107,7 @@ class Finding:
     help: tuple[str, ...] = ()
     suspect: bool = False
     step: int | None = None
-    rank: int | None = None
+    ranks: tuple[int, ...] = ()
     count: int = 1
 
     def __post_init__(self) -> None:
@@ -140,7 +141,13 @@ class Finding:
         fields["place"] = _place(data["place"])
         fields["operands"] = tuple(_operand(operand) for operand in data["operands"])
         fields["help"] = tuple(data["help"])
+        fields["ranks"] = tuple(data["ranks"])
         return cls(**fields)
+
+
+def ranks_named(ranks: Sequence[int]) -> str:
+    """`rank 1`, `ranks 1, 3`; empty for none."""
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}" if ranks else ""
 
 
 def _operand(data: dict[str, Any]) -> Operand:

@@ -17,6 +17,9 @@ from typing import Any, Final
 
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
+from devlint_guard.ranks import gathered
+from devlint_guard.record import Record
+from devlint_guard.report.files import write
 from devlint_guard.report.text import render_all
 from devlint_guard.session import Guard
 
@@ -27,7 +30,8 @@ INTERRUPTED: Final = 130
 def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **options: Any) -> int:
     """Runs a program to its end and returns its exit code.
 
-    In mode `record` a program that ends well has the exit code 1 if the guard has found something, else 0.
+    In mode `record` a program that ends well has the exit code 1 if the guard has found something, else 0. In a job of
+    several processes the first of them then joins the reports of all.
 
     Args:
         target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
@@ -40,12 +44,12 @@ def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **
     """
     settings = chosen(options)
     guard = None if settings is None else Guard(**settings)
+    settings = settings or {}
     _enter_folder_of(target, as_module)
     sys.argv = [target, *arguments]
     spec = _module(target) if as_module else _script(target)
     code = _run(spec, guard)
-    found = 0 if guard is None or guard.mode != "record" else _tell(guard)
-    return code or found
+    return code if guard is None or code else _tell(guard, settings.get("report"))
 
 
 # --- the program --------------------------------------------------------------------------------------------
@@ -142,10 +146,22 @@ def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
 # --- the end ------------------------------------------------------------------------------------------------
 
 
-def _tell(guard: Guard) -> int:
-    """Prints what was found; returns the exit code that stands for it."""
-    found = guard.findings
-    if found:
-        count = "1 finding" if len(found) == 1 else f"{len(found)} findings"
-        print(f"{render_all(found)}\n\ndevlint: {count}", file=sys.stderr)
-    return 1 if found else 0
+def _tell(guard: Guard, report: str | None) -> int:
+    """Prints what was found, and joins the reports of several processes; returns the exit code that stands for it."""
+    own = guard.record()
+    whole = gathered(own) if report is not None or guard.mode == "record" else None
+    if whole is not None and report is not None and own.ranks == whole.ranks[:1]:
+        write(whole, Path(report))
+    if guard.mode != "record":
+        return 0
+    if whole is None:
+        _print(own)
+    elif own.ranks == whole.ranks[:1]:
+        _print(whole)
+    return 1 if own.findings else 0
+
+
+def _print(record: Record) -> None:
+    if record.findings:
+        count = "1 finding" if len(record.findings) == 1 else f"{len(record.findings)} findings"
+        print(f"{render_all(record.findings)}\n\ndevlint: {count}", file=sys.stderr)

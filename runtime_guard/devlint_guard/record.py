@@ -90,14 +90,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run of one process.
+    """One run of one process, or of several in one job.
 
     Attributes:
         torch, python: versions.
         devices: the accelerators that the process had in use, `cuda:0 (NVIDIA H200)`.
         config: the guard's options, as they were given.
         steps: how many training steps, or root calls, it saw.
-        rank: of the process; None in a job of one process.
+        ranks: of the processes that it is about; empty in a job of one process.
+        processes: how many the job has.
         findings: what was found and not allowed.
         suspects: what may become a mismatch: on entry, and around calls that failed.
         transfers: the ledger's.
@@ -109,7 +110,8 @@ class Record:
     devices: tuple[str, ...] = ()
     config: Mapping[str, object] = field(default_factory=dict)
     steps: int = 0
-    rank: int | None = None
+    ranks: tuple[int, ...] = ()
+    processes: int = 1
     findings: tuple[Finding, ...] = ()
     suspects: tuple[Finding, ...] = ()
     transfers: tuple[Transfer, ...] = ()

@@ -24,11 +24,12 @@ from devlint_guard.allow import Allowances, is_allowed
 from devlint_guard.audit import audit, audit_optimizer
 from devlint_guard.entry import Mismatch
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
-from devlint_guard.explain import annotate, explain, rank
+from devlint_guard.explain import annotate, explain
 from devlint_guard.finding import Finding, Place
 from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
 from devlint_guard.naming import Roots, modules_on
+from devlint_guard.ranks import path_of_rank, processes, ranks
 from devlint_guard.record import Record
 from devlint_guard.report.files import write
 from devlint_guard.report.text import render
@@ -64,7 +65,8 @@ class Guard:
         expect: the device that all tensors of `modules` are to be on: `cuda`, `cuda:1`.
         allow: what is no finding: codes, names, and patterns of module paths such as `*.rotary_emb`.
         ledger: count copies between devices and synchronisations, by source line.
-        report: the file to write a report to at the end: `.json`, `.html`, or else text.
+        report: the file to write a report to at the end: `.json`, `.html`, or else text; in a job of several processes
+            each writes one of its own, `report.rank0.json`.
         strict: modules with a `forward` of their own have to be given everything on their device too.
 
     Raises:
@@ -96,7 +98,7 @@ class Guard:
         self._roots = by_class(modules)
         self._expect = _device(expect)
         self._allowances = Allowances(allowed)
-        self._report = None if report is None else Path(report)
+        self._report = None if report is None else path_of_rank(Path(report))
         self._config: dict[str, object] = {
             "mode": mode,
             "level": level,
@@ -146,7 +148,8 @@ class Guard:
             **machine(),
             config=self._config,
             steps=self._steps.number,
-            rank=rank(),
+            ranks=ranks(),
+            processes=processes(),
             findings=tuple(self.findings),
             suspects=tuple(self.suspects),
             transfers=() if ledger is None else ledger.transfers,
@@ -232,7 +235,7 @@ class Guard:
         with self._lock:
             known = among.get(finding.key)
             if known is None:
-                kept = replace(finding, step=self._steps.number if self._steps.are_known else None, rank=rank())
+                kept = replace(finding, step=self._steps.number if self._steps.are_known else None, ranks=ranks())
             else:
                 kept = replace(known, count=known.count + 1)
             among[finding.key] = kept

@@ -20,6 +20,6 @@ def test_json_form_is_read_back() -> None:
     place = Place("train.py", 3, 5, 3, 9, "Net.forward")
     history = (Step("created on cpu by torch.full", place), Step("moved"))
     operand = Operand("self.pe", Role.ATTRIBUTE, "cpu", "float32[3]", "model.pe", place, history, blamed=True)
-    finding = Finding("DEV101", "two", place, "model", "Net", (operand,), "Expected", ("do",), True, 2, 1, 4)
+    finding = Finding("DEV101", "two", place, "model", "Net", (operand,), "Expected", ("do",), True, 2, (1,), 4)
     assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
     assert finding.key == ("DEV101", "model", "self.pe", place)

@@ -73,7 +73,7 @@ def lightning() -> Any:
     return needed("lightning.pytorch")
 
 
-BATCHES = [torch.ones(3, 4), torch.ones(3, 4)]
+BATCHES = torch.utils.data.DataLoader(torch.ones(2, 4))
 
 
 def test_lightning_trains_as_without_the_callback(lightning: Any, tmp_path: Path) -> None:
@@ -107,8 +107,9 @@ def test_lightning_records_in_prediction(lightning: Any, tmp_path: Path) -> None
 
     callback, module = LightningGuard(mode="record", level="module"), network(lightning.LightningModule)
     module.place = "meta"
-    trainer(lightning, callback, tmp_path).predict(module, BATCHES[:1])
-    assert [finding.code for finding in callback.findings] == ["DEV602"]
+    with pytest.raises(RuntimeError, match="not on the expected device"):
+        trainer(lightning, callback, tmp_path).predict(module, BATCHES)
+    assert {finding.code for finding in callback.findings} == {"DEV602"}
     assert nn.Module.__call__ is CALL
 
 
@@ -122,7 +123,7 @@ def test_options_are_checked_at_once(lightning: Any) -> None:
 # --- transformers -------------------------------------------------------------------------------------------
 
 
-class Rows(torch.utils.data.Dataset[dict[str, Tensor]]):
+class Rows:
     def __len__(self) -> int:
         return 4
 
@@ -131,13 +132,13 @@ class Rows(torch.utils.data.Dataset[dict[str, Tensor]]):
         return {"input_ids": ids, "labels": ids}
 
 
-def language(transformers: Any, callback: Any, folder: Path) -> tuple[Any, Any]:
+def language(transformers: Any, callback: Any, folder: Path) -> Any:
     config = transformers.GPT2Config(vocab_size=32, n_positions=8, n_embd=8, n_layer=1, n_head=2)
     network = transformers.GPT2LMHeadModel(config)
     arguments = transformers.TrainingArguments(
         output_dir=str(folder), use_cpu=True, max_steps=2, report_to=[], save_strategy="no", disable_tqdm=True
     )
-    return network, transformers.Trainer(network, arguments, train_dataset=Rows(), callbacks=[callback])
+    return transformers.Trainer(network, arguments, train_dataset=Rows(), callbacks=[callback])
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def test_transformers_trains_as_without_the_callback(transformers: Any, tmp_path
     from devlint_guard.integrations import TransformersGuard
 
     callback = TransformersGuard()
-    _, run = language(transformers, callback, tmp_path)
+    run = language(transformers, callback, tmp_path)
     run.train()
     assert callback.findings == []
     assert nn.Module.__call__ is CALL
@@ -160,8 +161,13 @@ def test_transformers_stops_at_a_mismatch(transformers: Any, tmp_path: Path) -> 
     from devlint_guard.integrations import TransformersGuard
 
     callback = TransformersGuard(level="module")
-    network, run = language(transformers, callback, tmp_path)
-    network.transformer.h[0].ln_2.to("meta")
+    run = language(transformers, callback, tmp_path)
+
+    class Fault(transformers.TrainerCallback):  # type: ignore[misc]
+        def on_step_begin(self, *_: Any, model: Any, **__: Any) -> None:
+            model.transformer.h[0].ln_2.to("meta")
+
+    run.add_callback(Fault)
     try:
         with pytest.raises(MetaTensorError) as caught:
             run.train()

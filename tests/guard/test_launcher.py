@@ -102,7 +102,7 @@ def test_without_torch_it_says_what_to_install(tmp_path: Path) -> None:
     write(tmp_path / "script.py", "print('ran')\n")
     ended = python(tmp_path, "-m", "devlint", "run", "script.py")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "error: devlint run needs torch: pip install 'devlint[guard]'\n"
+    assert ended.stderr == "error: the runtime guard needs torch: pip install 'devlint[guard]'\n"
 
 
 # --- the guard ----------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ findings = st.builds(
     help=st.lists(texts, max_size=2).map(tuple),
     suspect=st.booleans(),
     step=st.none() | st.integers(0, 9),
-    rank=st.none() | st.integers(0, 9),
+    ranks=st.lists(st.integers(0, 9), max_size=2).map(tuple),
     count=st.integers(1, 9),
 )
 transfers = st.builds(
@@ -84,7 +84,8 @@ records = st.builds(
     devices=st.lists(texts, max_size=2).map(tuple),
     config=st.dictionaries(texts, texts | st.integers() | st.none() | st.booleans() | st.lists(texts), max_size=3),
     steps=st.integers(0, 9),
-    rank=st.none() | st.integers(0, 9),
+    ranks=st.lists(st.integers(0, 9), max_size=2).map(tuple),
+    processes=st.integers(1, 9),
     findings=several,
     suspects=several,
     transfers=st.lists(transfers, max_size=3).map(tuple),
@@ -112,7 +113,9 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 def test_fields_of_the_document() -> None:
     """Those who read it without us rely on them."""
     data = json.loads(document.render(Record("2.13.0", "3.11", transfers=(TRANSFER,), config={"allow": ("a",)})))
-    assert list(data) == ("version torch python devices config steps rank findings suspects ledger modules".split())
+    assert list(data) == (
+        "version torch python devices config steps ranks processes findings suspects ledger modules".split()
+    )
     assert data["version"] == 1
     assert data["config"] == {"allow": ["a"]}
     assert data["ledger"][0]["direction"] == "host to device"

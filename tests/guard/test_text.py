@@ -41,7 +41,7 @@ def _finding(file: str) -> Finding:
         "Expected all tensors",
         ("do this", "do that"),
         step=7,
-        rank=3,
+        ranks=(3,),
     )
 
 

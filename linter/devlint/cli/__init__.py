@@ -13,7 +13,7 @@ from devlint.cli.facts import facts
 from devlint.cli.group import Commands
 from devlint.cli.init import init
 from devlint.cli.rules import explain, rules
-from devlint.cli.run import run
+from devlint.cli.run import merge_reports, run
 from devlint.cli.server import server
 from devlint.cli.show import graph, show
 
@@ -31,6 +31,7 @@ def devlint() -> None:
 _COMMANDS = (
     check,
     run,
+    merge_reports,
     baseline,
     init,
     explain,

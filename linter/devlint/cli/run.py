@@ -1,6 +1,8 @@
-"""`devlint run`: a program with the runtime guard around it. The only command that needs torch."""
+"""`devlint run` and `devlint merge-reports`: programs with the runtime guard around them; they alone need torch."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -29,10 +31,33 @@ def run(
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.launcher import launch
     except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise click.ClickException("devlint run needs torch: pip install 'devlint[guard]'") from None
+        raise _without_torch(error) from None
     try:
         return launch(script, arguments, as_module=module, mode=guard_mode, level=guard_level, report=guard_report)
     except GuardUsageError as error:
         raise click.ClickException(str(error)) from None
+
+
+@click.command("merge-reports")
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="Write it there: .json, .html, or text.")
+def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
+    """Join the JSON reports that the processes of one job have written, such as report.rank0.json, into one."""
+    try:
+        from devlint_guard.errors import GuardUsageError
+        from devlint_guard.ranks import merge
+        from devlint_guard.report.files import write
+        from devlint_guard.report.json import read
+    except ModuleNotFoundError as error:
+        raise _without_torch(error) from None
+    try:
+        write(merge([read(path.read_text(encoding="utf-8")) for path in reports]), output)
+    except (GuardUsageError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    return 0
+
+
+def _without_torch(error: ModuleNotFoundError) -> Exception:
+    if error.name != "torch":
+        return error
+    return click.ClickException("the runtime guard needs torch: pip install 'devlint[guard]'")

@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Sequence
 from pathlib import Path
 
-from devlint_guard.finding import Finding, Operand, Step
+from devlint_guard.finding import Finding, Operand, Step, ranks_named
 from devlint_guard.record import Part, Record
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
@@ -49,8 +49,7 @@ def render(record: Record) -> str:
 
 
 def _title(record: Record) -> str:
-    rank = "" if record.rank is None else f", rank {record.rank}"
-    return f"devlint guard: {_verdict(record)}{rank}"
+    return ", ".join(filter(None, (f"devlint guard: {_verdict(record)}", ranks_named(record.ranks))))
 
 
 def _verdict(record: Record) -> str:
@@ -65,8 +64,8 @@ def _header(record: Record) -> str:
     facts = [f"torch {record.torch}", f"Python {record.python}", *record.devices]
     if record.steps:
         facts.append(counted(record.steps, "step"))
-    if record.rank is not None:
-        facts.append(f"rank {record.rank}")
+    if record.ranks:
+        facts.append(f"{ranks_named(record.ranks)} of {record.processes}")
     said = " · ".join(map(escape, facts))
     return (
         f'<header>\n<h1>devlint guard <span class="verdict {kind}">{escape(_verdict(record))}</span></h1>\n'
@@ -105,7 +104,7 @@ def _findings(anchor: str, title: str, findings: Sequence[Finding], nothing: str
 
 def _finding(finding: Finding) -> str:
     often = f'<span class="often">{finding.count} times</span>' if finding.count > 1 else ""
-    rank = "" if finding.rank is None else f'<span class="often">rank {finding.rank}</span>'
+    rank = f'<span class="often">{ranks_named(finding.ranks)}</span>' if finding.ranks else ""
     parts = [
         f'<p class="what"><span class="code">{escape(finding.code)}</span> '
         f'<span class="rule">{escape(finding.name)}</span>{often}{rank}</p>',

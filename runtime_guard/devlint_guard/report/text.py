@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Iterator
 
-from devlint_guard.finding import Finding, Operand, Place, Role
+from devlint_guard.finding import Finding, Operand, Place, Role, ranks_named
 
 _BOLD, _RED, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m"
 
@@ -44,7 +44,7 @@ class _Paint:
 
 
 def _headline(finding: Finding, paint: _Paint) -> str:
-    rank = "" if finding.rank is None else f"[rank {finding.rank}]"
+    rank = f"[{ranks_named(finding.ranks)}]" if finding.ranks else ""
     mark = paint(f"devlint{rank}: {finding.code}", _BOLD, _RED)
     often = f" ({finding.count} times)" if finding.count > 1 else ""
     maybe = " (suspect)" if finding.suspect else ""
