@@ -110,13 +110,10 @@ def _thing(frame: Frame, left: Value, right: Value, name: str, span: Span) -> Op
 
 
 def returned(frame: Frame, left: Value, right: Value, span: Span) -> Value:
-    """What a function returns here or returned before, for callers: devices stay in terms of its parameters."""
-    one, other = _as_tensor(frame, left), _as_tensor(frame, right)
-    if one is not None and other is not None:
-        both = join(one, other)
-        assert isinstance(both, Tensor)
-        told = both.device != UNKNOWN_DEVICE
-        return both if told else replace(both, stray=_stray(one, other, ""))
+    """What a function returns here or returned before, for callers: devices stay in terms of its parameters.
+
+    What one of its paths has created is no stray for them: the path was chosen by what they have handed over.
+    """
     joined = join(left, right)
     if joined == UNKNOWN and isinstance(left, Opaque) and isinstance(right, Opaque) and left.device == right.device:
         thing = _thing(frame, left, right, "result", span)
