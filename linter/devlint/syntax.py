@@ -69,6 +69,22 @@ class Syntax:
             return Place(place.file, first.line, first.column, last.end_line, last.end_column)
         return place
 
+    def is_target(self, node: cst.CSTNode) -> bool:
+        """Whether a value is stored in a node, or in an element or attribute of it."""
+        inner = node
+        for parent in self.parents(node):
+            match parent:
+                case cst.AssignTarget() | cst.Del():
+                    return True
+                case cst.AnnAssign(target=target) | cst.AugAssign(target=target) | cst.For(target=target):
+                    return target is inner
+                case cst.Subscript(value=value) | cst.Attribute(value=value) if value is not inner:
+                    return False
+                case cst.BaseStatement() | cst.Call():
+                    return False
+            inner = parent
+        return False
+
     def from_to(self, first: cst.CSTNode, last: cst.CSTNode) -> Place:
         """The stretch from where one node begins to where another ends, without the brackets around the other."""
         start, end = self.place(first), self.place_of(last)

@@ -10,7 +10,8 @@ from devlint.syntax import Syntax
 from devlint_rules._surroundings import Surroundings
 from devlint_rules._wording import index_of
 
-_NEED_NO_BRACKETS = (cst.Arg, cst.Assign, cst.AnnAssign, cst.Param, cst.Return, cst.Element, cst.DictElement)
+_STANDS_ALONE = (cst.Arg, cst.Assign, cst.AnnAssign, cst.Param, cst.Return, cst.Element, cst.DictElement)
+"""What a literal is a part of where it is a value by itself, not a piece of a longer text."""
 
 
 def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Surroundings) -> Fix | None:
@@ -51,9 +52,8 @@ def _in_place_of(use: UncheckedDevice, place: Place, device: str, syntax: Syntax
     parent = None if node is None else next(syntax.parents(node))
     if isinstance(parent, cst.Arg) and not _takes_any_device(syntax, parent):
         return None
-    if isinstance(node, cst.SimpleString):
-        plain = isinstance(parent, _NEED_NO_BRACKETS) or device.isidentifier()
-        return Edit(syntax.place(node), device if plain else f"({device})")
+    if isinstance(node, cst.SimpleString) and isinstance(parent, _STANDS_ALONE):
+        return Edit(syntax.place(node), device)
     if isinstance(node, cst.Integer) and isinstance(parent, cst.Arg):
         return Edit(syntax.place(node), device)
     return None

@@ -40,7 +40,7 @@ def stored_once(syntax: Syntax, cls: cst.ClassDef, name: str) -> bool:
     """Whether the text of a class gives the attribute a value in one place, and names it nowhere else as text."""
     stores = 0
     for attribute in _attributes(syntax, cls, name):
-        stores += _is_target(syntax, attribute)
+        stores += _stores(syntax, attribute)
     for statement in cls.body.body:
         parts = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
         for part in parts:
@@ -99,8 +99,8 @@ def members_are_made_here(value: cst.BaseExpression) -> bool:
 def used_as_container(syntax: Syntax, cls: cst.ClassDef, name: str, *, mapping: bool) -> bool:
     """Whether a class uses an attribute only in ways that lists or dicts and the modules like them have in common."""
     methods = _OF_MAPPINGS if mapping else _OF_LISTS
-    uses = [attribute for attribute in _attributes(syntax, cls, name) if not _is_target(syntax, attribute)]
-    stores = sum(_is_target(syntax, attribute) for attribute in _attributes(syntax, cls, name))
+    uses = [attribute for attribute in _attributes(syntax, cls, name) if not _stores(syntax, attribute)]
+    stores = sum(_stores(syntax, attribute) for attribute in _attributes(syntax, cls, name))
     return stores == 1 and all(_is_common(syntax, use, methods) for use in uses)
 
 
@@ -127,20 +127,11 @@ def _attributes(syntax: Syntax, cls: cst.ClassDef, name: str) -> list[cst.Attrib
     return [attribute for attribute in syntax.within(cls, cst.Attribute) if attribute.attr.value == name]
 
 
-def _is_target(syntax: Syntax, attribute: cst.Attribute) -> bool:
-    """Whether a value is stored there, or deleted."""
-    inner: cst.CSTNode = attribute
-    for parent in syntax.parents(attribute):
-        match parent:
-            case cst.AssignTarget() | cst.Del():
-                return True
-            case cst.AnnAssign(target=target) | cst.AugAssign(target=target) | cst.For(target=target):
-                return target is inner
-            case cst.Element() | cst.Tuple() | cst.List() | cst.StarredElement():
-                inner = parent
-            case _:
-                return False
-    return False
+def _stores(syntax: Syntax, attribute: cst.Attribute) -> bool:
+    """Whether a value is stored in an attribute itself, or it is deleted."""
+    return syntax.is_target(attribute) and not isinstance(
+        next(syntax.parents(attribute)), (cst.Subscript, cst.Attribute)
+    )
 
 
 def _is_name(node: cst.CSTNode, name: str) -> bool:

@@ -21,6 +21,10 @@ _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
 
+_DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
+"""What holds values and cannot be moved itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """The change that settles a diagnostic: in words, and as edits where it can be made without the author.
@@ -61,13 +65,32 @@ class Site:
         """Whether the name of a value means that value at the operation too."""
         return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
 
-    def operand(self, side: Meeting) -> cst.BaseExpression | None:
-        """The node of a value, if it stands in the operation: to change it there changes nothing else."""
+    def node(self, side: Meeting) -> cst.BaseExpression | None:
+        """The node of a value, if it stands in the operation."""
         return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
+
+    def operand(self, side: Meeting) -> cst.BaseExpression | None:
+        """The node of a value that another can take the place of, which changes nothing else.
+
+        It is no target, and no list or the like that only holds the value.
+        """
+        node = self.node(side)
+        if node is None or self.syntax.is_target(node):
+            return None
+        values = [node]
+        if isinstance(node, cst.Name):
+            stores = self.syntax.within(self.syntax.module, cst.Assign)
+            values += [store.value for store in stores if _gives(store, node.value)]
+        return None if any(isinstance(value, _DISPLAYS) for value in values) else node
 
     def subject(self, name: str) -> str:
         """What a fix changes that changes `name`."""
         return self.surroundings.qualified(name, self.place)
+
+
+def _gives(store: cst.Assign, name: str) -> bool:
+    """Whether an assignment gives a name its value."""
+    return any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)
 
 
 def bring_together(conflict: Conflict, site: Site) -> Remedy:
@@ -107,9 +130,16 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     copy = _copy(conflict, operand)
     edits = () if operand is None else site.syntax.attribute(operand, copy)
     subject = site.subject(value.name)
+    # What numpy is given may be a list of tensors as well, which has no `cpu`.
+    safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
     if not site.sees(value) or _parsed(value.name) is None:
-        return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, subject=subject)
-    return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, subject=subject)
+        return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, safety, subject)
+    return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, safety, subject)
+
+
+def _of_tensors(operation: str) -> bool:
+    """Whether an operation is a method of tensors, or an operator."""
+    return operation.startswith("Tensor.") or "." not in operation
 
 
 def _copy(conflict: Conflict, operand: cst.BaseExpression | None) -> str:
@@ -235,8 +265,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
 
 def _statement(text: str, target: str, stray: Meeting, site: Site) -> tuple[Edit, ...]:
     """A statement before the operation, if everything that it names is known there."""
-    operand = site.operand(stray)
-    edit = None if operand is None else site.syntax.statement_before(operand, text)
+    node = site.node(stray)
+    edit = None if node is None else site.syntax.statement_before(node, text)
     if edit is None or not all(site.surroundings.knows(name, edit.place) for name in (stray.name, target)):
         return ()
     return (edit,)

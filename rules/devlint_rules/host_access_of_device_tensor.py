@@ -32,7 +32,8 @@ class HostAccessOfDeviceTensor(ConflictRule):
         best = scores.cpu().numpy().argmax()
 
     ## Fix safety
-    Safe: `.cpu()` returns the tensor itself in every run that passes the line.
+    Safe for methods and operators: `.cpu()` returns the tensor itself in every run that passes the line. Unsafe for what
+    numpy's functions are given, which may be a list of tensors as well.
 
     ## Known limits
     Much code converts tensors that never leave the host. Of a tensor that a caller hands in, a conversion is

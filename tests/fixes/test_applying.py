@@ -8,6 +8,7 @@ import pytest
 from devlint.diagnostics import Edit, Place
 from devlint.errors import SourceError
 from devlint.fixes import apply, apply_to_bytes
+from devlint.fixes.applying import moved
 from devlint.project import decode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +46,16 @@ def test_inserted_lines_end_like_their_neighbours(end: str) -> None:
 def test_edits_that_do_not_fit_are_refused(edits: list[Edit]) -> None:
     with pytest.raises(ValueError, match=r"line \d, column \d"):
         apply("abcd\nefgh\n\n", edits)
+
+
+def test_positions_move_with_the_text() -> None:
+    text = "a = 1\nb(x)\n"
+    edits = [_edit(1, 1, 1, 2, "long"), _edit(2, 1, 2, 1, "x = 2\n"), _edit(2, 3, 2, 3, "y, ")]
+    assert moved(text, edits, 1, 1) == ((1, 1),)
+    assert moved(text, edits, 1, 5) == ((1, 8),)
+    assert moved(text, edits, 2, 1) == ((2, 1), (3, 1))
+    assert moved(text, edits, 2, 3) == ((3, 3), (3, 6))
+    assert moved(text, edits, 2, 4) == ((3, 7),)
 
 
 ENCODINGS = {

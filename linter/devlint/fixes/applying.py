@@ -53,6 +53,36 @@ def _line_end_at(ends: Sequence[re.Match[str]], line: int) -> str:
     return ends[min(line, len(ends)) - 1][0] if ends else "\n"
 
 
+def moved(text: str, edits: Sequence[Edit], line: int, column: int) -> tuple[tuple[int, int], ...]:
+    """Return where a position of the text is after the edits, as lines and columns.
+
+    That are two places for a position at which an edit inserts something: before and behind what is inserted.
+
+    Args:
+        text: with `\\n` for every line end.
+        edits: as for `apply`.
+        line, column: the position.
+    """
+    lines = text.split("\n")
+
+    def offset(line: int, column: int) -> int:
+        return sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+
+    after = apply(text, edits)
+    here = offset(line, column)
+    shifts = {False: 0, True: 0}
+    for edit in edits:
+        start, end = (
+            offset(edit.place.line, edit.place.column),
+            offset(edit.place.end_line, edit.place.end_column),
+        )
+        for at_once in shifts:
+            if start < here or (at_once and start == end == here):
+                shifts[at_once] += len(edit.text) - (min(end, here) - start)
+    found = dict.fromkeys(here + shift for shift in shifts.values())
+    return tuple((after.count("\n", 0, at) + 1, at - (after.rfind("\n", 0, at) + 1) + 1) for at in found)
+
+
 def apply_to_bytes(data: bytes, edits: Sequence[Edit], display: str) -> bytes:
     """Return the bytes of a source file with the edits made, in the encoding that the file has.
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from devlint.diagnostics import Diagnostic
 from devlint.errors import SourceError
-from devlint.fixes.applying import apply_to_bytes
+from devlint.fixes.applying import apply_to_bytes, moved
 from devlint.fixes.changes import Change
 from devlint.fixes.choosing import choose
-from devlint.project import read_bytes
+from devlint.project import decode, read_bytes
 from devlint.selection import ALWAYS
 
 MOST_ROUNDS = 20
@@ -25,7 +24,9 @@ Contents: TypeAlias = Mapping[Path, bytes]
 Found: TypeAlias = Mapping[str, Sequence[Diagnostic]]
 """Diagnostics by file as shown to the user."""
 
-_Cause: TypeAlias = tuple[str, str, str]
+_Cause: TypeAlias = tuple[str, str, str, int]
+_Made: TypeAlias = Mapping[Diagnostic, tuple[tuple[int, int], ...]]
+"""Diagnostics whose fixes were made, and where each would be reported now if that had not helped."""
 
 
 class Repair:
@@ -64,8 +65,8 @@ class Repair:
             made = self._make(found)
             if not made:
                 return
-            before, found = found, self._look(self.contents)
-            useless = {file: self._useless(before[file], found.get(file, ()), made[file]) for file in made}
+            found = self._look(self.contents)
+            useless = {file: _useless(found.get(file, ()), made[file]) for file in made}
             if any(useless.values()):
                 for file in [file for file, fixes in useless.items() if fixes]:
                     self._refuse(file, useless[file])
@@ -92,9 +93,9 @@ class Repair:
             if self._now[file] != self._before[file]
         )
 
-    def _make(self, found: Found) -> dict[str, tuple[Diagnostic, ...]]:
+    def _make(self, found: Found) -> dict[str, _Made]:
         """Make what can be made at once, and return what that should settle."""
-        made: dict[str, tuple[Diagnostic, ...]] = {}
+        made: dict[str, _Made] = {}
         for file, diagnostics in found.items():
             wanted = [one for one in diagnostics if _cause(one) not in self._refused]
             choice = choose(wanted, unsafe=self._unsafe)
@@ -106,7 +107,8 @@ class Repair:
             except (SourceError, UnicodeEncodeError, ValueError) as error:
                 self._refuse(file, choice.settled, str(error))
                 continue
-            made[file] = choice.settled
+            text = decode(data, file)
+            made[file] = {one: moved(text, choice.edits, one.place.line, one.place.column) for one in choice.settled}
             self._settled[file] = self._settled.get(file, ()) + choice.settled
         return made
 
@@ -116,15 +118,6 @@ class Repair:
             self._before[file] = self._given[path] if path in self._given else read_bytes(path, file)
         return self._now.get(file, self._before[file])
 
-    def _useless(
-        self, before: Sequence[Diagnostic], after: Sequence[Diagnostic], made: Sequence[Diagnostic]
-    ) -> tuple[Diagnostic, ...]:
-        """Those of the fixes made that do not help; all of them if the file cannot be read any more."""
-        if any(one.code in ALWAYS for one in after):
-            return tuple(made)
-        there, left, tried = (Counter(map(_cause, group)) for group in (before, after, made))
-        return tuple(one for one in made if left[_cause(one)] > there[_cause(one)] - tried[_cause(one)])
-
     def _refuse(self, file: str, fixes: Sequence[Diagnostic], reason: str = "it does not help") -> None:
         for one in fixes:
             self._refused.add(_cause(one))
@@ -132,9 +125,17 @@ class Repair:
             self.warnings.append(f"{where}: the fix of {one.code} is not made: {reason}")
 
 
+def _useless(after: Sequence[Diagnostic], made: _Made) -> tuple[Diagnostic, ...]:
+    """Those of the fixes made that do not help; all of them if the file cannot be read any more."""
+    if any(one.code in ALWAYS for one in after):
+        return tuple(made)
+    reported = {(one.code, one.message, one.place.line, one.place.column) for one in after}
+    return tuple(one for one, places in made.items() if any((one.code, one.message, *at) in reported for at in places))
+
+
 def _cause(diagnostic: Diagnostic) -> _Cause:
-    """What tells a diagnostic from others when lines have moved."""
-    return (diagnostic.place.file, diagnostic.code, diagnostic.message)
+    """What tells a diagnostic from others when lines have moved a little."""
+    return (diagnostic.place.file, diagnostic.code, diagnostic.message, diagnostic.place.column)
 
 
 def _path(file: str) -> Path:
