@@ -147,7 +147,7 @@ def test_the_edits_are_in_the_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "comment", ["# noqa", "# devlint: ignore[DEV103]", "# devlint: ignore[mixed-device-operands, DEV1] why"]
+    "comment", ["# noqa", "# devlint: ignore[DEV103]", "# devlint: ignore[cpu-tensor-in-device-code] why"]
 )
 def test_suppressed_lines_stay(comment: str) -> None:
     text = MIXED.replace("# the reason", comment)
