@@ -73,12 +73,10 @@ def _files(package: Distribution) -> Iterator[Path]:
 def _sources(folder: str) -> set[str]:
     """The files of a source folder that are no leftovers, relative to it."""
     top = REPOSITORY / folder
-    suffixes = {".py", ".pyi", ".txt", ".typed", ".md"}
+    suffixes = {".py", ".pyi", ".txt", ".typed", ".md", ".css", ".js"}
     return {
         path.relative_to(top).as_posix()
-        for package in top.iterdir()
-        if package.is_dir()
-        for path in package.rglob("*")
+        for path in [*top.glob("*.py"), *top.glob("*/**/*")]
         if path.suffix in suffixes or path.name == "py.typed"
     }
 
@@ -106,6 +104,7 @@ def test_the_wheel_names_the_command_and_the_rules(installed: Path) -> None:
     assert points == {
         ("console_scripts", "devlint", "devlint.cli:main"),
         ("devlint.rules", "builtin", "devlint_rules"),
+        ("pytest11", "devlint", "devlint_pytest"),
         ("flake8.extension", "DEV", "devlint.flake8:Plugin"),
     }
 
