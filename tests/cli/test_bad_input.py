@@ -123,7 +123,7 @@ def test_a_missing_path_does_not_hide_the_others(beside: Shell) -> None:
     assert result.exit_code == 2
     assert "good.py:2:1: DEV101" in result.stdout
     assert result.stderr.splitlines()[:2] == [
-        "error: gone.py: no such file or folder",
+        'error: gone.py: no such file or folder; did you mean "good.py"?',
         "error: no/where: no such file or folder",
     ]
 

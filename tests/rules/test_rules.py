@@ -83,8 +83,8 @@ def test_mixed_operands() -> None:
     assert found.place == _place(1, 1, 5)
     assert found.labels == (Label(_place(1, 1, 2), "cuda:0"), Label(_place(1, 2, 3), "cpu"))
     assert found.related == (
-        Related(_place(1, 5, 9), "x is created here"),
-        Related(_place(2, 5, 9), "torch.ones(3) is created here"),
+        Related(_place(1, 5, 9), "x is created here", "x"),
+        Related(_place(2, 5, 9), "torch.ones(3) is created here", "torch.ones(3)"),
         Related(_place(9, 1, 5), "combine is called here"),
     )
     assert found.pytorch == SAID
