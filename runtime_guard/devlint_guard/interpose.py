@@ -18,6 +18,7 @@ from collections.abc import Callable, Container
 from typing import Any, Protocol
 
 from torch import Tensor
+from torch.compiler import is_compiling
 from torch.nn import Module, Parameter
 from torch.nn.utils.rnn import PackedSequence
 
@@ -94,11 +95,19 @@ def _on_top_of(call: Call) -> Call:
     """The fast path, calling something else than PyTorch's own `__call__`.
 
     A function of its own, as the other one may be in use below: a guard leaves it there if `call` was put on top of it.
+    """
+    return _with(_guarded_call, _compared=_compared, _original_call=call, _wraps=True)
+
+
+def _with(function: Call, **constants: Any) -> Call:
+    """The function with other values for some of its globals.
+
     It has no `__name__` among its globals, so that Dynamo looks for them in it and not in this module.
     """
-    constants = {**globals(), "_compared": _compared, "_original_call": call, "_wraps": True}
-    del constants["__name__"]
-    return types.FunctionType(_guarded_call.__code__, constants, _guarded_call.__name__)
+    assert isinstance(function, types.FunctionType)
+    known = {**globals(), **constants}
+    del known["__name__"]
+    return types.FunctionType(function.__code__, known, function.__name__)
 
 
 _compared: Container[type] = COMPARED
@@ -176,16 +185,26 @@ def _failed(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error
         _listener.failed(module, args, kwargs, error)
 
 
-def _counting(call: Call) -> Call:
-    def counting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-        if getattr(_calls, "inside", False):
-            return call(self, *args, **kwargs)
-        _calls.inside = True
-        try:
-            if _listener is not None:
-                _listener.called(self)
-            return call(self, *args, **kwargs)
-        finally:
-            _calls.inside = False
+def _called(module: Module) -> None:
+    if _listener is not None:
+        _listener.called(module)
 
-    return counting_call
+
+def _counting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
+    # To Dynamo the first condition is a constant: what it compiles never rests on `_calls`, which changes.
+    if is_compiling() or getattr(_calls, "inside", False):
+        return _counted_call(self, *args, **kwargs)
+    _calls.inside = True
+    try:
+        _called(self)
+        return _counted_call(self, *args, **kwargs)
+    finally:
+        _calls.inside = False
+
+
+_counted_call: Call = _guarded_call
+
+
+def _counting(call: Call) -> Call:
+    """The fast path, telling of calls that no other module makes."""
+    return _counting_call if call is _guarded_call else _with(_counting_call, _counted_call=call)
