@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import os
+import importlib.util
 import pickle
 import subprocess
 import sys
@@ -17,12 +16,16 @@ torch = pytest.importorskip("torch")
 from devlint_guard.errors import GuardUsageError, MetaTensorError  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
+from tests.conftest import cannot_run  # noqa: E402
+
 CALL = nn.Module.__call__
 
 
 def needed(name: str) -> Any:
     """A package; the calling test is skipped without it, unless this is CI."""
-    return importlib.import_module(name) if os.environ.get("CI") else pytest.importorskip(name)
+    if importlib.util.find_spec(name) is None:
+        cannot_run(f"{name} is not installed")
+    return importlib.import_module(name)
 
 
 def test_the_ways_in_are_named_without_loading_any_framework() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import cannot_run
 from tests.judge import Judge
 
 FILE = Path(__file__).with_name("right_programs.py")
@@ -21,8 +21,6 @@ NEEDS = {"ok_offloaded_to_the_cpu": "accelerate", "ok_dispatched_over_devices": 
 def test_a_guard_changes_nothing(judge: Judge, program: str) -> None:
     library = NEEDS.get(program)
     if library is not None and importlib.util.find_spec(library) is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"{library} must not be missing in CI")
-        pytest.skip(f"{library} is not installed")
+        cannot_run(f"{library} is not installed")
     verdict = judge.run(file=FILE, call=program, devices=2, timeout=120, paths=[FILE.parents[2]])
     assert verdict.outcome == "ok", f"{verdict.exception}: {verdict.message}\n{verdict.stdout}"
