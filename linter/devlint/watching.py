@@ -14,13 +14,16 @@ PAUSE = 0.3
 def changes(
     files: Callable[[], Iterable[Path]], *, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[tuple[Path, ...]]:
-    """Yield what has changed, come or gone since the last time, whenever something has.
+    """Yield nothing at once, then what has changed, come or gone since the last time, whenever something has.
+
+    What changes while the caller is at work with one answer is in the next.
 
     Args:
         files: lists the files to look at.
         sleep: waits for some seconds.
     """
     before = _states(files())
+    yield ()
     while True:
         sleep(PAUSE)
         now = _states(files())

@@ -48,7 +48,16 @@ class Watched:
         return lines
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """Ctrl-C reaches what the test starts, also where a shell has the tests in the background and ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @on_posix
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_watch_checks_again_until_ctrl_c(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch\n")
     watched = Watched(tmp_path, "--select", "DEV101")
@@ -96,7 +105,15 @@ def test_changes_are_seen_by_time_and_size(tmp_path: Path) -> None:
         next(steps)()
 
     seen = changes(lambda: sorted(tmp_path.iterdir()), sleep=sleep)
-    assert [next(seen) for _ in range(3)] == [(file,), (other,), (file,)]
+    assert [next(seen) for _ in range(4)] == [(), (file,), (other,), (file,)]
+
+
+def test_a_change_during_the_work_is_seen_after_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("1")
+    for number, changed in zip(range(2), changes(lambda: [file], sleep=lambda seconds: None), strict=False):
+        assert changed == ((file,) if number else ())
+        file.write_text("more" * (number + 1))
 
 
 class Terminal(io.StringIO):

@@ -139,19 +139,16 @@ def _again_and_again(settings: Settings, wanted: _Wishes) -> int:
             known[:] = engine.files_of(settings)
         return [*known, *configuring([*known, Path.cwd() / "here"])]
 
-    def run() -> None:
-        try:
-            _once(settings, wanted)
-        except DevlintError as error:
-            say("error", str(error))
-        say("note", "waiting for changes, Ctrl-C ends")
-
     try:
-        run()
         for changed in changes(files):
-            others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-            say("note", f"{display_path(changed[0])}{others} changed")
-            run()
+            if changed:
+                others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+                say("note", f"{display_path(changed[0])}{others} changed")
+            try:
+                _once(settings, wanted)
+            except DevlintError as error:
+                say("error", str(error))
+            say("note", "waiting for changes, Ctrl-C ends")
     except KeyboardInterrupt:
         return 0
     return 0
