@@ -34,11 +34,18 @@ def python(folder: Path, *arguments: str, **environment: str) -> Ended:
 
 
 def forked(folder: Path, main: Callable[[], object], arguments: list[str], environment: Mapping[str, str]) -> Ended:
-    """Runs the main function of a command in a copy of this process, with what it has imported."""
+    """Runs the main function of a command in a copy of a process that has imported torch and done nothing else.
+
+    A copy of this one would not do: OpenMP's threads, which any product of matrices starts, do not outlive a fork,
+    and the copy waits for them for ever.
+
+    Args:
+        main: a function that can be pickled.
+    """
     files = (folder / ".stdout", folder / ".stderr")
-    process = multiprocessing.get_context("fork").Process(
-        target=_run, args=(folder, main, arguments, environment, files)
-    )
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "pytest", "devlint.cli", "devlint_guard"])
+    process = context.Process(target=_run, args=(folder, main, arguments, {**os.environ, **environment}, files))
     process.start()
     process.join()
     code = -1 if process.exitcode is None else process.exitcode
@@ -49,10 +56,11 @@ def _run(
     folder: Path,
     main: Callable[[], object],
     arguments: list[str],
-    environment: Mapping[str, str],
+    environment: dict[str, str],
     files: tuple[Path, Path],
 ) -> None:
     os.chdir(folder)
+    os.environ.clear()
     os.environ.update(environment)
     for stream, file in enumerate(files, start=1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)

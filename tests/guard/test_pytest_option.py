@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ class TestOld(unittest.TestCase):
 def run(folder: Path, *arguments: str, guard: str = "") -> Ended:
     options = ["-p", "devlint_pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:asyncio", "-c", "none.ini"]
     write(folder / "none.ini", "[pytest]\n")
-    return forked(folder, lambda: pytest.main([*options, *arguments]), ["pytest"], {"DEVLINT_GUARD": guard})
+    return forked(folder, partial(pytest.main, [*options, *arguments]), ["pytest"], {"DEVLINT_GUARD": guard})
 
 
 def test_the_entry_point_names_the_plugin() -> None:
