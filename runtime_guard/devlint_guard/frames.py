@@ -98,11 +98,12 @@ def is_user_code(code: CodeType, name: object = None) -> bool:
     file = code.co_filename
     if file.startswith("<"):
         return file.startswith("<ipython-input") or (name == "__main__" and not file.startswith("<frozen"))
-    return not _is_installed(file)
+    return not is_installed(file)
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_installed(file: str) -> bool:
+def is_installed(file: str) -> bool:
+    """Whether a source file is of torch, an installed package, the standard library or the guard."""
     path = _resolved(file)
     return any(path.is_relative_to(folder) for folder in _installed_folders())
 
@@ -158,7 +159,7 @@ def carried_in(text: str) -> Carried | None:
     found = None
     for match in _CARRIED.finditer(text):
         file = match["file"]
-        if file.startswith("<frozen") or _is_installed(file):
+        if file.startswith("<frozen") or is_installed(file):
             continue
         line, source, start = int(match["line"]), match["source"].rstrip(), 0
         if match["carets"]:

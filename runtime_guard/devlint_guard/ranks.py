@@ -65,6 +65,7 @@ def merge(records: Sequence[Record]) -> Record:
         findings=_joined(finding for record in ordered for finding in record.findings),
         suspects=_joined(finding for record in ordered for finding in record.suspects),
         transfers=_added(transfer for record in ordered for transfer in record.transfers),
+        observed=tuple(run for record in ordered for run in record.observed),
     )
 
 

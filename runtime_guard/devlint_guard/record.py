@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from devlint_guard.finding import Finding, Place
+from devlint_guard.observed import Observed
 
 
 class Direction(enum.Enum):
@@ -103,6 +104,7 @@ class Record:
         suspects: what may become a mismatch: on entry, and around calls that failed.
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.
+        observed: what the user's functions were called with, in each of the processes; empty unless it was recorded.
     """
 
     torch: str
@@ -116,3 +118,4 @@ class Record:
     suspects: tuple[Finding, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     roots: tuple[Part, ...] = ()
+    observed: tuple[Observed, ...] = ()

@@ -29,6 +29,7 @@ from devlint_guard.finding import Finding, Place
 from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
 from devlint_guard.naming import Roots, modules_on
+from devlint_guard.observer import Observer
 from devlint_guard.ranks import path_of_rank, processes, ranks
 from devlint_guard.record import Record
 from devlint_guard.report.files import write
@@ -57,7 +58,8 @@ class Guard:
 
     Args:
         modules: those that paths begin with, and that are looked through on entry; other modules are watched too.
-        mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it.
+        mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then the
+            report also tells what the user's functions were called with, for `devlint check --observed`.
         level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps.
         first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
             with the call of a module.
@@ -117,6 +119,7 @@ class Guard:
         self._is_audited = False
         self._is_counting = self.counts_calls
         self._entries = 0
+        self._observer = Observer() if mode == "record" else None
         self._layers = Layers(
             None if level == "deep" else self._steps,
             provenance=level != "module",
@@ -154,6 +157,7 @@ class Guard:
             suspects=tuple(self.suspects),
             transfers=() if ledger is None else ledger.transfers,
             roots=tuple(tree_of(name, module) for name, module in known.items()),
+            observed=() if self._observer is None else (self._observer.observed(next(iter(ranks()), None)),),
         )
 
     # --- in use ---
@@ -194,12 +198,16 @@ class Guard:
             self._entries += 1
             if self._entries == 1:
                 self._layers.begin(roots)
+                if self._observer is not None:
+                    self._observer.begin()
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
         with self._lock:
             self._entries -= 1
             if self._entries == 0:
+                if self._observer is not None:
+                    self._observer.end()
                 self._layers.end()
         entry = active.remove(self)
         if error is not None and not isinstance(error, GuardError):

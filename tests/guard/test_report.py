@@ -114,7 +114,7 @@ def test_fields_of_the_document() -> None:
     """Those who read it without us rely on them."""
     data = json.loads(document.render(Record("2.13.0", "3.11", transfers=(TRANSFER,), config={"allow": ("a",)})))
     assert list(data) == (
-        "version torch python devices config steps ranks processes findings suspects ledger modules".split()
+        "version torch python devices config steps ranks processes findings suspects ledger modules observed".split()
     )
     assert data["version"] == 1
     assert data["config"] == {"allow": ["a"]}

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from devlint_guard import observed
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Place
 from devlint_guard.record import Direction, Held, Part, Record, Transfer
@@ -29,6 +30,7 @@ def render(record: Record) -> str:
         "suspects": [finding.to_json() for finding in record.suspects],
         "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
         "modules": [asdict(root) for root in record.roots],
+        "observed": observed.to_json(record.observed),
     }
     return json.dumps(data, indent=2) + "\n"
 
@@ -55,6 +57,7 @@ def read(text: str) -> Record:
             suspects=tuple(map(Finding.from_json, data["suspects"])),
             transfers=tuple(map(_transfer, data["ledger"])),
             roots=tuple(map(_part, data["modules"])),
+            observed=observed.from_json(data["observed"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
         if isinstance(error, GuardUsageError):
