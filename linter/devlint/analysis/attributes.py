@@ -7,10 +7,10 @@ from dataclasses import replace
 from devlint.analysis import calls, classes, conflicts, library, placement
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import element
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, device_of
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows, join, parse
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.value import (
@@ -80,11 +80,13 @@ def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: s
 
 
 def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: str | None) -> Value:
-    if frame.kind(base) is Kind.TENSOR:
+    is_tensor = frame.kind(base) is Kind.TENSOR
+    if name == "device" and not (is_tensor and base.device != UNKNOWN_DEVICE):
+        return DeviceValue(device_of(base), True, base.origin)
+    if name == "cpu":
+        frame.follow(device_of(base))
+    if is_tensor:
         return _of_tensor(frame, env, frame.tensor(base), name, place)
-    if name == "device":
-        device = base.device if follows(base.device) else Variable(f"{base.path}.device")
-        return DeviceValue(device, True, base.origin)
     if name == "is_cuda":
         return on_type(conflicts.resolve(env, base.device), "cuda")
     if name in HOST_ATTRIBUTES:

@@ -8,7 +8,7 @@ from devlint.analysis import attributes, classes, conflicts, forwarding, instanc
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.execution import annotated
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, device_of
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
@@ -296,7 +296,7 @@ def _target(site: Site, name: str) -> DeviceValue | None:
     if isinstance(value, Tensor):
         return DeviceValue(value.device, True, value.origin)
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
-        return DeviceValue(value.device, True, value.origin)
+        return DeviceValue(device_of(value), True, value.origin)
     number = value in (NUMBER, COUNT)
     if (isinstance(value, Opaque) or number) and name == "to" and not tensors.names_device(site, first):
         return DeviceValue(UNKNOWN_DEVICE)

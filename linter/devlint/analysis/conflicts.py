@@ -15,7 +15,11 @@ from itertools import chain, combinations
 from devlint.analysis import placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
-from devlint.analysis.practice import is_on_accelerator_in_practice, may_be_given_on_the_host
+from devlint.analysis.practice import (
+    is_on_accelerator_in_practice,
+    is_out_of_the_graph,
+    may_be_given_on_the_host,
+)
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
@@ -129,6 +133,9 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
 
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
     """
+    nothing_known = side.device == UNKNOWN_DEVICE and (side.origin is None or side.origin.span == side.span)
+    if nothing_known and is_out_of_the_graph(side):
+        side = replace(side, device=Variable(frame.nameless(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
     here = Side("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):

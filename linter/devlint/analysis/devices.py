@@ -77,6 +77,7 @@ def current(env: Environment, device: Device) -> Device:
 def placed(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceValue:
     """As `as_device`, for putting something there: `cuda` has become the current device."""
     found = as_device(frame, env, value, span)
+    frame.follow(found.device)
     return replace(found, device=landing(env, found))
 
 

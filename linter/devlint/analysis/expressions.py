@@ -55,6 +55,9 @@ METHODS = {
 }  # fmt: skip
 """The methods of Python's binary operators."""
 
+SHORT = 30
+"""An expression of at most so many characters names its own value."""
+
 COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
@@ -148,6 +151,9 @@ def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> E
     """`left operator right` and `left operator= right`."""
     left, right = _given(frame, instruction.left), _given(frame, instruction.right)
     value = binary(frame, env, instruction.operator, left, right, instruction.in_place, instruction.span)
+    if value == UNKNOWN:
+        text = frame.text(instruction.span)
+        value = frame.nameless(f"({text})" if len(text) <= SHORT else "value", instruction.span)
     place = frame.places[instruction.left]
     frame.set(instruction.target, value, instruction.span, place if instruction.in_place else None)
     return env

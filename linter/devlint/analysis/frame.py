@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from devlint.analysis.loops import NO_PLAN, Plan
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 
 _UNDECIDED = (Kind.ANY, Kind.MOVABLE, Kind.ARRAY)
 """Kinds that a use may narrow down further."""
+
+_DEVICE = ".device"
+
+
+def device_of(value: Opaque) -> Device:
+    """The `.device` of an opaque value."""
+    return value.device if follows(value.device) else Variable(f"{value.path}{_DEVICE}")
 
 
 @dataclass(slots=True)
@@ -103,10 +110,12 @@ class Proofs:
     Attributes:
         kinds: by path; the first proof stands.
         dimensional: paths of what has a length: if it is a tensor, it has dimensions.
+        followed: paths of unknown things where others are put: if it is a tensor, its surroundings choose its device.
     """
 
     kinds: dict[str, Kind] = field(default_factory=dict)
     dimensional: set[str] = field(default_factory=set)
+    followed: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -284,7 +293,15 @@ class Frame:
     def tensor(self, value: Opaque) -> Tensor:
         """An opaque value that is known to be a tensor, as one."""
         rank = SOME_DIMENSIONS if value.path in self.proofs.dimensional else None
-        return Tensor(value.device, rank, origin=value.origin)
+        device = value.device
+        if device == UNKNOWN_DEVICE and value.path in self.proofs.followed:
+            device = device_of(value)
+        return Tensor(device, rank, origin=value.origin)
+
+    def follow(self, device: Device) -> None:
+        """Notes that something is put where another thing is: whoever writes that expects that thing anywhere."""
+        if isinstance(device, Variable):
+            self.proofs.followed.add(device.place.removesuffix(_DEVICE))
 
     def prove(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""

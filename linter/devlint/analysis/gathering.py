@@ -125,7 +125,8 @@ class Gathered:
                 if kind is Kind.MODULE:
                     return
                 certain = only_tensor or kind is not Kind.ANY
-                device, rank, origin = value.device, self.frame.tensor(value).rank, value.origin
+                tensor = self.frame.tensor(value)
+                device, rank, origin = tensor.device, tensor.rank, value.origin
             case _ if is_host(value):
                 return
             case _:

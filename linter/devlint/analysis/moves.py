@@ -40,6 +40,7 @@ def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
 def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:
     """A copy of the tensor on the target; a move to where it is keeps its story."""
     device = landing(env, target)
+    frame.follow(device)
     if device == tensor.device:
         return replace(tensor, role="plain")
     refuse_meta(frame, env, tensor.device, tensor.origin, replace(target, device=device), span, how)
@@ -53,6 +54,7 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
     The receiver itself is left as it is if it is a tensor, and is on the target if it is a module.
     """
     device = landing(env, target)
+    frame.follow(device)
     origin = moved_by(frame, replace(target, device=device), span, how)
     kind = frame.kind(value)
     if kind is Kind.TENSOR:

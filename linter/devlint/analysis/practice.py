@@ -29,10 +29,15 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable):
         return False
-    if side.name.endswith(".detach()"):
+    if is_out_of_the_graph(side):
         return True
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
     return in_forward and (role == "host" or _ELEMENT.match(side.device.place) is not None)
+
+
+def is_out_of_the_graph(side: Side) -> bool:
+    """Whether a value is `x.detach()`."""
+    return side.name.endswith(".detach()")
 
 
 _ENTRY = re.compile(r"\w+\['")

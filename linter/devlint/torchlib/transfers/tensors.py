@@ -13,6 +13,7 @@ from dataclasses import replace
 from devlint.analysis import conflicts, moves
 from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
+from devlint.analysis.frame import device_of
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, differ
 from devlint.domain.heap import Sequence
@@ -109,7 +110,7 @@ def to(site: Site) -> Value:
     if isinstance(other, Tensor):
         return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
     if isinstance(other, Opaque) and site.frame.kind(other) is Kind.TENSOR:
-        return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
+        return _move(site, receiver, DeviceValue(device_of(other), True, other.origin), "to")
     if isinstance(other, Opaque) and not names_device(site, given):
         return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     if is_dtype(site, given) or other == Constant(None):
@@ -118,6 +119,17 @@ def to(site: Site) -> Value:
         # A dtype or a device: what is left is a tensor somewhere.
         return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     return _move(site, receiver, site.device(given), "to")
+
+
+def type_as(site: Site) -> Value:
+    """`x.type_as(other)`: goes to the device of another tensor too."""
+    given = site.arguments.get(0, "other")
+    other = UNKNOWN if given is None else given.value
+    site.frame.prove(other, Kind.TENSOR)
+    if isinstance(other, Opaque):
+        other = replace(site.frame.tensor(other), device=device_of(other))
+    target = DeviceValue(other.device, True, other.origin) if isinstance(other, Tensor) else DeviceValue(UNKNOWN_DEVICE)
+    return _move(site, _receiver(site), target, "type_as")
 
 
 def names_device(site: Site, given: Given) -> bool:
@@ -289,6 +301,7 @@ FUNCTIONS: dict[str, Transfer] = {
 
 METHODS: dict[str, Transfer] = {
     "to": to,
+    "type_as": type_as,
     "cuda": cuda,
     "cpu": cpu,
     "type": to_type,
