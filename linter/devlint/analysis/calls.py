@@ -142,7 +142,7 @@ def _promised(frame: Frame, env: Environment, method: Bound, span: Span) -> Valu
     if not isinstance(held, Instance) or not classes.is_module(held.cls):
         return UNKNOWN
     name = method.function.function.name.rpartition(".")[2]
-    for cls in classes.lineage(held.cls):
+    for cls in held.cls.lineage:
         found = cls.attributes.get(name) if isinstance(cls, UserClass) else None
         if isinstance(found, Closure) and annotated(frame, found, found.function.returns) == {MODULE}:
             part = frame.nameless(f"{name}()", span)

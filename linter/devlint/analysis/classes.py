@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cache
 
 from devlint.domain.value import Closure, Library, UserClass, Value
 from devlint.frontend import ir
 from devlint.torchlib.knowledge import CRITERION_ENDINGS, METRIC_LIBRARIES, MODULE_BASES, PLAIN_BASES
 
 
-def lineage(cls: UserClass) -> Iterator[Value]:
-    """The class and its bases, depth first, each once; bases outside the program as they are written."""
-    seen: set[int] = set()
-    pending: list[Value] = [cls]
-    while pending:
-        item = pending.pop(0)
-        if isinstance(item, UserClass):
-            if id(item) in seen:
-                continue
-            seen.add(id(item))
-            pending = list(item.bases) + pending
-        yield item
-
-
 def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
     """An attribute of the class or of a base in the program, with the class whose body binds it."""
-    for item in lineage(cls):
+    for item in cls.lineage:
         if isinstance(item, UserClass) and name in item.attributes:
             return item.attributes[name], item
     return None
@@ -34,7 +20,7 @@ def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
 def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, UserClass] | None:
     """As `find`, beginning behind `after`: what `super()` sees."""
     passed = False
-    for item in lineage(cls):
+    for item in cls.lineage:
         if passed and isinstance(item, UserClass) and name in item.attributes:
             return item.attributes[name], item
         passed = passed or item is after
@@ -43,11 +29,12 @@ def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, User
 
 def is_module(cls: UserClass) -> bool:
     """Whether instances are modules: by a base, or by having a `forward` where a base is not known."""
-    if any(isinstance(item, Library) and is_module_name(item.name) for item in lineage(cls)):
+    if any(isinstance(item, Library) and is_module_name(item.name) for item in cls.lineage):
         return True
     return is_open(cls) and find(cls, "forward") is not None
 
 
+@cache
 def is_module_name(name: str) -> bool:
     """Whether a library class is a module: one of torch.nn, or named as libraries name their module classes."""
     if name in MODULE_BASES or name.startswith("torch.nn."):
@@ -62,7 +49,7 @@ def reached_from(cls: UserClass, method: str) -> frozenset[str]:
     pending = [method]
     while pending:
         name = pending.pop()
-        for item in lineage(cls):
+        for item in cls.lineage:
             function = item.attributes.get(name) if isinstance(item, UserClass) else None
             if isinstance(function, Closure):
                 new = _names_read(function.function.body) - found
@@ -102,12 +89,12 @@ def loads(body: object, name: str) -> bool:
 
 def is_defined_above(cls: UserClass, name: str) -> bool:
     """Whether a base class in the program defines a method of that name, too."""
-    return any(isinstance(item, UserClass) and item is not cls and name in item.attributes for item in lineage(cls))
+    return any(isinstance(item, UserClass) and item is not cls and name in item.attributes for item in cls.lineage)
 
 
 def is_criterion(cls: UserClass) -> bool:
     """Whether instances are losses or metrics: by a base, or by what the class is called."""
-    names = [item.name for item in lineage(cls) if isinstance(item, (UserClass, Library))]
+    names = [item.name for item in cls.lineage if isinstance(item, (UserClass, Library))]
     return is_module(cls) and any(map(is_criterion_name, names))
 
 
@@ -120,7 +107,7 @@ def is_open(cls: UserClass) -> bool:
     """Whether some base lies outside what is known, so that instances may have and do more than one sees."""
     return any(
         not isinstance(item, UserClass) and not (isinstance(item, Library) and _is_plain(item.name))
-        for item in lineage(cls)
+        for item in cls.lineage
     )
 
 
@@ -135,14 +122,14 @@ def moves_itself(cls: UserClass) -> bool:
 
 def stores(cls: UserClass, name: str) -> bool:
     """Whether some method stores an attribute of that name on `self`."""
-    every = [item for item in lineage(cls) if isinstance(item, UserClass)]
+    every = [item for item in cls.lineage if isinstance(item, UserClass)]
     return any(name in stored for item in every for stored in item.self_stores.values())
 
 
 def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
     """The attributes that methods other than one store on `self`, and others than those that are parts of that one."""
     names: set[str] = set()
-    for item in lineage(cls):
+    for item in cls.lineage:
         if isinstance(item, UserClass):
             for method, stores in item.self_stores.items():
                 if method != besides and stores and not is_part_of(cls, method, besides):
@@ -157,7 +144,7 @@ def is_part_of(cls: UserClass, method: str, whole: str) -> bool:
         return False
     readers = {
         name
-        for item in lineage(cls)
+        for item in cls.lineage
         if isinstance(item, UserClass)
         for name, value in item.attributes.items()
         if isinstance(value, Closure) and method in _names_read(value.function.body)

@@ -111,11 +111,32 @@ class Proofs:
         kinds: by path; the first proof stands.
         dimensional: paths of what has a length: if it is a tensor, it has dimensions.
         followed: paths of unknown things where others are put: if it is a tensor, its surroundings choose its device.
+        count: how many of these have been found.
     """
 
     kinds: dict[str, Kind] = field(default_factory=dict)
     dimensional: set[str] = field(default_factory=set)
     followed: set[str] = field(default_factory=set)
+    count: int = 0
+
+    def add(self, path: str, kind: Kind) -> None:
+        """Notes what the thing at a path is; the first proof stands, until another one says more."""
+        known = self.kinds.get(path)
+        if known is None or (known in _UNDECIDED and known is not kind):
+            self.kinds[path] = kind
+            self.count += 1
+
+    def add_dimensions(self, path: str) -> None:
+        """Notes that the thing at a path has a length."""
+        self._add_to(self.dimensional, path)
+
+    def add_followed(self, path: str) -> None:
+        """Notes that others are put where the thing at a path is."""
+        self._add_to(self.followed, path)
+
+    def _add_to(self, paths: set[str], path: str) -> None:
+        self.count += path not in paths
+        paths.add(path)
 
 
 @dataclass(slots=True)
@@ -301,14 +322,12 @@ class Frame:
     def follow(self, device: Device) -> None:
         """Notes that something is put where another thing is: whoever writes that expects that thing anywhere."""
         if isinstance(device, Variable):
-            self.proofs.followed.add(device.place.removesuffix(_DEVICE))
+            self.proofs.add_followed(device.place.removesuffix(_DEVICE))
 
     def prove(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""
         if isinstance(value, Opaque) and value.kind in _UNDECIDED:
-            known = self.proofs.kinds.get(value.path)
-            if known is None or known in _UNDECIDED:
-                self.proofs.kinds[value.path] = kind
+            self.proofs.add(value.path, kind)
 
     def prove_shape(self, env: Environment, register: Register) -> None:
         """Notes that a part of what a register holds is taken: if that is the shape of a tensor, it has a length."""
@@ -319,7 +338,7 @@ class Frame:
     def prove_dimensions(self, env: Environment, value: Value, place: str | None) -> None:
         """Notes that a value has a length: an opaque one wherever it is used, a tensor from here on."""
         if isinstance(value, Opaque):
-            self.proofs.dimensional.add(value.path)
+            self.proofs.add_dimensions(value.path)
         elif isinstance(value, Tensor) and value.rank is None and place is not None:
             held = env.names.get(place)
             if held == value:

@@ -150,21 +150,24 @@ _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
 
 def test_again(frame: Frame, env: Environment, span: Span) -> None:
     """Forgets what one path has created where a test of the same subject, or of the turn, may exclude that path."""
-    subject = _subject(frame, span)
+    subjects = (_subject(frame, span), TURN)
     for name, value in env.names.items():
-        env.names[name] = _without_stray(value, subject)
+        if type(value) is Tensor and value.stray is not None:
+            env.names[name] = _without_stray(value, subjects)
     for identity, held in env.heap.items():
-        if isinstance(held, Instance) and any(_has_stray(value, subject) for _, value in held.attributes):
-            kept = tuple((name, _without_stray(value, subject)) for name, value in held.attributes)
-            env.heap[identity] = replace(held, attributes=kept)
+        if type(held) is not Instance:
+            continue
+        for _, value in held.attributes:  # of a whole heap few objects have one: no call for each of the others
+            if type(value) is Tensor and value.stray is not None:
+                kept = tuple((name, _without_stray(value, subjects)) for name, value in held.attributes)
+                env.heap[identity] = replace(held, attributes=kept)
+                break
 
 
-def _has_stray(value: Value, subject: str) -> bool:
-    return isinstance(value, Tensor) and value.stray is not None and value.stray.subject in (subject, TURN)
-
-
-def _without_stray(value: Value, subject: str) -> Value:
-    return replace(value, stray=None) if isinstance(value, Tensor) and _has_stray(value, subject) else value
+def _without_stray(value: Value, subjects: tuple[str, ...]) -> Value:
+    if isinstance(value, Tensor) and value.stray is not None and value.stray.subject in subjects:
+        return replace(value, stray=None)
+    return value
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

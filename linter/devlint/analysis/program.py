@@ -2,7 +2,7 @@
 
 A file is executed twice from top to bottom: first to know what its names hold at the end, which is what its
 functions will see, then with recording. After that every function and method of it is executed for an entry
-of which only the declaration is known: once to learn what its parameters are used as, and once with recording.
+of which only the declaration is known, and once more if that has shown what its parameters are used as.
 Other files are executed when an import asks for them, and report nothing.
 """
 
@@ -203,17 +203,26 @@ class Program:
             return
         self._analysed.add(function)
         proofs = Proofs()
-        for recording in (False, True):
+        functions = len(loaded.functions)
+        for last in (False, True):
+            self.recorder.attempt()
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, closure, owner)
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             self.running.add(function)
-            outcome = execution.run(frame, closure, owner, names, env, site=site, recording=recording, proofs=proofs)
+            outcome = execution.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
             if outcome.env is not None:
                 forwarding.note_unforwarded(outcome.frame, outcome.env)
             self.running.discard(function)
+            finished = last or proofs.count == 0
+            self.recorder.settle(keep=finished)
+            if finished:
+                return
+            # What was recorded, and which functions were found, did not yet know what has been proved.
+            del loaded.functions[functions:]
+            loaded.classes.clear()
 
     def _outside(self, loaded: LoadedFile) -> Frame:
         return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, Proofs())

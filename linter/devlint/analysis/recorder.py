@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
@@ -23,6 +24,17 @@ class Recorder:
         self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[tuple[Function, str], ...]]] = {}
         self._arguments: dict[tuple[Function, str], Device] = {}
         self._handed_on: dict[tuple[Function, str], set[tuple[Function, str]]] = {}
+        self._waiting: list[Callable[[], None]] | None = None
+
+    def attempt(self) -> None:
+        """Makes what is recorded from now on wait for `settle`."""
+        self._waiting = []
+
+    def settle(self, *, keep: bool) -> None:
+        """Adds what has been recorded since `attempt`, or drops it."""
+        waiting, self._waiting = self._waiting or [], None
+        for add in waiting if keep else ():
+            add()
 
     def note_argument(self, function: Function, parameter: str, device: Device, scope: Scope) -> None:
         """Notes where a call in `scope` has the tensor that it passes for a parameter, or whose parameter that is."""
@@ -39,6 +51,9 @@ class Recorder:
         `unless`: the fact rests on parameters that may be on an accelerator; where every call passes for one of
         them a tensor that is on the CPU, it does not hold.
         """
+        if self._waiting is not None:
+            self._waiting.append(partial(self.record, file, span, fact, unless))
+            return
         self._doubts.setdefault((file, span, type(fact)), []).append(unless)
         key: tuple[Span, object] = (span, type(fact))
         if isinstance(fact, Reveal):
@@ -75,10 +90,16 @@ class Recorder:
 
     def note(self, file: str, line: int, name: str, text: str) -> None:
         """Adds what is known of a name, for `devlint facts`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note, file, line, name, text))
+            return
         self._environment.setdefault(file, []).append((line, name, text))
 
     def observe(self, file: str, seen: Occurrence) -> None:
         """Adds a value at its place; a place that is executed several times has whatever it had any time."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.observe, file, seen))
+            return
         found = self._occurrences.setdefault(file, {})
         known = found.get(seen.anchor)
         if known is not None and known != seen:

@@ -111,25 +111,36 @@ def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environme
 
 def _repeat(
     frame: Frame, env: Environment, span: ir.Span, once: Callable[[Environment, Loop], Environment | None]
-) -> tuple[Environment, Loop]:
-    """Iterates a loop body to its fixpoint; returns the stable entry environment and the last pass's exits."""
+) -> tuple[Environment | None, Loop]:
+    """Iterates a loop body to its fixpoint; the result is what a pass from there leaves, and its jumps.
+
+    That is a pass of its own if it has to record, or if the one before has proved something that it did not know.
+    """
     entry, recording = env, frame.recording
-    frame.recording = False
-    for _ in range(PASSES):
+
+    def turn(start: Environment) -> tuple[Environment | None, Loop]:
         loop = Loop(len(frame.scopes))
         frame.loops.append(loop)
-        after = once(entry.copy(), loop)
+        after = once(start, loop)
         frame.loops.pop()
+        return after, loop
+
+    frame.recording = False
+    for _ in range(PASSES):
+        known = frame.proofs.count
+        after, loop = turn(entry.copy())
         widened = merge(frame, entry, join(after, loop.continues), span, TURN)
         assert widened is not None
         widened.always = entry.always
         if widened == entry:
+            if not recording and frame.proofs.count == known:
+                return after, loop
             break
         entry = widened
     else:
         entry = _give_up(env, entry)
     frame.recording = recording
-    return entry, loop
+    return turn(entry)
 
 
 def _give_up(before: Environment, entry: Environment) -> Environment:
@@ -147,9 +158,11 @@ def _turn(frame: Frame, instruction: ir.While | ir.For, env: Environment) -> Env
 
 def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Environment | None:
     """`while`: test and body to a fixpoint; then `orelse` where the test fails, joined with the breaks."""
-    exits: list[Environment | None] = []
+    left: Environment | None = None
 
     def once(start: Environment, loop: Loop) -> Environment | None:
+        nonlocal left
+        left = None
         tested = evaluate(frame, instruction.test, start)
         if tested is None:
             return None
@@ -165,17 +178,11 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
             lambda side: _turn(frame, instruction, side),
             stop,
         )
-        exits.append(failed[0] if failed else None)
+        left = failed[0] if failed else None
         return after
 
     always = env.always
-    entry, _ = _repeat(frame, env, instruction.span, once)
-    loop = Loop(len(frame.scopes))
-    frame.loops.append(loop)
-    exits.clear()
-    once(entry, loop)
-    frame.loops.pop()
-    left = exits[0]
+    _, loop = _repeat(frame, env, instruction.span, once)
     after = None if left is None else execute(frame, instruction.orelse, left)
     result = join(after, loop.breaks)
     if result is not None:
@@ -212,11 +219,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
             current = join(after, loop.continues)
             breaks = join(breaks, loop.breaks)
     else:
-        entry, _ = _repeat(frame, env, instruction.span, once)
-        loop = Loop(len(frame.scopes))
-        frame.loops.append(loop)
-        after = once(entry, loop)
-        frame.loops.pop()
+        after, loop = _repeat(frame, env, instruction.span, once)
         current, breaks = join(after, loop.continues), loop.breaks
     after_else = None if current is None else execute(frame, instruction.orelse, current)
     result = join(after_else, breaks)

@@ -67,7 +67,7 @@ def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instan
 
 def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str]]]:
     """The methods of a class and its bases that store attributes, apart from `__init__` and its parts."""
-    for item in classes.lineage(cls):
+    for item in cls.lineage:
         if isinstance(item, UserClass):
             for name, stores in item.self_stores.items():
                 method = item.attributes.get(name)
@@ -132,7 +132,7 @@ def _stores_by_name(frame: Frame, cls: UserClass) -> bool:
     """Whether a method of the class stores attributes otherwise than by an assignment."""
     methods = [
         value
-        for item in classes.lineage(cls)
+        for item in cls.lineage
         if isinstance(item, UserClass)
         for value in item.attributes.values()
         if isinstance(value, Closure)

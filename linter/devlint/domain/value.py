@@ -237,6 +237,7 @@ class UserClass:
         dynamic: a decorator or metaclass outside the program may add attributes.
         fields: the annotated names in order, of a dataclass or named tuple; None for any other class.
         span: where it is defined.
+        lineage: the class and its bases, depth first, each once; bases outside the program as they are written.
     """
 
     name: str
@@ -247,6 +248,19 @@ class UserClass:
     dynamic: bool = False
     fields: tuple[str, ...] | None = None
     span: Span | None = None
+    lineage: tuple[Value, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found: list[Value] = [self]
+        pending = list(self.bases)
+        while pending:
+            item = pending.pop(0)
+            if isinstance(item, UserClass):
+                if item in found:
+                    continue
+                pending = list(item.bases) + pending
+            found.append(item)
+        object.__setattr__(self, "lineage", tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
