@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import platform
 import re
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,6 +29,21 @@ if TYPE_CHECKING:
 
 _MATTERS = re.compile(r"torch|\.detach\(\)")
 """What a file that has to do with devices contains: it names torch, or takes a tensor out of its graph."""
+
+
+_THRESHOLDS = (100_000, 10, 50)
+"""How many objects more there are before the collector looks: at the new ones, …, at all."""
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Let the collector look seldom: what an analysis makes stays, or is freed as soon as nothing refers to it."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class Analysis(Protocol):
@@ -221,7 +238,7 @@ class Inspector:
         place = self._workplace(batch)
         for path, data in contents.items():
             place.project.put(path, data)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _seldom_collecting():
             warnings.simplefilter("ignore")  # Python's own remarks about the code it parses
             return [replace(self._inspect(place, path), traces=place.project.traces()) for path in batch.files]
 
