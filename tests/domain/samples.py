@@ -16,7 +16,7 @@ from devlint.domain.device import (
     Variable,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.process import UNKNOWN_BACKEND, UNKNOWN_NUMBER, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -232,9 +232,17 @@ OPTIMIZERS: tuple[Optimizer, ...] = (
     Optimizer("torch.optim.Adam", None, CPU),
 )
 
-heaps: st.SearchStrategy[dict[ObjectId, Object]] = st.fixed_dictionaries(
-    {}, optional={IDS[0]: sequences(None), IDS[1]: instances(CLASS_A)}
-)
+_FOUND = Heap({IDS[0]: Sequence((Tensor(CPU, None),))})
+_OBJECTS = st.fixed_dictionaries({}, optional={IDS[0]: sequences(None), IDS[1]: instances(CLASS_A)})
+
+
+def _heap(objects: dict[ObjectId, Object], has_found: bool) -> Heap:
+    heap = _FOUND.above() if has_found else Heap()
+    heap.update(objects)
+    return heap
+
+
+heaps: st.SearchStrategy[Heap] = st.builds(_heap, _OBJECTS, st.booleans())
 
 
 processes = st.builds(
@@ -268,8 +276,8 @@ ENVIRONMENTS: tuple[Environment, ...] = (
     Environment({"x": Tensor(GPU0, 1)}, checked=True),
     Environment({"device": Constant("cuda")}, checked=True, current=1),
     Environment({"device": Constant("cpu")}, current=None, always=False),
-    Environment({"x": Reference(IDS[0])}, {IDS[0]: Sequence((Tensor(CPU, 1),))}, {X: GPU}),
-    Environment({"x": Reference(IDS[0])}, {IDS[0]: Sequence(())}, {X: CPU}, default=GPU0),
+    Environment({"x": Reference(IDS[0])}, Heap({IDS[0]: Sequence((Tensor(CPU, 1),))}), {X: GPU}),
+    Environment({"x": Reference(IDS[0])}, Heap({IDS[0]: Sequence(())}), {X: CPU}, default=GPU0),
     Environment(process=Process("nccl")),
     Environment(process=Process("gloo")),
 )

@@ -67,10 +67,27 @@ def test_parts_of_a_library_object() -> None:
 
 
 def test_an_object_made_on_one_path_is_as_that_path_has_it() -> None:
-    left: Heap = {IDS[0]: Sequence((ON_CPU,))}
-    right: Heap = {IDS[0]: Sequence((ON_GPU,)), IDS[1]: Instance(CLASS_A)}
+    left = Heap({IDS[0]: Sequence((ON_CPU,))})
+    right = Heap({IDS[0]: Sequence((ON_GPU,)), IDS[1]: Instance(CLASS_A)})
     assert join_heaps(left, right) == {IDS[0]: Sequence((ANYWHERE,)), IDS[1]: Instance(CLASS_A)}
     assert left == {IDS[0]: Sequence((ON_CPU,))}
+
+
+def test_a_body_changes_a_heap_above_the_one_it_found() -> None:
+    found = Heap({IDS[0]: Sequence((ON_CPU,)), IDS[1]: Instance(CLASS_A)})
+    inner = found.above()
+    inner[IDS[0]] = Sequence((ON_GPU,))
+    del inner[IDS[1]]
+    assert (dict(inner), found[IDS[0]]) == ({IDS[0]: Sequence((ON_GPU,))}, Sequence((ON_CPU,)))
+    assert inner != found.above()
+    assert inner.copy() == inner
+    assert dict(found.take(inner)) == {IDS[0]: Sequence((ON_GPU,))}
+
+
+@QUICK
+@given(samples.heaps, samples.heaps)
+def test_heaps_are_equal_if_they_hold_the_same(left: Heap, right: Heap) -> None:
+    assert (left == right) == (dict(left) == dict(right))
 
 
 @QUICK

@@ -51,7 +51,14 @@ DOMAINS: tuple[Domain[Any], ...] = (
         40,
     ),
     Domain("optimizer", samples.OPTIMIZERS, samples.optimizers("torch.optim.Adam"), _join_objects, samples.content, 40),
-    Domain("heap", [{}], samples.heaps, heap.join_heaps, lambda found: samples.content(Environment(heap=found)), 80),
+    Domain(
+        "heap",
+        [heap.Heap()],
+        samples.heaps,
+        heap.join_heaps,
+        lambda found: samples.content(Environment(heap=found)),
+        80,
+    ),
     Domain(
         "environment",
         samples.ENVIRONMENTS,

@@ -131,7 +131,7 @@ def run(
         names_of_element = annotated(frame, closure, element)
         if names_of_element and names_of_element <= TENSOR_NAMES:
             frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
-    inner = replace(env, names=names, heap=dict(env.heap), assumptions=dict(env.assumptions))
+    inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
     inner.always = True
     if recording and frame.program.observing:
         occurrences.observe_parameters(frame, function, inner)

@@ -15,7 +15,7 @@ from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame, Stored
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -115,9 +115,12 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
     return Generic(self_value, heap, checked, initial)
 
 
-def with_later(frame: Frame, generic: Generic, later: Mapping[str, Stored], objects: Heap) -> Generic:
+def with_later(
+    frame: Frame, generic: Generic, later: Mapping[str, Stored], objects: Mapping[ObjectId, Object]
+) -> Generic:
     """The same where more is known of attributes that other methods store; `objects` are those they made."""
-    heap = dict(generic.heap) | objects
+    heap = generic.heap.above()
+    heap.update(objects)
     held = heap[generic.value.object]
     assert isinstance(held, Instance)
     known = {name: stored.value for name, stored in later.items()}

@@ -36,8 +36,8 @@ def merge(
         ours, theirs = left.names.get(name), right.names.get(name)
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
             merged.names[name] = _identified(frame, value, ours, theirs, name, span, subject)
-    for identity, held in merged.heap.items():
-        one, other = left.heap.get(identity), right.heap.get(identity)
+    for identity in left.heap.unlike(right.heap):
+        one, other, held = left.heap.get(identity), right.heap.get(identity), merged.heap.get(identity)
         if (
             one is not other
             and isinstance(held, Instance)
@@ -154,20 +154,20 @@ def test_again(frame: Frame, env: Environment, span: Span) -> None:
     for name, value in env.names.items():
         if type(value) is Tensor and value.stray is not None:
             env.names[name] = _without_stray(value, subjects)
-    for identity, held in env.heap.items():
-        if type(held) is not Instance:
-            continue
-        for _, value in held.attributes:  # of a whole heap few objects have one: no call for each of the others
-            if type(value) is Tensor and value.stray is not None:
-                kept = tuple((name, _without_stray(value, subjects)) for name, value in held.attributes)
-                env.heap[identity] = replace(held, attributes=kept)
-                break
+    for identity in tuple(env.heap.strayed()):
+        held = env.heap[identity]
+        assert isinstance(held, Instance)
+        if any(_has_stray(value, subjects) for _, value in held.attributes):
+            kept = tuple((name, _without_stray(value, subjects)) for name, value in held.attributes)
+            env.heap[identity] = replace(held, attributes=kept)
+
+
+def _has_stray(value: Value, subjects: tuple[str, ...]) -> bool:
+    return isinstance(value, Tensor) and value.stray is not None and value.stray.subject in subjects
 
 
 def _without_stray(value: Value, subjects: tuple[str, ...]) -> Value:
-    if isinstance(value, Tensor) and value.stray is not None and value.stray.subject in subjects:
-        return replace(value, stray=None)
-    return value
+    return replace(value, stray=None) if isinstance(value, Tensor) and _has_stray(value, subjects) else value
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

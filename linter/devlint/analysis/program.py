@@ -80,7 +80,7 @@ class LoadedFile:
     checked: bool = False
     process: Process = NOTHING_SETTLED
     changes_default: bool = False
-    heap: Heap = field(default_factory=dict)
+    heap: Heap = field(default_factory=Heap)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
     classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
 
@@ -241,19 +241,19 @@ class Program:
             elif closure.function.name.endswith((".__init__", ".__new__")):
                 reference, heap = self._fresh(owner)
                 bound[parameters[0].name] = reference
-                env.heap |= heap
+                env.heap.update(heap)
             else:
                 generic = self.generic(frame, owner, closure.function.name.rpartition(".")[2])
                 if generic is not None:
                     bound[parameters[0].name], env.checked = generic.value, generic.checked
-                    env.heap |= generic.heap
+                    env.heap.update(generic.heap)
         names = execution.parameter_values(frame, closure, owner, bound, has_self)
         return names, env, site
 
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
         """An instance before its `__init__` has run."""
         identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
-        return Reference(identity), {identity: Instance(cls, open=classes.is_open(cls))}
+        return Reference(identity), Heap({identity: Instance(cls, open=classes.is_open(cls))})
 
     def generic(self, frame: Frame, cls: UserClass, method: str = "") -> instances.Generic | None:
         """The instance that a method is analysed for; None while it is being made.
@@ -290,7 +290,7 @@ class Program:
     def _heap_of(self, globals_: Globals) -> Heap:
         """The objects that the names of a file refer to."""
         loaded = self._files.get(globals_.file)
-        return {} if loaded is None else dict(loaded.heap)
+        return Heap() if loaded is None else loaded.heap.above()
 
     # --- summaries ------------------------------------------------------------------------------------------
 
@@ -329,8 +329,7 @@ class Program:
             if generic is None:
                 return None
             bound[function.parameters[0].name] = generic.value
-            start.heap |= generic.heap
-        before = dict(start.heap)
+            start.heap.update(generic.heap)
         names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         summary = Summary(None)
@@ -338,7 +337,7 @@ class Program:
             summaries_[key] = summary
             self._open.add(key)
             outcome = execution.run(frame, closure, owner, dict(names), start, site="")
-            latest = _summary(outcome, before, start)
+            latest = _summary(outcome, start)
             self._open.discard(key)
             if latest.returns == summary.returns or function not in self._recursive:
                 summaries_[key] = latest
@@ -542,12 +541,12 @@ class Program:
             self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
 
 
-def _summary(outcome: execution.Outcome, before: Heap, start: Environment) -> Summary:
+def _summary(outcome: execution.Outcome, start: Environment) -> Summary:
     """An outcome in the terms of the parameters."""
     uses = tuple(dict.fromkeys(outcome.frame.uses))
     if outcome.env is None:
         return Summary(None, tuple(outcome.frame.requirements), uses=uses)
-    made = tuple((key, value) for key, value in outcome.env.heap.items() if key not in before)
+    made = tuple((key, value) for key, value in outcome.env.heap.changed() if key not in start.heap)
     requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
     after = outcome.env
     return Summary(

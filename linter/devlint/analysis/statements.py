@@ -17,6 +17,7 @@ from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import TURN, merge, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
+from devlint.domain.heap import Heap
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
 from devlint.frontend import ir
 
@@ -146,7 +147,7 @@ def _repeat(
 def _give_up(before: Environment, entry: Environment) -> Environment:
     """Forgets every name that still changed: the fixpoint was not reached within the passes allowed."""
     names = {name: value if before.names.get(name) == value else UNKNOWN for name, value in entry.names.items()}
-    return replace(entry, names=names, heap={})
+    return replace(entry, names=names, heap=Heap())
 
 
 def _turn(frame: Frame, instruction: ir.While | ir.For, env: Environment) -> Environment | None:

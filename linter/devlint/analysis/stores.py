@@ -14,13 +14,14 @@ from devlint.analysis import classes, execution, instances, moves
 from devlint.analysis.frame import Budget, Frame, Stored
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap, Instance
+from devlint.domain.heap import Instance, Object
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
     DeviceValue,
     Host,
+    ObjectId,
     Optional,
     Reference,
     Tensor,
@@ -43,12 +44,13 @@ def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instan
         return generic
     found: dict[str, list[Stored]] = {}
     lost = {name for name in wanted if frame.program.is_stored_outside(cls.globals, name)}
-    objects: Heap = {}
+    objects: dict[ObjectId, Object] = {}
     for closure, owner, names in _storing(cls):
         heap = _run(frame, closure, owner, generic, found)
         lost |= names - found.keys()
         objects |= heap
-    env = Environment(heap=generic.heap | objects)
+    env = Environment(heap=generic.heap.above())
+    env.heap.update(objects)
     later = {}
     for name in sorted(wanted & found.keys() - lost):
         stored = found[name]
@@ -79,13 +81,13 @@ def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str
 
 def _run(
     frame: Frame, closure: Closure, owner: UserClass, generic: instances.Generic, found: dict[str, list[Stored]]
-) -> Heap:
+) -> dict[ObjectId, Object]:
     """Executes a method for what it stores, which is added to `found`; the result are the objects that it makes."""
     parameters, running = closure.function.parameters, frame.program.running
     if not parameters or "staticmethod" in closure.decorated or closure.function in running:
         return {}
     outside = replace(frame, budget=Budget(), recording=False)
-    env = Environment(default=frame.program.default_of(closure.globals), heap=dict(generic.heap))
+    env = Environment(default=frame.program.default_of(closure.globals), heap=generic.heap)
     env.checked = generic.checked
     bound: dict[str, Value] = {parameters[0].name: generic.value}
     names = execution.parameter_values(outside, closure, owner, bound, True)
@@ -97,7 +99,7 @@ def _run(
             found.setdefault(name, []).append(stored)
     if outcome.env is None:
         return {}
-    return {key: value for key, value in outcome.env.heap.items() if key not in generic.heap}
+    return {key: value for key, value in outcome.env.heap.changed() if key not in generic.heap}
 
 
 def _elsewhere(frame: Frame, env: Environment, value: Value) -> Value:

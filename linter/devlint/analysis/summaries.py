@@ -190,7 +190,7 @@ def _execute_here(
             report_through(frame, conflict, span, closure)
     if outcome.env is None or outcome.value is None:
         return None
-    env.heap = outcome.env.heap
+    env.heap = env.heap.take(outcome.env.heap)
     env.current, env.default, env.process = outcome.env.current, outcome.env.default, outcome.env.process
     env.checked = env.checked or outcome.env.checked
     return outcome.value

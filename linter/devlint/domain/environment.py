@@ -52,7 +52,7 @@ class Environment:
     """
 
     names: dict[str, Value] = field(default_factory=dict)
-    heap: Heap = field(default_factory=dict)
+    heap: Heap = field(default_factory=Heap)
     assumptions: dict[Variable, Device] = field(default_factory=dict)
     checked: bool = False
     fallback: bool = False

@@ -7,6 +7,7 @@ object's present state, and an update is a new entry.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import field, replace
 from typing import TypeAlias
 
@@ -161,7 +162,6 @@ class Optimizer:
 
 
 Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary | Optimizer
-Heap: TypeAlias = dict[ObjectId, Object]
 
 LARGEST_DISPLAY = 32
 """Containers with more elements than this are summarised, which keeps joins cheap."""
@@ -228,17 +228,125 @@ def summary(container: Sequence) -> Value:
     return result
 
 
+class Heap(MutableMapping[ObjectId, Object]):
+    """The state of every object: what a body has changed, above what it has found.
+
+    The heap below does not change while one above it is in use. Copies, joins and comparisons of heaps above the same
+    one look at what was changed only, so they do not become slower with all that a file holds.
+    """
+
+    __slots__ = ("_below", "_own", "_strayed")
+
+    def __init__(self, objects: Mapping[ObjectId, Object] | None = None, *, below: Heap | None = None) -> None:
+        self._own: dict[ObjectId, Object | None] = {} if objects is None else {**objects}
+        self._below = below
+        self._strayed: tuple[ObjectId, ...] | None = None
+
+    def above(self) -> Heap:
+        """A heap for a body that finds this one; this one must not change until that has been executed."""
+        self._strayed = None
+        return Heap(below=self)
+
+    def take(self, inner: Heap) -> Heap:
+        """The heap after a body that began with `above` has left `inner`."""
+        if inner._below is not self:
+            return inner
+        self._own.update(inner._own)
+        return self
+
+    def copy(self) -> Heap:
+        """A heap of one's own, equal to this one."""
+        copy = Heap(below=self._below)
+        copy._own = self._own.copy()
+        return copy
+
+    def get(self, identity: ObjectId, default: Object | None = None) -> Object | None:  # type: ignore[override]
+        """The state of an object, None if nothing is known of it."""
+        held = self._own.get(identity)
+        if held is None and self._below is not None and identity not in self._own:
+            return self._below.get(identity)
+        return held
+
+    def __getitem__(self, identity: ObjectId) -> Object:
+        held = self.get(identity)
+        if held is None:
+            raise KeyError(identity)
+        return held
+
+    def __setitem__(self, identity: ObjectId, held: Object) -> None:
+        self._own[identity] = held
+
+    def __delitem__(self, identity: ObjectId) -> None:
+        self._own[identity] = None
+
+    def __iter__(self) -> Iterator[ObjectId]:
+        for identity in self._below or ():
+            if identity not in self._own:
+                yield identity
+        for identity, held in self._own.items():
+            if held is not None:
+                yield identity
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, identity: object) -> bool:
+        return isinstance(identity, ObjectId) and self.get(identity) is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Heap):
+            return dict(self) == other
+        return all(self.get(identity) == other.get(identity) for identity in self.unlike(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def changed(self) -> Iterator[tuple[ObjectId, Object]]:
+        """The objects that the body has made or changed."""
+        for identity, held in self._own.items():
+            if held is not None:
+                yield identity, held
+
+    def unlike(self, other: Heap) -> Iterator[ObjectId]:
+        """The objects that the two may hold differently."""
+        if self._below is not other._below:
+            yield from self.keys() | other.keys()
+            return
+        theirs = other._own
+        for identity, held in self._own.items():
+            if theirs.get(identity) is not held or held is None:
+                yield identity
+        for identity in theirs:
+            if identity not in self._own:
+                yield identity
+
+    def strayed(self) -> Iterator[ObjectId]:
+        """The instances with an attribute that on some path is a stray."""
+        for identity, held in self._own.items():
+            if type(held) is Instance and has_stray(held):
+                yield identity
+        if self._below is not None:
+            if self._below._strayed is None:
+                self._below._strayed = tuple(self._below.strayed())
+            for identity in self._below._strayed:
+                if identity not in self._own:
+                    yield identity
+
+
+def has_stray(held: Instance) -> bool:
+    """Whether an attribute of an instance is a stray on some path."""
+    return any(type(value) is Tensor and value.stray is not None for _, value in held.attributes)
+
+
 def join_heaps(left: Heap, right: Heap) -> Heap:
     """Pointwise join; an object that exists on one side only is as that side has it."""
-    result = dict(left)
-    for identity, theirs in right.items():
-        ours = result.get(identity)
-        if ours is None:
-            result[identity] = theirs
-        elif ours is not theirs:
-            both = join(ours, theirs)
-            if both is None:
-                del result[identity]
-            else:
-                result[identity] = both
+    result = left.copy()
+    for identity in left.unlike(right):
+        ours, theirs = left.get(identity), right.get(identity)
+        if ours is theirs or theirs is None:
+            continue
+        both = theirs if ours is None else join(ours, theirs)
+        if both is None:
+            del result[identity]
+        else:
+            result[identity] = both
     return result
