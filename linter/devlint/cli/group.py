@@ -56,11 +56,19 @@ class Commands(click.Group):
             code = 2
         except click.Abort:
             code = 130
-        except BrokenPipeError:  # the reader of our output, such as head, has had enough
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-            code = 1
         except Exception as error:
-            traceback.print_exc()
-            say("error", f"devlint failed, this is a bug: {type(error).__name__}: {error}")
-            code = 2
+            code = _unexpected(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _unexpected(error: Exception) -> int:
+    """Tell of an error that no part of devlint has foreseen; return the exit code."""
+    if isinstance(error, OSError) and error.filename is None:  # every file that is opened has a name
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python must not try it again at its end)
+        if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has had enough
+            return 1
+        say("error", f"standard output: {error.strerror}")
+        return 2
+    traceback.print_exception(error)
+    say("error", f"devlint failed, this is a bug: {type(error).__name__}: {error}")
+    return 2

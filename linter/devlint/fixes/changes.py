@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.errors import DevlintError, OutputError
+from devlint.project import root_for
 from devlint.writing import replace_file
 
 
@@ -26,7 +27,7 @@ def write(changes: Iterable[Change]) -> tuple[DevlintError, ...]:
     """Give each file its new content in one step; its permissions stay, and a link still leads to it.
 
     Returns:
-        Why files were not written: they cannot be, or have changed since they were read.
+        Why files were not written: they cannot be, have changed since they were read, or are links out of the project.
     """
     return tuple(problem for problem in map(_write, changes) if problem is not None)
 
@@ -35,6 +36,9 @@ def _write(change: Change) -> DevlintError | None:
     try:
         if change.path.read_bytes() != change.before:
             return OutputError("has changed while devlint looked at it, and is not fixed", path=change.display)
+        target = change.path.resolve()
+        if not any(target.is_relative_to(top.resolve()) for top in (root_for(change.path), Path.cwd())):
+            return OutputError("leads out of the project, and is not fixed", path=change.display)
         if not os.access(change.path, os.W_OK):
             return OutputError("cannot be written: it is read-only", path=change.display)
         replace_file(change.path, change.after)
