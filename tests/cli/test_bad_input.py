@@ -97,6 +97,12 @@ def test_a_file_without_code_is_fine(shell: Shell, text: str) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "All clear: 1 file.\n")
 
 
+@pytest.mark.parametrize("text", ["continue", "break", "return 1", "yield 1", "await x", "if c:\n    continue"])
+def test_text_that_can_be_parsed_but_not_compiled_is_no_crash(beside: Shell, text: str) -> None:
+    beside.write("a.py", f"import torch\n{text}\n")
+    assert "DEV903" not in "".join(beside.concise())
+
+
 @pytest.mark.parametrize("text", ["x = " + "-" * 100_000 + "1", "x = " + "[" * 3_000])
 @pytest.mark.parametrize("head", ["", "import torch; "])
 def test_nesting_that_python_refuses_is_no_crash(beside: Shell, text: str, head: str) -> None:

@@ -33,7 +33,7 @@ class TestOld(unittest.TestCase):
 
 
 def run(folder: Path, *arguments: str, guard: str = "") -> Ended:
-    options = ["-p", "devlint_pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:asyncio", "-c", "none.ini"]
+    options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-c", "none.ini"]
     write(folder / "none.ini", "[pytest]\n")
     return forked(folder, partial(pytest.main, [*options, *arguments]), ["pytest"], {"DEVLINT_GUARD": guard})
 
@@ -54,7 +54,7 @@ def test_without_the_option_nothing_is_imported(tmp_path: Path, guard: str) -> N
             assert not {"torch", "devlint_guard"} & set(sys.modules)
         """,
     )
-    arguments = ("-m", "pytest", "-p", "devlint_pytest", "-p", "no:asyncio", "-q", "--rootdir", ".", "test_nothing.py")
+    arguments = ("-m", "pytest", "-q", "--rootdir", ".", "test_nothing.py")
     ended = python(tmp_path, *arguments, DEVLINT_GUARD=guard)
     assert ended.returncode == 0, ended.stdout
 

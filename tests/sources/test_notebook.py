@@ -154,6 +154,15 @@ def test_fixes_are_written_into_the_cells(tmp_path: Path, monkeypatch: pytest.Mo
     assert changed == ["-    \"x.to('cuda')\\n\",", "+    \"x = x.to('cuda')\\n\","]
 
 
+def test_places_are_those_of_the_program_whatever_the_form_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import torch\n\n\nx = torch.ones(2)\nx.to('cuda')"
+    (tmp_path / "a.ipynb").write_text(notebook(code, indent=None), encoding="utf-8")
+    assert _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--select", "DEV203").exit_code == 0
+    assert _sources((tmp_path / "a.ipynb").read_text(encoding="utf-8")) == [code.replace("x.to", "x = x.to")]
+
+
 # --- writing back -------------------------------------------------------------------------------------------
 
 

@@ -287,11 +287,13 @@ def transfer_raise(frame: Frame, instruction: ir.Raise, env: Environment) -> Non
 
 def transfer_break(frame: Frame, instruction: ir.Break, env: Environment) -> None:
     """`break`: on behind the loop."""
-    loop = frame.loops[-1]
-    loop.breaks = join(loop.breaks, frame.behind_scopes(env, loop.scopes))
+    if frame.loops:  # else the text can be parsed, but Python does not compile it
+        loop = frame.loops[-1]
+        loop.breaks = join(loop.breaks, frame.behind_scopes(env, loop.scopes))
 
 
 def transfer_continue(frame: Frame, instruction: ir.Continue, env: Environment) -> None:
     """`continue`: on to the next turn."""
-    loop = frame.loops[-1]
-    loop.continues = join(loop.continues, frame.behind_scopes(env, loop.scopes))
+    if frame.loops:  # else the text can be parsed, but Python does not compile it
+        loop = frame.loops[-1]
+        loop.continues = join(loop.continues, frame.behind_scopes(env, loop.scopes))

@@ -14,6 +14,7 @@ from devlint.fixes.changes import Change
 from devlint.fixes.choosing import choose
 from devlint.project import decode, read_bytes
 from devlint.selection import ALWAYS
+from devlint.sources import program_of
 
 MOST_ROUNDS = 20
 """Each round makes at least one fix that helps; files with more than this in one place are left for the next run."""
@@ -107,7 +108,7 @@ class Repair:
             except (SourceError, UnicodeEncodeError, ValueError) as error:
                 self._refuse(file, choice.settled, str(error))
                 continue
-            text = decode(data, file)
+            text = program_of(decode(data, file), file).original
             made[file] = {one: moved(text, choice.edits, one.place.line, one.place.column) for one in choice.settled}
             self._settled[file] = self._settled.get(file, ()) + choice.settled
         return made
