@@ -26,7 +26,7 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
     if torch is None or use.written not in ("string", "method", "index"):
         return None
     name, imports = torch
-    device, message = _choice(use, name), "use it only where it exists: `{}`"
+    device, message = _choice(use, name, syntax), "use it only where it exists: `{}`"
     own = _own_device(use, place, syntax, surroundings)
     if own is not None:
         device, message = own, "use `{}`, which is chosen by what there is"
@@ -37,10 +37,19 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
     return Fix(Safety.SAFE, message.format(device), edits)
 
 
-def _choice(use: UncheckedDevice, torch: str) -> str:
+def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:
+    """The choice without a variable; by `torch.accelerator` where the program relies on a torch that has it."""
     index = index_of(use.device)
+    if index is None and syntax.derive(_mentions_accelerator):
+        return f'{torch}.accelerator.current_accelerator() if {torch}.accelerator.is_available() else "cpu"'
     test = f"{torch}.cuda.device_count() > {index}" if index else f"{torch}.cuda.is_available()"
     return f'"{use.device}" if {test} else "cpu"'
+
+
+def _mentions_accelerator(syntax: Syntax) -> bool:
+    torch = syntax.named("torch")
+    attributes = syntax.within(syntax.module, cst.Attribute)
+    return torch is not None and any(syntax.code(node) == f"{torch[0]}.accelerator" for node in attributes)
 
 
 def _in_place_of(use: UncheckedDevice, place: Place, device: str, syntax: Syntax) -> Edit | None:
@@ -104,7 +113,10 @@ def _chosen_devices(syntax: Syntax) -> list[tuple[str, str]]:
 
 
 def _chosen(value: cst.BaseExpression) -> str | None:
-    """`"cuda"` of `"cuda" if torch.cuda.is_available() else …`, also inside of `torch.device(…)`."""
+    """`"cuda"` of `"cuda" if torch.cuda.is_available() else …`, also inside of `torch.device(…)`.
+
+    The device of `torch.accelerator` is `cuda` on every machine that has one.
+    """
     match value:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="device")), args=[cst.Arg(value=inner, keyword=None)]):
             return _chosen(inner)
@@ -115,5 +127,12 @@ def _chosen(value: cst.BaseExpression) -> str | None:
             ),
         ) if test == "is_available":
             return str(text.evaluated_value)
+        case cst.IfExp(
+            body=cst.Call(func=cst.Attribute(attr=cst.Name(value="current_accelerator"))),
+            test=cst.Call(
+                func=cst.Attribute(value=cst.Attribute(attr=cst.Name(value="accelerator")), attr=cst.Name(value=test))
+            ),
+        ) if test == "is_available":
+            return "cuda"
         case _:
             return None

@@ -37,8 +37,9 @@ class UnguardedCuda(SurroundedRule):
 
     ## Fix safety
     Safe: the device is asked for where it is used, and the CPU taken where it does not exist, so that a machine
-    which has it computes as before. A variable of the program that has made the same choice is used instead. No fix
-    is offered for arguments of functions of `torch.cuda`, which take no other device.
+    which has it computes as before. A variable of the program that has made the same choice is used instead, and
+    `torch.accelerator` where the program speaks of it, so that other makes count too. No fix is offered for arguments
+    of functions of `torch.cuda`, which take no other device.
 
     ## Known limits
     A `try` around the use is not counted as a test. A device that comes from outside, such as a command

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -83,12 +84,12 @@ def _of_package(package: Path, mutation: Mutation) -> Iterator[Broken]:
 
 
 def outcome(bench: Bench, place: Broken, mutation: Mutation) -> str:
-    """ "" for a place that is not reported, "no fix", "safe" or "unsafe" for a fix that counts, else what is wrong."""
+    """What came of a place: "" if not reported, "no fix", "safe" or "unsafe" if that counts, else what is wrong."""
     before = bench.inspect(place.path, place.data)
     found = [one for one in before if one.code in mutation.codes and abs(one.place.line - place.line) <= NEAR]
     if not found:
         return ""
-    fixable = [one for one in found if one.fix is not None]
+    fixable = [one for one in found if one.fix is not None and re.match(mutation.words, one.fix.message)]
     if not fixable or fixable[0].fix is None:
         return "no fix"
     fix = fixable[0].fix
@@ -133,7 +134,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fixes", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=8, help="fixes wanted for each kind")
-    parser.add_argument("--tries", type=int, default=40, help="places to break for each kind at most")
+    parser.add_argument("--tries", type=int, default=40, help="places to break in each way at most")
     parser.add_argument("--seconds", type=float, default=900, help="when to stop")
     options = parser.parse_args()
     bench, end = Bench(), time.monotonic() + options.seconds

@@ -15,12 +15,14 @@ class Mutation(NamedTuple):
         pattern: what is looked for; the group `gone` is what the replacement takes the place of.
         replacement: as for `re.Match.expand`; None: the code is as it should not be already.
         codes: the rules of which one should report it.
+        words: how the fix says what it does, a pattern for the beginning; other fixes are of another kind.
     """
 
     kind: str
     pattern: re.Pattern[str]
     replacement: str | None
     codes: tuple[str, ...]
+    words: str = ""
 
     def texts(self, text: str) -> Iterator[tuple[int, str]]:
         """The text with one place broken, and the place's offset, for each place."""
@@ -30,12 +32,16 @@ class Mutation(NamedTuple):
             yield match.start(), text[:start] + new + text[end:]
 
 
-def _mutation(kind: str, pattern: str, replacement: str | None, *codes: str) -> Mutation:
-    return Mutation(kind, re.compile(pattern, re.MULTILINE), replacement, codes)
+def _mutation(kind: str, pattern: str, replacement: str | None, *codes: str, words: str = "") -> Mutation:
+    return Mutation(kind, re.compile(pattern, re.MULTILINE), replacement, codes, words)
 
 
 _NAME = r"[a-z_]\w*"
 _FACTORIES = "ones|zeros|arange|randn|rand|full|eye|tensor|linspace"
+_NESTED = r"[^()\n]*(?:\([^()\n]*\)[^()\n]*)*"
+_TO = r"\.to\((?:device=)?[\w.]*device\)"
+_MOVED = r"move (?!the module)|use `"
+_MIXED = ("DEV101", "DEV102", "DEV103")
 
 MUTATIONS = (
     _mutation(
@@ -76,14 +82,31 @@ MUTATIONS = (
     ),
     _mutation("a checked device", r"(?P<gone>\.cuda\(\))", None, "DEV301"),
     _mutation("lengths on the CPU", r"pack_padded_sequence\([^)]*?(?P<gone>\.cpu\(\))", "", "DEV107"),
-    _mutation("an index or table moved", r"\[\s*[^\[\]\n]*(?P<gone>\.to\([\w.]+\))\s*\]", "", "DEV104"),
+    # What an argument is indexed with, or what is kept and indexed with one, is on the CPU for a reason that stands
+    # in the file; of an argument itself nobody knows where it is.
+    _mutation("an index or table moved", rf"(?P<gone>{_TO})\[", "", "DEV104", words=_MOVED),
+    _mutation("an index or table moved", rf"= self\.\w+(?P<gone>{_TO})$", "", "DEV104", words=_MOVED),
+    _mutation(
+        "an index or table moved",
+        rf"^ +(?P<gone>(?P<x>self\.\w+) = (?P=x){_TO})$",
+        "pass",
+        "DEV104",
+        words=_MOVED,
+    ),
+    _mutation(
+        "an index or table moved", rf"^ +(?P<x>{_NAME}) = (?P=x)(?P<gone>{_TO})$", ".cpu()", "DEV104", words=_MOVED
+    ),
     _mutation(
         "a batch or value moved",
-        rf"(?P<gone>^ +(?P<x>{_NAME}) = (?P=x)\.to\([\w.]+\)$)",
+        rf"\btorch\.(?:from_numpy|as_tensor|\w*Tensor)\({_NESTED}\)(?:\.\w+\({_NESTED}\))*(?P<gone>{_TO})",
         "",
-        "DEV101",
-        "DEV102",
-        "DEV103",
+        *_MIXED,
+        words=_MOVED,
+    ),
+    _mutation("a batch or value moved", rf"= self\.\w+(?P<gone>{_TO})$", "", *_MIXED, words=_MOVED),
+    _mutation("a batch or value moved", rf" [-+*/] {_NAME}(?P<gone>{_TO})", ".cpu()", *_MIXED, words=_MOVED),
+    _mutation(
+        "a batch or value moved", rf"^ +(?P<x>{_NAME}) = (?P=x)(?P<gone>{_TO})$", ".cpu()", *_MIXED, words=_MOVED
     ),
     _mutation("DataParallel ids", r"DataParallel\([^()\n]*(?P<gone>\))", ", device_ids=[0, 0])", "DEV401"),
 )

@@ -125,6 +125,20 @@ CASES = {
         "import torch as th\ndevice = th.device('cuda' if th.cuda.is_available() else 'cpu')\n"
         "x = th.ones(3).to(device)\n",
     ),
+    "own device of any accelerator": (
+        "DEV301",
+        "import torch\nhere = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else 'cpu'\n"
+        "x = torch.ones(3, device='cuda')\n",
+        "import torch\nhere = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else 'cpu'\n"
+        "x = torch.ones(3, device=here)\n",
+    ),
+    "any accelerator": (
+        "DEV301",
+        "import torch\nprint(torch.accelerator.device_count())\nx = torch.ones(3).cuda()\n",
+        "import torch\nprint(torch.accelerator.device_count())\n"
+        "x = torch.ones(3).to("
+        'torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu")\n',
+    ),
     "import": (
         "DEV302",
         '"""A script."""\n\nfrom __future__ import annotations\n\nfrom torch import ones\n\n'
