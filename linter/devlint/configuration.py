@@ -41,6 +41,11 @@ KEYS = (
 )
 """All keys of a configuration file."""
 
+PROFILE = "profile:"
+"""What the name of a configuration begins with that comes with devlint, where else a file is named."""
+
+_PROFILES = Path(__file__).parent / "profiles"
+
 WITH_PATTERNS = ("exclude", "per-file-ignores")
 """Keys with patterns, which are relative to the folder of the file that they stand in."""
 
@@ -66,9 +71,11 @@ class Configurations:
         self._found: dict[Path, Configuration | None] = {}
         self._forced: Configuration | None = None
         if forced is not None and not isolated:
-            self._forced = read_configuration(forced, display(forced))
+            file = profile(str(forced))
+            shown = str(forced) if file else display(forced)
+            self._forced = read_configuration(file or forced, shown)
             if self._forced is None:
-                raise ConfigError("has no [tool.devlint] table", path=display(forced))
+                raise ConfigError("has no [tool.devlint] table", path=shown)
 
     def of(self, folder: Path) -> Configuration:
         """Return what holds for the files directly in `folder`."""
@@ -91,6 +98,20 @@ class Configurations:
             if found is not None:
                 return found
         return None
+
+
+def profile(name: str) -> Path | None:
+    """Return the file of `profile:vllm` or the like; None for a name that is no profile's.
+
+    Raises:
+        ConfigError: there is no such profile.
+    """
+    if not name.startswith(PROFILE):
+        return None
+    names = [f"{PROFILE}{file.stem}" for file in sorted(_PROFILES.glob("*.toml"))]
+    if name not in names:
+        raise ConfigError(f'unknown profile "{name}"{did_you_mean(name, names)}; there are {", ".join(names)}')
+    return _PROFILES / f"{name.removeprefix(PROFILE)}.toml"
 
 
 def configuring(paths: Iterable[Path]) -> list[Path]:
@@ -175,6 +196,12 @@ class _Reader:
         name = self._get("extend", self._string, None)
         if name is None:
             return None
+        try:
+            shipped = profile(name)
+        except ConfigError as error:
+            raise self.error("extend", f"extend: {error.message}") from None
+        if shipped is not None:
+            return shipped, name
         path = Path(os.path.normpath(self._root / name))
         if not os.path.isfile(path):
             raise self.error("extend", f'extend: "{name}" does not exist in {self._root}')

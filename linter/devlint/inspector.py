@@ -304,8 +304,8 @@ class Inspector:
         )
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
-        """Let the rules look, if one wants a fact that there is; only then is the file parsed with LibCST."""
-        busy = [rule for rule in rules if any(isinstance(anchored.fact, rule.wants) for anchored in facts.facts)]
+        """Let the rules look that the file concerns; only then is it parsed with LibCST."""
+        busy = [rule for rule in rules if rule.concerns(source.text, facts)]
         return self._load().check(source.text, source.display, facts, busy) if busy else []
 
 

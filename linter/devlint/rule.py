@@ -94,6 +94,7 @@ class Rule(cst.BatchableCSTVisitor):
         opt_in: it is off unless `select` or `extend-select` covers it.
         since: the version of devlint, or of the rule's package, that brought it.
         wants: the classes of facts that the rule is about; it must ask for every such fact of a file.
+        mentions: for a rule about wording: it visits the files that have this text as well, whatever their facts.
         shared: one object for all rules that visit a file together.
     """
 
@@ -105,6 +106,7 @@ class Rule(cst.BatchableCSTVisitor):
     opt_in: ClassVar[bool] = False
     since: ClassVar[str] = ""
     wants: ClassVar[tuple[type[Fact], ...]] = ()
+    mentions: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -161,6 +163,13 @@ class Rule(cst.BatchableCSTVisitor):
     def text(cls) -> RuleText:
         """What it says of itself, as plain data."""
         return RuleText(cls.code, cls.name, cls.severity, cls.summary(), cls.documentation().strip())
+
+    @classmethod
+    def concerns(cls, text: str, facts: FileFacts) -> bool:
+        """Whether the rule has to visit a file with that text and those facts."""
+        if cls.mentions and cls.mentions in text:
+            return True
+        return any(isinstance(anchored.fact, cls.wants) for anchored in facts.facts)
 
     def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:
         """The facts of that kind which belong to the node, in the order the analysis found them."""

@@ -14,7 +14,7 @@ def examples(rule: type[Rule]) -> list[str]:
 
     Empty for a rule without facts of its own: it documents what the engine reports, which no program shows.
     """
-    if not rule.wants:
+    if not (rule.wants or rule.mentions):
         return []
     return [_program(rule.sections()[heading]) for heading in PROGRAM_HEADINGS]
 

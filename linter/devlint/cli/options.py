@@ -36,7 +36,7 @@ _SETTINGS = (
     _rules_option("--select", "Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between."),
     _rules_option("--ignore", "Turn off these rules."),
     _rules_option("--extend-select", "Turn on these rules too."),
-    click.option("--config", type=_PATH, help="Use this TOML file for every source file."),
+    click.option("--config", type=_PATH, help="Use this TOML file, or a profile, for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     click.option("--force-exclude", is_flag=True, help="Exclude paths named here too, if excludes match them."),
     click.option("--include-markdown", is_flag=True, help="Look at Python in Markdown files of folders too."),

@@ -28,7 +28,7 @@ _FRAMES_PER_LEVEL = 12
 
 
 def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]) -> list[Diagnostic]:
-    """What the rules report of one file, sorted; the file is parsed only if a rule wants one of its facts.
+    """What the rules report of one file, sorted; the file is parsed only if it concerns a rule.
 
     Args:
         text: the file's text, without a byte order mark.
@@ -40,8 +40,7 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
         RuleError: LibCST cannot read the text, or a wanted fact belongs to no node that its rule visits: a
             fact never vanishes without a word.
     """
-    kinds = {type(anchored.fact) for anchored in facts.facts}
-    busy = [rule(display) for rule in rules if any(issubclass(kind, rule.wants) for kind in kinds)]
+    busy = [rule(display) for rule in rules if rule.concerns(text, facts)]
     if not busy:
         return []
     shared = Shared()

@@ -1,0 +1,84 @@
+"""What the imports of a file call parts of torch: rules about wording resolve names with nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import libcst as cst
+from devlint.rule import Rule
+from devlint.syntax import Syntax
+
+
+class WordingRule(Rule):
+    """Base of the rules about what a file says of torch, whatever that does.
+
+    Each name is handed over once, as long as it is written: `torch.cuda.amp.autocast`, not `torch.cuda.amp` as well.
+    """
+
+    def said(self, node: cst.CSTNode, name: str) -> None:
+        """Looks at one name: an attribute and its full name, or an import and what it imports."""
+        raise NotImplementedError
+
+    def visit_Attribute(self, node: cst.Attribute) -> None:  # noqa: N802
+        """Hands over the longest names."""
+        named = self.syntax().derive(Named)
+        if isinstance(next(self.syntax().parents(node)), (cst.Attribute, cst.ImportFrom, cst.ImportAlias)):
+            return
+        name = named.meaning(node)
+        if name:
+            self.said(node, name)
+
+    def visit_ImportAlias(self, node: cst.ImportAlias) -> None:  # noqa: N802
+        """Hands over what is imported."""
+        name = self.syntax().derive(Named).imported.get(node)
+        if name is not None:
+            self.said(node, name)
+
+
+class Named:
+    """The names that a file gives to modules and their members, wherever in it they are imported.
+
+    Args:
+        syntax: of the file.
+    """
+
+    def __init__(self, syntax: Syntax) -> None:
+        self.imported: Mapping[cst.CSTNode, str] = dict(_imports(syntax))
+        self._meant = {"torch": "torch"}
+        self._meant.update((_local(node, name), name) for node, name in self.imported.items() if _keeps(node))
+
+    def meaning(self, node: cst.BaseExpression) -> str:
+        """The full name of what a name or attribute is called in the file: `torch.cuda.synchronize`; "" for others."""
+        parts: list[str] = []
+        while isinstance(node, cst.Attribute):
+            parts.append(node.attr.value)
+            node = node.value
+        if not isinstance(node, cst.Name) or node.value not in self._meant:
+            return ""
+        return ".".join((self._meant[node.value], *reversed(parts)))
+
+
+def _imports(syntax: Syntax) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Each imported thing with its full name; what a package imports from itself is none of others."""
+    for plain in syntax.within(syntax.module, cst.Import):
+        for alias in plain.names:
+            yield alias, syntax.code(alias.name)
+    for partial in syntax.within(syntax.module, cst.ImportFrom):
+        if partial.module is None or partial.relative or isinstance(partial.names, cst.ImportStar):
+            continue
+        for alias in partial.names:
+            yield alias, f"{syntax.code(partial.module)}.{syntax.code(alias.name)}"
+
+
+def _local(node: cst.CSTNode, name: str) -> str:
+    assert isinstance(node, cst.ImportAlias)
+    match node.asname:
+        case cst.AsName(name=cst.Name(value=own)):
+            return own
+        case _:
+            return name.rpartition(".")[2]
+
+
+def _keeps(node: cst.CSTNode) -> bool:
+    """Whether an import binds what it names: `import torch.cuda` binds `torch`."""
+    return isinstance(node, cst.ImportAlias) and (node.asname is not None or isinstance(node.name, cst.Name))

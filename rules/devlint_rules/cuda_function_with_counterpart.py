@@ -1,0 +1,89 @@
+"""cuda-function-with-counterpart: a function of `torch.cuda` that PyTorch has for all accelerators as well."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Edit, Fix, Safety, Severity
+
+from devlint_rules._naming import WordingRule
+from devlint_rules._wording import quoted
+
+_SAME = (
+    "device_count",
+    "empty_cache",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "synchronize",
+)
+
+COUNTERPARTS = {f"torch.cuda.{name}": f"torch.accelerator.{name}" for name in _SAME} | {
+    "torch.cuda.current_device": "torch.accelerator.current_device_index",
+    "torch.cuda.device": "torch.accelerator.device_index",
+    "torch.cuda.manual_seed": "torch.manual_seed",
+    "torch.cuda.manual_seed_all": "torch.manual_seed",
+    "torch.cuda.mem_get_info": "torch.accelerator.get_memory_info",
+    "torch.cuda.set_device": "torch.accelerator.set_device_index",
+}
+"""What does the same on any accelerator."""
+
+
+class CudaFunctionWithCounterpart(WordingRule):
+    """
+    ## What it does
+    Reports functions of `torch.cuda` that `torch.accelerator`, or torch itself, has for every accelerator:
+    `synchronize`, `empty_cache`, `set_device`, `manual_seed`, those that measure memory, and others. The rule is
+    opt-in.
+
+    ## Why is this bad
+    Nothing in such code needs CUDA, and yet it runs on no accelerator of another make. This is the rule of vLLM, except
+    for functions of its own.
+
+    ## Example
+
+        import torch
+
+        if torch.accelerator.is_available():
+            torch.cuda.synchronize()  # error: [cuda-function-with-counterpart] "torch.accelerator.synchronize" never
+
+    ## Use instead
+
+        import torch
+
+        if torch.accelerator.is_available():
+            torch.accelerator.synchronize()
+
+    ## Fix safety
+    Unsafe: `torch.accelerator` came with PyTorch 2.6, and its functions for memory with 2.9; `torch.manual_seed` seeds
+    the CPU as well. Where the name is imported from `torch.cuda`, no fix is offered.
+
+    ## Known limits
+    The words are what counts, so code that only ever runs with CUDA is reported too. `torch.cuda.is_available` is not
+    reported: who asks for CUDA may mean it.
+
+    ## PyTorch says
+    Nothing where there is CUDA; elsewhere AssertionError: Torch not compiled with CUDA enabled
+    """
+
+    code = "DEV602"
+    severity = Severity.WARNING
+    opt_in = True
+    since = "0.1.0"
+    mentions = "cuda"
+
+    def said(self, node: cst.CSTNode, name: str) -> None:
+        """Reports what has a counterpart."""
+        other = COUNTERPARTS.get(name)
+        if other is None:
+            return
+        fix = None
+        torch = self.syntax().named("torch")
+        if isinstance(node, cst.Attribute) and torch is not None:
+            text = other.replace("torch", torch[0], 1)
+            edits = tuple(sorted((*torch[1], Edit(self.syntax().place(node), text))))
+            fix = Fix(Safety.UNSAFE, f"use `{text}`, which is for any accelerator", edits)
+        message = f"{quoted(name)} is for CUDA only, {quoted(other)} for any accelerator"
+        self.report(node, message, advice=f"use {quoted(other)}", fix=fix)
