@@ -1,0 +1,136 @@
+"""`python -m tests.benchmark [--growth] FOLDER …`: how fast devlint and its peers check each folder.
+
+Prints a table for each folder: seconds, CPU seconds and memory of devlint without a cache, with one that has
+everything, and with one file changed, of the peers that are on PATH, and of bare `ast.parse`; peers that are missing
+are named. With `--growth`, how the CPU seconds grow over the first eighth, quarter and half of the files instead. The
+folders are copied first, so that no configuration above them counts and nothing in them is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.benchmark.measure import Row, lines_in, measured, parsing, python_files, table
+
+DEVLINT = (sys.executable, "-m", "devlint")
+COLD = (*DEVLINT, "check", "--isolated", "--no-cache", "--exit-zero")
+WARM = (*DEVLINT, "check", "--isolated", "--exit-zero")
+
+PEERS = {
+    "ruff, all rules, no cache": ("ruff", "check", "--isolated", "--no-cache", "--select", "ALL", "--exit-zero", "."),
+    "ty": ("ty", "check", "--exit-zero", "."),
+    "pyrefly": ("pyrefly", "check", "."),
+    "pyright": ("pyright", "."),
+    "TorchFix": ("torchfix", "--select", "ALL", "."),
+}
+"""Commands of the peers."""
+
+_FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import", re.MULTILINE)
+
+PARTS = (8, 4, 2, 1)
+"""The growth is measured over so many parts of the files: one of eight, …, all."""
+
+
+def version_of(program: str) -> str:
+    """What a program says of its version."""
+    said = subprocess.run([program, "--version"], capture_output=True, encoding="utf-8", check=False).stdout.split()
+    return next((word for word in said if word[:1].isdigit()), "")
+
+
+def rows_of_devlint(folder: Path) -> Iterator[Row]:
+    """devlint without a cache, in several processes and in one; with all results cached; with one file changed."""
+    version = version_of_devlint()
+    yield Row("devlint", version, measured([*COLD, "."], cwd=folder))
+    yield Row("devlint `--jobs 1`", version, measured([*COLD, "--jobs", "1", "."], cwd=folder))
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {"DEVLINT_CACHE_DIR": cache}
+        alone = folder / "nobody_imports_this.py"
+        alone.write_text("import torch\n\nx = torch.zeros(3)\n")
+        changing = {
+            "a file changed that nobody imports": alone,
+            "the most imported file changed": most_imported(folder),
+        }
+        measured([*WARM, "."], cwd=folder, environment=environment)
+        yield Row("devlint, nothing changed", version, measured([*WARM, "."], cwd=folder, environment=environment))
+        for what, path in changing.items():
+            with path.open("a") as file:
+                file.write("\n# changed\n")
+            yield Row(f"devlint, {what}", version, measured([*WARM, "."], cwd=folder, environment=environment))
+
+
+def version_of_devlint() -> str:
+    """The version of devlint."""
+    words = subprocess.run([*DEVLINT, "--version"], capture_output=True, encoding="utf-8", check=True).stdout.split()
+    return words[-1]
+
+
+def most_imported(folder: Path) -> Path:
+    """The file whose name most files have as the last part of the module in a `from … import`."""
+    files = python_files(folder)
+    names = Counter(
+        name.rpartition(".")[2]
+        for path in files
+        for name in set(_FROM.findall(path.read_text("utf-8", errors="replace")))
+    )
+    return max(files, key=lambda path: names[path.parent.name if path.stem == "__init__" else path.stem])
+
+
+def rows_of_peers(folder: Path) -> Iterator[Row]:
+    """Each peer that is there."""
+    for name, command in PEERS.items():
+        if shutil.which(command[0]) is not None:
+            yield Row(name, version_of(command[0]), measured(command, cwd=folder))
+
+
+def compare(folder: Path) -> None:
+    """Print the table of one folder."""
+    files = python_files(folder)
+    parse = parsing(files, folder)
+    print(f"\n{folder.name}: {len(files):,} files, {lines_in(files):,} lines\n")
+    rows = [Row("bare `ast.parse`", platform.python_version(), parse), *rows_of_devlint(folder), *rows_of_peers(folder)]
+    print("\n".join(table(rows, parse.cpu)), flush=True)
+
+
+def grow(folder: Path) -> None:
+    """Print how the cost grows with the files."""
+    files = python_files(folder)
+    print(f"\n{folder.name}\n\n| files | lines | CPU seconds | microseconds a line | memory, MB |")
+    print("| ---: | ---: | ---: | ---: | ---: |")
+    for part in PARTS:
+        some = files[: max(1, len(files) // part)]
+        names = [str(path.relative_to(folder)) for path in some]
+        cost, lines = measured([*COLD, "--jobs", "1", *names], cwd=folder), lines_in(some)
+        micros = cost.cpu / max(lines, 1) * 1e6
+        print(f"| {len(some):,} | {lines:,} | {cost.cpu:.2f} | {micros:.0f} | {cost.memory:.0f} |", flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure every folder."""
+    growth = "--growth" in arguments
+    folders = [Path(word).absolute() for word in arguments if word != "--growth"]
+    if not folders:
+        print(__doc__, file=sys.stderr)
+        return 2
+    missing = [name for name, command in PEERS.items() if shutil.which(command[0]) is None]
+    print(
+        f"{platform.platform()}, {os.cpu_count()} CPUs" + (f"; not installed: {', '.join(missing)}" if missing else "")
+    )
+    for folder in folders:
+        with tempfile.TemporaryDirectory() as place:
+            copy = Path(place) / folder.name
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".git"))
+            (grow if growth else compare)(copy)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
