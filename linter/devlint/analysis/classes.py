@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from devlint.domain.value import Closure, Library, UserClass, Value
 from devlint.frontend import ir
@@ -52,16 +52,17 @@ def reached_from(cls: UserClass, method: str) -> frozenset[str]:
         for item in cls.lineage:
             function = item.attributes.get(name) if isinstance(item, UserClass) else None
             if isinstance(function, Closure):
-                new = _names_read(function.function.body) - found
+                new = _names_read(function.function) - found
                 found |= new
                 pending.extend(new)
     return frozenset(found)
 
 
-def _names_read(body: object) -> set[str]:
-    """The attributes that instructions read, and those inside of them."""
+@lru_cache(maxsize=10_000)
+def _names_read(function: ir.Function) -> frozenset[str]:
+    """The attributes that a function reads, and those inside of it."""
     found = set()
-    pending = [body]
+    pending: list[object] = [function.body]
     while pending:
         item = pending.pop()
         if isinstance(item, ir.Attribute):
@@ -70,7 +71,7 @@ def _names_read(body: object) -> set[str]:
             pending.append(item.body)
         elif isinstance(item, tuple):
             pending.extend(item)
-    return found
+    return frozenset(found)
 
 
 def loads(body: object, name: str) -> bool:
@@ -147,6 +148,6 @@ def is_part_of(cls: UserClass, method: str, whole: str) -> bool:
         for item in cls.lineage
         if isinstance(item, UserClass)
         for name, value in item.attributes.items()
-        if isinstance(value, Closure) and method in _names_read(value.function.body)
+        if isinstance(value, Closure) and method in _names_read(value.function)
     }
     return readers == {whole}

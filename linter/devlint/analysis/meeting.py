@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import KEPT
@@ -142,7 +143,12 @@ def _stray(one: Tensor, other: Tensor, subject: str) -> Stray | None:
 
 def _subject(frame: Frame, span: Span) -> str:
     """What a test is about: `mask` for `mask is None` and `not mask`."""
-    return _OF_A_TEST.sub("", frame.text(span))
+    return _subject_of(frame.text(span))
+
+
+@lru_cache(maxsize=10_000)
+def _subject_of(text: str) -> str:
+    return _OF_A_TEST.sub("", text)
 
 
 _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
