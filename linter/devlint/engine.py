@@ -18,7 +18,7 @@ from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.fixes import Change, Contents, Found, Repair
-from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools
+from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.report import Outcome
 from devlint.selection import ALWAYS
@@ -323,10 +323,11 @@ def _inspect(
         return in_processes(settings, load, batches, jobs, contents, progress)
     worker = worker or Inspector(settings, load)
     results: list[FileResult] = []
-    for batch in batches:
-        for number, part in enumerate(batch.split(1)):
-            results += worker.inspect(part, {} if number else contents)  # a batch is one project, which keeps them
-            progress(len(results), total)
+    with seldom_collecting():
+        for batch in batches:
+            for number, part in enumerate(batch.split(1)):
+                results += worker.inspect(part, {} if number else contents)  # a batch is one project, which keeps them
+                progress(len(results), total)
     return results
 
 

@@ -36,7 +36,7 @@ _THRESHOLDS = (100_000, 10, 50)
 
 
 @contextmanager
-def _seldom_collecting() -> Iterator[None]:
+def seldom_collecting() -> Iterator[None]:
     """Let the collector look seldom: what an analysis makes stays, or is freed as soon as nothing refers to it."""
     before = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)
@@ -238,7 +238,7 @@ class Inspector:
         place = self._workplace(batch)
         for path, data in contents.items():
             place.project.put(path, data)
-        with warnings.catch_warnings(), _seldom_collecting():
+        with warnings.catch_warnings(), seldom_collecting():
             warnings.simplefilter("ignore")  # Python's own remarks about the code it parses
             return [replace(self._inspect(place, path), traces=place.project.traces()) for path in batch.files]
 

@@ -227,8 +227,10 @@ class Frame:
 
     def set(self, register: Register, value: Value, span: Span, place: str | None = None) -> None:
         """Fills a register: with what a value is when it is used, and beside it whether it may be None."""
-        self.optional[register] = isinstance(value, Optional)
-        self.registers[register] = value.present if isinstance(value, Optional) else value
+        if isinstance(value, Optional):
+            self.optional[register], self.registers[register] = True, value.present
+        else:
+            self.optional[register], self.registers[register] = False, value
         self.spans[register] = span
         self.places[register] = place
 

@@ -33,10 +33,11 @@ def merge(
     merged = environment.join(left, right)
     if merged is None or left is None or right is None or left.fallback != right.fallback:
         return merged
-    for name, value in merged.names.items():
-        ours, theirs = left.names.get(name), right.names.get(name)
-        if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
-            merged.names[name] = _identified(frame, value, ours, theirs, name, span, subject)
+    others = right.names
+    for name, ours in left.names.items():
+        theirs = others.get(name)
+        if theirs is not ours and theirs is not None and theirs != ours:
+            merged.names[name] = _identified(frame, merged.names[name], ours, theirs, name, span, subject)
     for identity in left.heap.unlike(right.heap):
         one, other, held = left.heap.get(identity), right.heap.get(identity), merged.heap.get(identity)
         if (
@@ -87,7 +88,7 @@ def _identified(
             return replace(both, device=_variable(frame, name, span))
         if both.device != UNKNOWN_DEVICE or _DEVICE_WORD.search(frame.text(span)):
             return both
-        return replace(both, stray=_stray(one, other, subject or _subject(frame, span)))
+        return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         return _thing(frame, left, right, name, span)
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
@@ -128,7 +129,7 @@ _DEVICE_WORD = re.compile(
 """A test with such a word may know what is on which device: what its sides create is no stray."""
 
 
-def _stray(one: Tensor, other: Tensor, subject: str) -> Stray | None:
+def _stray(frame: Frame, one: Tensor, other: Tensor, subject: str) -> Stray | None:
     """How one of two tensors was created on the CPU, if the other is somewhere else."""
     for tensor in (one, other):
         if tensor.stray is not None:
@@ -137,7 +138,10 @@ def _stray(one: Tensor, other: Tensor, subject: str) -> Stray | None:
         if made is not None and made.born == KEPT:
             made = made.because
         if tensor.device == CPU and tensor.origin is not None and made is not None and made.born in ("created", "host"):
-            return None if made.checked else Stray(tensor.origin, subject, tensor.rank)
+            if made.checked:
+                return None
+            frame.program.subjects.add(subject)
+            return Stray(tensor.origin, subject, tensor.rank)
     return None
 
 
@@ -157,6 +161,8 @@ _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
 def test_again(frame: Frame, env: Environment, span: Span) -> None:
     """Forgets what one path has created where a test of the same subject, or of the turn, may exclude that path."""
     subjects = (_subject(frame, span), TURN)
+    if frame.program.subjects.isdisjoint(subjects):
+        return
     for name, value in env.names.items():
         if type(value) is Tensor and value.stray is not None:
             env.names[name] = _without_stray(value, subjects)

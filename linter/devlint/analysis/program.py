@@ -101,6 +101,8 @@ class Program:
         self.recorder = Recorder(self.place)
         self.running: set[ir.Function] = set()
         self.observing = False
+        self.subjects: set[str] = set()
+        """What has chosen a path on which something is a stray, anywhere so far."""
         self._files: dict[str, LoadedFile | None] = {}
         self._summaries: dict[Globals, dict[object, Summary]] = {}
         self._entries: dict[ir.Function, int] = {}

@@ -72,12 +72,15 @@ class Instance:
         """The instance after storing an attribute; what a module registers moves with it, wherever it was created."""
         if registered and isinstance(value, Tensor):
             value = replace(value, stray=None)
-        attributes = tuple((k, v) for k, v in self.attributes if k != name) + ((name, value),)
-        names = self.registered | {name} if registered else self.registered - {name}
-        places = tuple(item for item in self.places if item[0] != name)
+        attributes = [item for item in self.attributes if item[0] != name]
+        attributes.append((name, value))
+        names = self.registered
+        if registered is not (name in names):
+            names = names | {name} if registered else names - {name}
+        places = [item for item in self.places if item[0] != name]
         if where is not None:
-            places += ((name, where),)
-        return replace(self, attributes=attributes, registered=names, places=places)
+            places.append((name, where))
+        return Instance(self.cls, tuple(attributes), names, self.open, self.origin, self.moved, tuple(places))
 
 
 @dataclass(frozen=True, slots=True)
