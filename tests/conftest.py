@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
 from tests.judge.plugin import judge
@@ -26,6 +27,8 @@ settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+_Item = TypeVar("_Item")
+
 Expect = Callable[[Path, str], None]
 """Holds a text against the content of an expected file."""
 
@@ -40,6 +43,11 @@ def cannot_run(reason: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"must not be missing in CI: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+def sampled(items: Iterable[_Item], every: int) -> list[ParameterSet]:
+    """Parameters of a test, of which only every so many-th is for each run; with the others the test is long."""
+    return [pytest.param(item, marks=pytest.mark.long if number % every else ()) for number, item in enumerate(items)]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

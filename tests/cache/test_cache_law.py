@@ -29,7 +29,7 @@ _step = st.one_of(
 
 
 @given(steps=st.lists(_step, min_size=2, max_size=8))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_warm_is_cold(steps: list[tuple[str, ...]]) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         project = Path(folder, "project")

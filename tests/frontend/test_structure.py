@@ -18,12 +18,12 @@ _SPAN = ir.Span(1, 0, 1, 1)
 
 
 def _standard_library() -> list[Path]:
-    """Some 300 files of Python's own tests, or of the library itself where the tests are not installed."""
+    """Some 80 files of Python's own tests, or of the library itself where the tests are not installed."""
     root = Path(get_path("stdlib"))
     found = sorted((root / "test").rglob("*.py"))
-    if len(found) < 300:
+    if len(found) < 80:
         found = [path for path in sorted(root.rglob("*.py")) if "site-packages" not in path.parts]
-    return found[:: -(-len(found) // 300)]
+    return found[:: -(-len(found) // 80)]
 
 
 def test_standard_library() -> None:
@@ -36,7 +36,7 @@ def test_standard_library() -> None:
             continue
         validate(file, text)
         lowered += 1
-    assert lowered > 200
+    assert lowered > 50
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.conftest import sampled
 from tests.judge import require_judge
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -36,17 +39,18 @@ def compare(names: list[str], samples: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_sample_of_operators_and_modules_agrees_with_torch() -> None:
+@pytest.mark.parametrize("every", sampled([5, 1], 2))
+def test_a_sample_of_operators_and_modules_agrees_with_torch(every: int) -> None:
     require_judge()
     from tests.torchlib.samples import modules, operators
 
     chosen = random.Random(2).sample(sorted(operators()), 60)
     chosen += random.Random(3).sample(sorted(modules()), 15)
-    done = compare(sorted({*chosen, *SPECIAL.split()}), samples=4)
+    done = compare(sorted({*chosen, *SPECIAL.split()})[::every], samples=4)
     unexpected = [line for line in done.stdout.splitlines() if not line.startswith(("known, ", "absent: "))]
     assert done.returncode == 0, "\n".join([*unexpected, done.stderr[-2000:]])
     compared = int(unexpected[-1].split(" of ")[0])
-    assert compared > 100, unexpected[-1]
+    assert compared > 90 / every, unexpected[-1]
 
 
 def test_a_prediction_tells_conflicts_exemptions_and_wrong_claims() -> None:
