@@ -89,6 +89,15 @@ class TestModules:
             assert project.find(module) is None
             assert project.find(module, source) is not None
 
+    def test_a_script_finds_what_is_in_its_folder_even_if_that_is_a_package(self) -> None:
+        _write("pkg/__init__.py", "pkg/near.py", "pkg/json.py", "pkg/library.py")
+        _write("pkg/run.py", text='if __name__ == "__main__":\n    pass\n')
+        project = Project(Path())
+        script, other = project.source(Path("pkg/run.py")), project.source(Path("pkg/library.py"))
+        assert project.find("near", script) is not None
+        assert project.find("near", other) is None
+        assert project.find("json", script) is None
+
     def test_an_undecodable_import_counts_as_absent(self) -> None:
         Path("bad.py").write_bytes(b"\xff")
         project = Project(Path())

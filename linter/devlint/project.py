@@ -6,6 +6,8 @@ import codecs
 import hashlib
 import io
 import os
+import re
+import sys
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +43,14 @@ class Source:
     def is_package(self) -> bool:
         """Whether relative imports in it start at `module` itself rather than at its parent."""
         return self.path.name == "__init__.py"
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is run as a program, which finds the files of its own folder, whatever package that is."""
+        return _MAIN.search(self.text) is not None
+
+
+_MAIN = re.compile(r"^if __name__ ==", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +216,8 @@ class Project:
         self._roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
         self._sources: dict[Path, Source] = {}
         self._digests: dict[Path, str] = {}
-        self._modules: dict[tuple[str, Path | None], _Resolution] = {}
-        self._sought: dict[Path, set[tuple[str, Path | None]]] = {}
+        self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
+        self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
         self._told: dict[Path, int] = {}
 
     def source(self, path: Path) -> Source:
@@ -254,12 +264,16 @@ class Project:
 
         Args:
             module: the absolute name, `pkg.sub`; the result is `pkg/sub.py` or `pkg/sub/__init__.py`.
-            importer: the file with the import; its own import root is the last place looked at, so that
-                scripts find their neighbours.
+            importer: the file with the import; its own import root is looked at after the project's, and last the
+                folder of a script, which finds its neighbours there unless the standard library has that name.
 
         A file that cannot be read or decoded counts as not found.
         """
-        extra = import_root(importer.path) if importer is not None else None
+        extra: tuple[Path, ...] = ()
+        if importer is not None:
+            extra = (import_root(importer.path),)
+            if importer.is_script and module.partition(".")[0] not in sys.stdlib_module_names:
+                extra = (*extra, importer.path.parent)
         key = (module, extra)
         if key not in self._modules:
             self._modules[key] = _Resolution(None, ())
@@ -281,9 +295,9 @@ class Project:
         digest = self._digests[path]
         return Trace(str(path), digest, self._sources[path].module, tuple(sorted(found)), tuple(sorted(absent)))
 
-    def _resolve(self, module: str, extra: Path | None) -> _Resolution:
+    def _resolve(self, module: str, extra: tuple[Path, ...]) -> _Resolution:
         tried: list[Path] = []
-        for root in self._roots if extra is None or extra in self._roots else (*self._roots, extra):
+        for root in dict.fromkeys((*self._roots, *extra)):
             path = self._locate(root, module.split("."), tried)
             if path is not None:
                 try:

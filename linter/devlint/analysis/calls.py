@@ -7,6 +7,7 @@ from dataclasses import replace
 from devlint.analysis import attributes, classes, conflicts, forwarding, instances, library, moves, reads, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
+from devlint.analysis.containers import add_element, is_loaded
 from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame, device_of
 from devlint.analysis.narrowing import names_accelerator
@@ -71,6 +72,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         reads.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
         _note_discarded_move(frame, env, function, arguments, result, instruction.span)
+    elif isinstance(function.value, Method):
+        _keep_original(env, function.value)
     name = f"{frame.text(function.span).rpartition('.')[2]}()"
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
@@ -433,6 +436,14 @@ def _register(site: Site, value: Reference, held: Object | None) -> None:
     """`register_buffer("name", tensor)` and its like."""
     name = site.constant(0, "name")
     stored = site.value(1, "tensor") or site.value(1, "param") or site.value(1, "module") or UNKNOWN
+    if site.name in ("add_module", "register_module"):
+        if isinstance(stored, Opaque) and not isinstance(held, Instance):
+            device = Variable(stored.path) if stored.device == UNKNOWN_DEVICE else stored.device
+            stored = replace(stored, kind=Kind.MODULE, device=device)
+        if isinstance(held, SequenceObject):
+            add_element(site.env, value, stored)
+        elif isinstance(held, Dictionary):
+            site.env.heap[value.object] = held.put(name, stored) if name is not None else held.put_somewhere(stored)
     if not isinstance(held, Instance):
         return
     if not isinstance(name, str):
@@ -523,6 +534,14 @@ def _call_instance(
             return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
     _let_go(env, arguments)
     return UNKNOWN
+
+
+def _keep_original(env: Environment, method: Method) -> None:
+    """A part of a batch is where it was after `x.to(device)` whose result is used: it is a tensor, which is copied."""
+    receiver = method.receiver
+    copied = method.name in MOVES and isinstance(receiver, Opaque) and is_loaded(receiver)
+    if copied and method.place is not None and method.place in env.names:
+        env.names[method.place] = receiver
 
 
 def _note_discarded_move(

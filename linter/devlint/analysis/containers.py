@@ -109,7 +109,13 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
     device: Device = value.device
     if isinstance(device, Variable):
         device = Variable(path)
-    return Opaque(path, Kind.ANY, device, value.origin)
+    part = Opaque(path, Kind.ANY, device, value.origin)
+    return replace(part, kind=Kind.MOVABLE) if is_loaded(part) else part
+
+
+def is_loaded(value: Opaque) -> bool:
+    """Whether a value is a part of a batch: a loader makes tensors of all numbers."""
+    return value.path.endswith("]") and value.origin is not None and value.origin.born == "loader"
 
 
 LONGEST_PATH = 60

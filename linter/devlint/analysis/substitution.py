@@ -14,7 +14,7 @@ from functools import reduce
 from devlint.analysis import attributes, conflicts, containers, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
-from devlint.analysis.moves import module_device
+from devlint.analysis.moves import is_module, module_device
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
@@ -117,6 +117,9 @@ class Substitution:
         if not isinstance(device, Variable):
             return device
         value = self.lookup(device.place)
+        if value == UNKNOWN and device.place.endswith("[*]"):
+            whole = self.lookup(device.place.removesuffix("[*]"))
+            value = whole if is_module(self.frame, self.env, whole) else value
         match value:
             case Tensor() | Opaque() | DeviceValue():
                 return conflicts.resolve(self.env, value.device)
