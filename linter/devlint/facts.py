@@ -54,11 +54,12 @@ class Conflict:
             module or a device variable), "criterion-state" (the state of a loss or metric on the CPU, and its input),
             "index" (a tensor, and what selects from it or is assigned through an index), "generator" (random
             numbers, and the generator they are drawn from), "host" (a tensor whose memory Python reads),
-            "cpu-argument" (a tensor that the operation wants on the CPU).
+            "cpu-argument" (a tensor that the operation wants on the CPU), "result" (of a function, which is on the CPU
+            on one path, and on another follows something).
         operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`.
-        first, second: the two values; for "module-input" the module comes first, for "pinned" the value
-            that follows something, for "index" what is selected from, for "generator" what is filled. For
-            "host" and "cpu-argument" the second is the CPU itself, as the operation has it.
+        first, second: the two values; for "module-input" the module comes first, for "pinned" and
+            "result" the value that follows something, for "index" what is selected from, for "generator" what is
+            filled. For "host" and "cpu-argument" the second is the CPU itself, as the operation has it.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
         via: the calls between the reported place and the operation, outermost first, when the operation is

@@ -42,6 +42,10 @@ def on_two_devices(conflict: Conflict) -> str:
             return _of_generator(conflict)
         case "host" | "cpu-argument":
             return _wanted_on_cpu(conflict)
+        case "result":
+            first, second = conflict.first, conflict.second
+            told = f"{quoted(second.name)} is returned from {in_words(second.device)}"
+            return f"{told}, and on another path {quoted(first.name)} from {in_words(first.device)}"
         case _:
             return _of_operands(conflict)
 

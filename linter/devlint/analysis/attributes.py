@@ -7,10 +7,10 @@ from dataclasses import replace
 from devlint.analysis import calls, classes, conflicts, library, placement
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import element
-from devlint.analysis.frame import Frame, device_of
+from devlint.analysis.frame import Frame, device_of, is_computed
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import on_type
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, join, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.value import (
@@ -102,11 +102,6 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
         # What an object stores about itself need not be where the object is.
         return replace(child, device=UNKNOWN_DEVICE)
     return Method(base, name, place)
-
-
-def is_computed(value: Opaque) -> bool:
-    """Whether a value is what a module has computed, or a part of that."""
-    return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
 
 def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None) -> Value:

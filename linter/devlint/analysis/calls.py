@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import attributes, classes, conflicts, forwarding, instances, library, moves, reads, summaries
+from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.containers import add_element, is_loaded
 from devlint.analysis.execution import annotated
-from devlint.analysis.frame import Frame, device_of
+from devlint.analysis.frame import Frame, device_of, is_computed
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
@@ -85,13 +85,16 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
 def _computed(
     frame: Frame, env: Environment, result: Opaque, function: Given, arguments: Arguments, span: Span
 ) -> Opaque:
-    """What a part of a module that cannot be followed computes: given what follows its surroundings, so does it."""
+    """What a part of a module that cannot be followed computes: given what is not always on the CPU, nor is that."""
     if frame.owner is None or not classes.is_module(frame.owner) or not _is_part(function.value):
         return result
     for given in arguments.all():
         value = given.value
         is_tensor = isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR)
-        if isinstance(value, (Tensor, Opaque)) and is_tensor and follows(conflicts.resolve(env, value.device)):
+        if not isinstance(value, (Tensor, Opaque)) or not is_tensor:
+            continue
+        where = conflicts.resolve(env, value.device)
+        if follows(where) or conflicts.is_accelerator(where):
             origin = frame.origin(f"computed by `{frame.text(function.span)}`", span, "module")
             return replace(result, device=Variable(result.path), origin=origin)
     return result
@@ -351,7 +354,7 @@ def _is_call_of_tensor(frame: Frame, receiver: Opaque, name: str, arguments: Arg
     if not library.is_method(frame, name):
         return False
     # What a module has computed is a tensor, or a container of them.
-    computed = attributes.is_computed(receiver) and name not in MOVES and name not in _OF_CONTAINERS
+    computed = is_computed(receiver) and name not in MOVES and name not in _OF_CONTAINERS
     return computed or any(key in TENSOR_KEYWORDS for key, _ in arguments.keywords)
 
 

@@ -133,7 +133,9 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
 
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
     """
-    nothing_known = side.device == UNKNOWN_DEVICE and (side.origin is None or side.origin.span == side.span)
+    origin = side.origin
+    untold = origin is None or origin.born == "parameter" or origin.span == side.span
+    nothing_known = side.device == UNKNOWN_DEVICE and untold
     if nothing_known and is_out_of_the_graph(side):
         side = replace(side, device=Variable(frame.nameless(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")

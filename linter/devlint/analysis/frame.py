@@ -48,6 +48,11 @@ def device_of(value: Opaque) -> Device:
     return value.device if follows(value.device) else Variable(f"{value.path}{_DEVICE}")
 
 
+def is_computed(value: Opaque) -> bool:
+    """Whether a value is what a module has computed, or a part of that."""
+    return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
+
+
 @dataclass(slots=True)
 class Loop:
     """One loop that is executed.
@@ -166,6 +171,7 @@ class Frame:
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
         branching: how many branches are around the present point.
+        results: what each `return` on a path with an accelerator gives, and where it stands.
         stores: what was stored in attributes of objects, with whether that registers it.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
@@ -206,6 +212,7 @@ class Frame:
     constructions: dict[Span, Construction] = field(default_factory=dict)
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
     branching: int = 0
+    results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from devlint.analysis import classes, execution, forwarding, moves, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame, Stored
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.provenance import Origin
@@ -144,10 +144,14 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
     attributes = []
     for name, value in held.attributes:
         place = f"self.{name}"
-        if name in held.registered and movable:
+        if value == UNKNOWN:
+            value = Opaque(place)
+        elif name in held.registered and movable:
             value = _follow(heap, value, place, set())
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
+        elif isinstance(value, Opaque) and value.path.startswith(NAMELESS):
+            value = Opaque(place, value.kind)  # whatever `__init__` has found, it is the same thing from now on
         elif isinstance(value, Opaque) and "." not in value.path:
             # What `__init__` was given is no parameter of this method.
             value = replace(

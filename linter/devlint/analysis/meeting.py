@@ -131,7 +131,7 @@ _DEVICE_WORD = re.compile(
 
 def _stray(frame: Frame, one: Tensor, other: Tensor, subject: str) -> Stray | None:
     """How one of two tensors was created on the CPU, if the other is somewhere else."""
-    for tensor in (one, other):
+    for tensor, beside in ((one, other.device), (other, one.device)):
         if tensor.stray is not None:
             return tensor.stray
         made = tensor.origin
@@ -141,7 +141,7 @@ def _stray(frame: Frame, one: Tensor, other: Tensor, subject: str) -> Stray | No
             if made.checked:
                 return None
             frame.program.subjects.add(subject)
-            return Stray(tensor.origin, subject, tensor.rank)
+            return Stray(tensor.origin, subject, tensor.rank, beside)
     return None
 
 

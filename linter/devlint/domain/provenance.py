@@ -7,7 +7,7 @@ loop that moves a tensor again and again still reaches its fixpoint.
 
 from __future__ import annotations
 
-from devlint.domain.device import Device
+from devlint.domain.device import UNKNOWN_DEVICE, Device
 from devlint.domain.immutable import dataclass
 from devlint.frontend.ir import Span
 
@@ -46,8 +46,10 @@ class Stray:
     Attributes:
         subject: what chose the path.
         rank: how many dimensions it has on that path, as for a tensor.
+        beside: where it is on the other paths.
     """
 
     origin: Origin
     subject: str
     rank: int | None = None
+    beside: Device = UNKNOWN_DEVICE

@@ -1,0 +1,58 @@
+"""What a function returns on its paths: on one of them from the CPU, on another from where its surroundings are."""
+
+from __future__ import annotations
+
+from devlint.analysis import conflicts
+from devlint.analysis.frame import Frame, is_computed
+from devlint.analysis.wording import wording
+from devlint.diagnostics import Certainty
+from devlint.domain.device import CPU, follows
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Side
+from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, Tuple, Value
+from devlint.facts import Conflict
+from devlint.frontend.ir import Span
+
+
+def note_strays(frame: Frame) -> None:
+    """Notes the results that are created on the CPU, though nobody asked for that, where others follow something."""
+    by_position: dict[int, list[tuple[Tensor, Span]]] = {}
+    for value, span in frame.results:
+        items = value.items if isinstance(value, Tuple) else (value,)
+        for position, item in enumerate(items):
+            tensor = _as_tensor(frame, item)
+            if tensor is not None:
+                by_position.setdefault(position, []).append((tensor, span))
+    for tensors in by_position.values():
+        placed = next(filter(None, (_placed(frame, tensor, span) for tensor, span in tensors)), None)
+        for tensor, _ in tensors if placed is not None else ():
+            made = tensor.origin if tensor.device == CPU else None if tensor.stray is None else tensor.stray.origin
+            if placed is not None and made is not None and _is_by_default(made) and made.file == frame.file:
+                created = Side(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
+                frame.record(made.span, _apart(frame, placed, created))
+
+
+def _apart(frame: Frame, placed: Side, created: Side) -> Conflict:
+    sides = (conflicts.meeting(frame, placed), conflicts.meeting(frame, created))
+    return Conflict("result", "return", *sides, Certainty.POSSIBLE, wording("return", placed, created))
+
+
+def _placed(frame: Frame, tensor: Tensor, span: Span) -> Side | None:
+    """A result as it is on a path on which it follows something, or is on an accelerator; None without such a path."""
+    name = frame.text(span).removeprefix("return ")
+    for device, origin in ((tensor.device, tensor.origin), (tensor.stray.beside if tensor.stray else CPU, None)):
+        if follows(device) or conflicts.is_accelerator(device):
+            return Side(name, device, SOME_DIMENSIONS, span, origin, file=frame.file)
+    return None
+
+
+def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
+    """A result that is a tensor, or what a module has computed."""
+    if isinstance(value, Opaque) and (frame.kind(value) is Kind.TENSOR or is_computed(value)):
+        return frame.tensor(value)
+    return value if isinstance(value, Tensor) else None
+
+
+def _is_by_default(made: Origin) -> bool:
+    """Whether something was created where factories create what is not told."""
+    return made.born == "created" and made.because is None and not made.checked

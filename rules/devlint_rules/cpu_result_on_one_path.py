@@ -1,0 +1,76 @@
+"""cpu-result-on-one-path: a function returns a tensor from the CPU where its other results follow its input."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import Conflict
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import both_stories, labels, on_two_devices
+
+
+class CpuResultOnOnePath(OperationRule):
+    """
+    ## What it does
+    Reports a tensor that a function creates on the CPU and returns, where on another path it returns one that follows
+    an argument, a parameter or a buffer: the fallback for empty input, most often. The rule is opt-in.
+
+    ## Why is this bad
+    Who calls the function gets a tensor that is where the input is, until the day when the input is empty. Then it is
+    on the CPU, and raises far from here: in `torch.stack` with the other results, in a running sum, in a collective.
+
+    ## Example
+
+        import torch
+
+        def centre(points: torch.Tensor) -> torch.Tensor:
+            if len(points) == 0:
+                return torch.zeros(2)  # error: [cpu-result-on-one-path] "torch.zeros(2)" later
+            return points.mean(0)
+
+        clusters = [torch.ones(3, 2, device="cuda:0"), torch.ones(0, 2, device="cuda:0")]
+        torch.stack([centre(points) for points in clusters])
+
+    ## Use instead
+
+        import torch
+
+        def centre(points: torch.Tensor) -> torch.Tensor:
+            if len(points) == 0:
+                return torch.zeros(2, device=points.device)
+            return points.mean(0)
+
+        clusters = [torch.ones(3, 2, device="cuda:0"), torch.ones(0, 2, device="cuda:0")]
+        torch.stack([centre(points) for points in clusters])
+
+    ## Fix safety
+    No fix is offered: which device the callers expect is not written in the function.
+
+    ## Known limits
+    Whether a caller ever has the result meet anything is not asked, and a tensor with no dimensions may be mixed in
+    most operators. Results are compared one by one and within tuples, not inside lists and dicts.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got tensors is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_cat)
+    """  # noqa: E501
+
+    code = "DEV109"
+    severity = Severity.ERROR
+    opt_in = True
+    since = "0.1.0"
+    wants = (Conflict,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the results that are created at the node."""
+        for conflict in self.facts_of(node, Conflict):
+            if conflict.kind == "result":
+                self.report(
+                    node,
+                    on_two_devices(conflict),
+                    certainty=conflict.certainty,
+                    labels=labels(conflict),
+                    related=both_stories(conflict),
+                    pytorch=conflict.message,
+                    advice="create it where the other result is: `device=…`",
+                )
