@@ -64,6 +64,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.fixes",
         "devlint.inspector",
         "devlint.discovery",
+        "devlint.observed",
         "devlint.project",
         "devlint.baseline",
         "devlint.report",
@@ -83,6 +84,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.inspector": (
         "devlint.analysis",
         "devlint.frontend.concrete",
+        "devlint.observed",
         "devlint.registry",
         "devlint.rule",
         "devlint.selection",
@@ -190,6 +192,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     # Plain data that crosses boundaries.
     "devlint.errors": (),
+    "devlint.observed": ("devlint.diagnostics", "devlint.errors"),
     "devlint.diagnostics": (),
     "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
     "devlint.rule": ("libcst", "devlint.syntax", "devlint.facts", "devlint.diagnostics", "devlint.errors"),
@@ -211,6 +214,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.frontend.lower",
         "devlint.torchlib",
         "devlint.torchlib.transfers",
+        "devlint.observed",
         "devlint.project",
         "devlint.facts",
         "devlint.diagnostics",

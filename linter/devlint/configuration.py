@@ -36,6 +36,7 @@ KEYS = (
     "src",
     "severity",
     "signatures",
+    "observed",
     "devices",
     "baseline",
 )
@@ -222,6 +223,7 @@ class _Reader:
             src=self._get("src", self._paths, ()),
             severity=self._get("severity", self._severities, ()),
             signatures=self._get("signatures", self._paths, ()),
+            observed=self._get("observed", self._paths, ()),
             devices=self._get("devices", self._count, None),
             baseline=self._get("baseline", self._path, None),
         )

@@ -143,6 +143,20 @@ class Diagnostic:
         return (self.place.file, self.place.cell or 0, self.place, self.code, self.message)
 
 
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """What a run of the program has met, as the guard tells of it.
+
+    Attributes:
+        place: None where no line of the user's is known.
+    """
+
+    code: str
+    rule: str
+    message: str
+    place: Place | None
+
+
 class Silencer(enum.Enum):
     """What keeps a diagnostic from being reported: a comment in its file, or a baseline."""
 

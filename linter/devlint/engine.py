@@ -19,6 +19,7 @@ from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.fixes import Change, Contents, Found, Repair
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting
+from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.report import Outcome
 from devlint.selection import ALWAYS
@@ -112,7 +113,9 @@ def run(
     start = time.perf_counter()
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found, contents = _discover(settings, configurations, stdin)
-    batches = _batches(found.files, configurations)
+    batches = _batches(found.files, configurations, settings)
+    recordings = _recordings(batches)
+    found.notes.extend(_remarks(recordings, found.files, contents))
     cache = NoCache() if cache is None or contents else cache
     known = [cache.recall(batch) for batch in batches]
     rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
@@ -128,6 +131,9 @@ def run(
 
     def reported(results: Sequence[FileResult], contents: Contents) -> tuple[Run, Found]:
         collected, cells = _collect(found, results, contents, load, start)
+        met = (mismatch for recording in recordings for mismatch in recording.mismatches)
+        missed = unforeseen(met, collected.outcome.everything())
+        collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed))
         run = _compared(collected, baselines, worker, batches)
         return _in_cells(run, cells), _found(results, run)
 
@@ -210,7 +216,7 @@ def _named(settings: Settings, configurations: Configurations) -> Discovery:
     )
 
 
-def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batch]:
+def _batches(files: Iterable[Path], configurations: Configurations, settings: Settings) -> list[Batch]:
     """Group files by project and configuration, so that each group shares one analysis."""
     groups: dict[tuple[Path, Configuration], list[Path]] = {}
     roots: dict[Path, Path] = {}
@@ -221,8 +227,40 @@ def _batches(files: Iterable[Path], configurations: Configurations) -> list[Batc
         configuration = configurations.of(path.parent)
         if configuration.file is None:
             configuration = Configuration(None, root)
+        configuration = replace(configuration, observed=(*configuration.observed, *settings.observed))
         groups.setdefault((root, configuration), []).append(path)
     return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
+
+
+def _recordings(batches: Sequence[Batch]) -> list[Recording]:
+    """Read the recorded runs that the batches rest on, each once.
+
+    Raises:
+        ConfigError: one of them cannot be read.
+    """
+    paths = dict.fromkeys(path for batch in batches for path in batch.configuration.observed)
+    return [read(path, display_path(path)) for path in paths]
+
+
+def _remarks(recordings: Iterable[Recording], files: Iterable[Path], contents: Contents) -> list[str]:
+    """Say of what in recorded runs no use can be made."""
+    remarks = []
+    for recording in recordings:
+        problems = dict.fromkeys(view.problem for view in recording.views if view.problem)
+        remarks += [f"{recording.file}: nothing was observed: {problem}" for problem in problems]
+        recorded = {path for view in recording.views for path in view.files}
+        if recorded and not any(os.path.exists(path) for path in recorded):
+            remarks.append(f"{recording.file}: its source files are not here; it names them from the folder of the run")
+        for path in files:
+            if os.path.realpath(path) in recorded:
+                program = _program(display_path(path), contents)
+                changed = [] if program is None else stale(recording.views, str(path), program.text)
+                if changed:
+                    names = ", ".join(f"`{name}`" for name in changed)
+                    remarks.append(
+                        f"{display_path(path)}: {names} changed since {recording.file} was recorded: ignored"
+                    )
+    return remarks
 
 
 def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tuple[Source, FileFacts]:
@@ -234,7 +272,7 @@ def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tu
     """
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     path = Path(os.path.abspath(path))
-    (batch,) = _batches([path], configurations)
+    (batch,) = _batches([path], configurations, settings)
     return Inspector(settings, load).facts(batch, path)
 
 
@@ -268,7 +306,7 @@ def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, lo
     found = _named(settings, configurations)
     worker = Inspector(settings, load)
     seen: list[Look] = []
-    for batch in _batches(found.files, configurations):
+    for batch in _batches(found.files, configurations, settings):
         for path, data in (contents or {}).items():
             worker.put(batch, path, data)
         seen.extend(worker.look(batch, path) for path in batch.files)
@@ -284,7 +322,7 @@ def look_at(path: Path, settings: Settings, contents: Mapping[Path, bytes], *, l
         DevlintError: as for `run`.
     """
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
-    (batch,) = _batches([path], configurations)
+    (batch,) = _batches([path], configurations, settings)
     worker = Inspector(settings, load)
     worker.prepare(batch)
     for other, data in contents.items():

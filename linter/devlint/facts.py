@@ -64,6 +64,7 @@ class Conflict:
         message: what PyTorch says, without the exception class.
         via: the calls between the reported place and the operation, outermost first, when the operation is
             inside a called function.
+        observed: it rests on where a run of the program has had a value.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Conflict:
     certainty: Certainty
     message: str
     via: tuple[Step, ...] = ()
+    observed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,14 @@ def load_tools() -> Tools:
     """
     from devlint.analysis import Analyser
     from devlint.frontend.concrete import check
+    from devlint.observed import different, read
     from devlint.registry import load_rules
 
     def analysis(project: Project, configuration: Configuration) -> Analysis:
-        return Analyser(project, devices=configuration.devices, signatures=configuration.signatures)
+        views = [view for path in configuration.observed for view in read(path, display_path(path)).views]
+        return Analyser(
+            project, devices=configuration.devices, signatures=configuration.signatures, views=different(views)
+        )
 
     return Tools(load_rules(), analysis, check)
 

@@ -25,6 +25,7 @@ class Settings:
         jobs: number of processes; None: as many as the run is worth.
         stdin_filename: the path that standard input stands for.
         baseline: the baseline for every file, or None for that of its configuration.
+        observed: reports of the guard, for every file, besides those of its configuration.
         accepting: baselines are about to be written; see `Baselines`.
         force_exclude: paths named on the command line are excluded like those found in folders.
         fix: make the fixes that diagnostics offer, in memory; who asks for the run writes the files.
@@ -45,6 +46,7 @@ class Settings:
     unsafe_fixes: bool = False
     include_markdown: bool = False
     baseline: Path | None = None
+    observed: tuple[Path, ...] = ()
     accepting: bool = False
 
 
@@ -60,6 +62,7 @@ class Configuration:
         src: source roots for import resolution, absolute.
         severity: pairs of (selector, severity).
         signatures: `.pyi` files in the signature notation, absolute.
+        observed: reports of the guard on recorded runs, absolute.
         inherited: the folders that keys from other files are relative to, by key, where that is not `root`.
         baseline: the file of what is accepted for now, absolute; it need not exist.
         devices: how many CUDA devices to assume; None: any number.
@@ -75,6 +78,7 @@ class Configuration:
     src: tuple[Path, ...] = ()
     severity: tuple[tuple[str, Severity], ...] = ()
     signatures: tuple[Path, ...] = ()
+    observed: tuple[Path, ...] = ()
     devices: int | None = None
     baseline: Path | None = None
     inherited: tuple[tuple[str, Path], ...] = ()

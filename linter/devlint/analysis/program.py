@@ -13,7 +13,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from devlint.analysis import classes, execution, forwarding, instances, loops, moves, registration, stores, structure
+from devlint.analysis import (
+    classes,
+    execution,
+    forwarding,
+    instances,
+    loops,
+    moves,
+    registration,
+    seen,
+    stores,
+    structure,
+)
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
@@ -43,6 +54,7 @@ from devlint.domain.value import (
 )
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
+from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR
@@ -92,12 +104,14 @@ class Program:
         project: finds and reads files.
         catalogue: what is known of libraries.
         devices: how many CUDA devices to assume; None: as many as the program asks for.
+        view: what a run has seen, to stand for what nothing is known of.
     """
 
-    def __init__(self, project: Project, catalogue: Catalogue, devices: int | None) -> None:
+    def __init__(self, project: Project, catalogue: Catalogue, devices: int | None, view: View | None = None) -> None:
         self.project = project
         self.catalogue = catalogue
         self.devices = devices
+        self.sight = None if view is None else seen.Sight(view)
         self.recorder = Recorder(self.place)
         self.running: set[ir.Function] = set()
         self.observing = False
@@ -210,6 +224,7 @@ class Program:
             self.recorder.attempt()
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, closure, owner)
+            seen.begin(frame, env, closure, names)
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen

@@ -6,7 +6,7 @@ import builtins
 import re
 from dataclasses import replace
 
-from devlint.analysis import calls, statements
+from devlint.analysis import calls, seen, statements
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.domain.device import Concrete
@@ -74,8 +74,8 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
 
 def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Environment:
     """Binds a name."""
-    value = frame.kept(instruction.source)
     name = instruction.name
+    value = seen.bound(frame, env, name, frame.kept(instruction.source), instruction.span)
     if name in frame.scope.global_names:
         # Other functions may run before or after this one.
         frame.globals.names[name] = UNKNOWN

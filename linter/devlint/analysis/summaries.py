@@ -281,6 +281,7 @@ def report_through(frame: Frame, requirement: Requirement, span: Span, closure: 
                 conflicts.certainty(requirement.first, requirement.second),
                 requirement.message,
                 (via,),
+                conflicts.is_observed(requirement.first, requirement.second),
             ),
         )
     frame.clashes.append(requirement)

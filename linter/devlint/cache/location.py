@@ -36,14 +36,14 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     """A name for everything but source files that the results of a batch follow from.
 
     That is devlint itself, the rule packages, the interpreter, the options and configuration with the signature files
-    they name, and how paths are shown.
+    and recorded runs they name, and how paths are shown.
     """
     options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
     options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False)
-    signatures = [digest(path.read_bytes()) for path in batch.configuration.signatures]
+    named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]
     code = [_code(package) for package in packages]
     where = (str(batch.root), display_path(batch.root), os.path.isdir(batch.root / "src"))
-    everything = (devlint.__version__, sys.version, where, options, batch.configuration, signatures, code)
+    everything = (devlint.__version__, sys.version, where, options, batch.configuration, named, code)
     return digest(repr(everything).encode())
 
 

@@ -37,6 +37,12 @@ _WITH_STATISTICS = ("full", "concise", "json")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report what this file has accepted.")
+@click.option(
+    "--observed",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Take for a fact what this JSON report of `devlint run --guard-mode record` has seen.",
+)
 @click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if the baseline has entries that match nothing.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the report there, whole or not at all.")
@@ -52,6 +58,7 @@ def check(
     fix: bool,
     unsafe_fixes: bool,
     baseline: Path | None,
+    observed: tuple[Path, ...],
     watch: bool,
     **wishes: Any,
 ) -> int:
@@ -63,6 +70,7 @@ def check(
         fix=fix or wanted.fix_only or wanted.diff,
         unsafe_fixes=unsafe_fixes,
         baseline=baseline,
+        observed=tuple(Path(os.path.abspath(path)) for path in observed),
     )
     if not watch:
         return _once(settings, wanted)
@@ -113,6 +121,8 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
         if not wanted.quiet:
             click.echo(f"{'Would fix' if wanted.diff else 'Fixed'} {run.outcome.fixed}.", err=True)
         return run.exit_code_of_fixes(strict=wanted.diff or wanted.exit_non_zero_on_fix)
+    if wanted.statistics or wanted.output_format not in report.TELLING_UNFORESEEN:
+        click.echo(report.unforeseen(run.outcome, report.Palette(False)), nl=False, err=True)
     colour = report.wants_colour(wanted.color, terminal=sys.stdout.isatty(), environ=os.environ)
     shown = render(run.outcome, report.Palette(colour and wanted.output_file is None))
     _put(shown, wanted.output_file, colour, err=settings.fix and stdin is not None)

@@ -39,9 +39,14 @@ TEXT_FORMATS = frozenset({"full", "concise"})
 render_statistics = statistics.render
 summary = text.summary
 fixes_hint = text.fixes_hint
+unforeseen = text.unforeseen
+
+TELLING_UNFORESEEN = TEXT_FORMATS | {"json"}
+"""Those that also hold what recorded runs have met and no diagnostic tells of."""
 
 __all__ = [
     "FORMATS",
+    "TELLING_UNFORESEEN",
     "TEXT_FORMATS",
     "Outcome",
     "Palette",
@@ -49,5 +54,6 @@ __all__ = [
     "fixes_hint",
     "render_statistics",
     "summary",
+    "unforeseen",
     "wants_colour",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from devlint.diagnostics import Diagnostic, RuleText, Safety, Severity, Silenced, Silencer
+from devlint.diagnostics import Diagnostic, Mismatch, RuleText, Safety, Severity, Silenced, Silencer
 from devlint.errors import DevlintError
 
 
@@ -23,6 +23,7 @@ class Outcome:
         has_baseline: what is reported is not in a baseline, of which there is at least one.
         rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
         fixed: how many diagnostics are gone because their fixes were made.
+        unforeseen: what recorded runs have met and no diagnostic tells of, in order.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -34,6 +35,7 @@ class Outcome:
     has_baseline: bool = False
     rule_texts: Callable[[], Mapping[str, RuleText]] = dict
     fixed: int = 0
+    unforeseen: Sequence[Mismatch] = ()
 
     def count(self, severity: Severity) -> int:
         """Return how many diagnostics have that severity."""

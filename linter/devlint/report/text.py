@@ -17,12 +17,25 @@ def render_concise(outcome: Outcome, palette: Palette) -> str:
         code = _by_severity(diagnostic, palette)(diagnostic.code)
         message = _one_line(diagnostic.message)
         rows.append(f"{palette.strong(_where(diagnostic.place))}: {code} [{diagnostic.rule}] {message}\n")
-    return "".join(rows)
+    return "".join(rows) + unforeseen(outcome, palette)
 
 
 def render_full(outcome: Outcome, palette: Palette) -> str:
     """Render each diagnostic as a frame: what, where, the story of each value, PyTorch's words, advice."""
-    return "".join(_Frame(diagnostic, outcome, palette).render() for diagnostic in outcome.diagnostics)
+    frames = "".join(_Frame(diagnostic, outcome, palette).render() for diagnostic in outcome.diagnostics)
+    return frames + unforeseen(outcome, palette)
+
+
+def unforeseen(outcome: Outcome, palette: Palette) -> str:
+    """Render what recorded runs have met and no diagnostic tells of: a heading, and one line each."""
+    if not outcome.unforeseen:
+        return ""
+    heading = f"{_counted(len(outcome.unforeseen), 'mismatch', 'mismatches')} met at run time and not reported above:\n"
+    rows = [
+        f"  {'' if one.place is None else _where(one.place) + ': '}{one.code} [{one.rule}] {_one_line(one.message)}\n"
+        for one in outcome.unforeseen
+    ]
+    return palette.note(heading) + "".join(rows)
 
 
 def summary(outcome: Outcome, unreadable: int) -> str:
@@ -151,5 +164,5 @@ def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _counted(number: int, noun: str, several: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
