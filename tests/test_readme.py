@@ -84,6 +84,7 @@ def test_the_configuration_can_be_read_and_every_key_is_explained(tmp_path: Path
     (tmp_path / "lib").mkdir()
     (tmp_path / "stubs").mkdir()
     (tmp_path / "stubs" / "ourlib.pyi").touch()
+    (tmp_path / "run.json").touch()
     table = re.findall(r"^(\|[^|]*\|)", _section("### Configuration"), flags=re.MULTILINE)
 
     assert read_configuration(file, "pyproject.toml") is not None

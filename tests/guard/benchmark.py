@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 from devlint_guard.ledger import Ledger
+from devlint_guard.observer import Observer
 from devlint_guard.operators import OperatorMode
 from devlint_guard.provenance import Provenance
 from devlint_guard.session import Guard
@@ -119,6 +120,19 @@ def _everything() -> Iterator[None]:
         yield
 
 
+_LATER = Observer()
+"""Has seen all functions so often that it looks at few calls any more."""
+
+
+@contextlib.contextmanager
+def _observed(observer: Observer) -> Iterator[None]:
+    observer.begin()
+    try:
+        yield
+    finally:
+        observer.end()
+
+
 def _wrong(finding: object) -> None:
     raise AssertionError(f"a finding in a program without a fault: {finding}")
 
@@ -130,6 +144,8 @@ VARIANTS: dict[str, Variant] = {
     "  with ledger": lambda module: OperatorMode(_wrong, watchers=(Ledger(),)),
     "  with ledger and provenance": lambda module: _everything(),
     "provenance alone": lambda module: Provenance(),
+    "observations, first calls": lambda module: _observed(Observer()),
+    "observations, later calls": lambda module: _observed(_LATER),
     "dispatch mode that does nothing": lambda module: Nothing(),  # type: ignore[no-untyped-call]
 }
 
