@@ -198,7 +198,7 @@ def node_carried(carried: Carried) -> tuple[Source, ast.AST] | None:
 
 def source_line(file: str, line: int) -> str:
     """One line of a source file as reports show it; empty where there is none. Cells of notebooks have lines too."""
-    return linecache.getline(_on_disk(file), line).rstrip()
+    return "" if "\0" in file else linecache.getline(_on_disk(file), line).rstrip()
 
 
 def _on_disk(file: str) -> str:

@@ -86,7 +86,7 @@ class _Entry:
         return f"`{self.path}` ({type(self.mismatch.module).__name__})"
 
     def verdict(self) -> Verdict:
-        if self.mismatch.without_data and self.usual != "meta":
+        if self.mismatch.without_data and (self.usual != "meta" or self._has_no_data):
             return self._without_data()
         if len(self.mismatch.own_devices) > 1:
             return self._split()
@@ -94,13 +94,23 @@ class _Entry:
             return self._arguments_apart()
         return self._apart_from_module(self.mismatch.own_devices[0])
 
+    @property
+    def _has_no_data(self) -> bool:
+        """Whether the module is what is on meta; in a network that is there as a whole, its input may be astray."""
+        return bool(self.mismatch.own) and all(value.tensor.is_meta for value in self.mismatch.own)
+
     def _without_data(self) -> Verdict:
         own, given = self.mismatch.own, self.mismatch.given
         empty = next(value for value in (*own, *given) if value.tensor.is_meta)
         full = next(value for value in (*given, *own) if not value.tensor.is_meta)
         blamed, other = self._operand(empty), self._operand(full)
         message = f"`{blamed.name}` is on meta, without data, and meets `{other.name}` on {other.device} in {self.name}"
-        if empty in own:
+        if empty in own and self.usual == "meta":
+            remedy = (
+                f"give the whole network data: load its weights, or `to_empty(device={_quoted(other)})`; "
+                f"for shapes alone, create `{other.name}` on meta"
+            )
+        elif empty in own:
             remedy = f"load it (is its key missing in the checkpoint?), or `to_empty(device={_quoted(other)})`"
         else:
             remedy = f"create `{blamed.name}` with data, on {other.device}"

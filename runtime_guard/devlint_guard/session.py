@@ -213,13 +213,17 @@ class Guard:
         if error is not None and not isinstance(error, GuardError):
             finding = explain(error, entry.roots, history_of)
             annotate(error, entry.roots, history_of)
-            if finding is not None:
+            if finding is not None and not self._has_found_at(finding.place):
                 self._record(finding, self._findings)
         if self._report is not None:
             try:
                 write(self.record(entry.roots), self._report)
             except OSError as problem:  # how the program has ended matters more
                 warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
+
+    def _has_found_at(self, place: Place | None) -> bool:
+        """Whether what PyTorch refuses at a place has been foretold there, under whatever code."""
+        return place is not None and any(one.place == place for one in self.findings)
 
     # --- what becomes of findings ---
 

@@ -146,6 +146,27 @@ def test_a_module_in_a_plain_list_is_blamed_not_its_input(network: Network) -> N
     assert "nn.ModuleList" in finding.help[0]
 
 
+def test_a_network_without_data_wants_data_and_not_an_input_without(network: Network) -> None:
+    network.rest[0] = nn.Linear(4, 4, device="meta")
+    network.to("meta")
+    with pytest.raises(DeviceMismatchError) as caught, guard(network):
+        network(here())
+    finding = caught.value.finding
+    assert (finding.code, finding.operands[0].name) == ("DEV602", "network.first.weight")
+    assert finding.help == (
+        'give the whole network data: load its weights, or `to_empty(device="cpu")`; '
+        "for shapes alone, create `x` on meta",
+    )
+
+
+def test_what_pytorch_refuses_where_it_was_foretold_is_one_finding() -> None:
+    linear = nn.Linear(4, 4, device="meta")
+    active = guard(linear, mode="record")
+    with pytest.raises(RuntimeError), active:
+        linear(here())
+    assert [one.count for one in active.findings] == [1]
+
+
 def test_arguments_of_a_loss_must_be_together() -> None:
     with pytest.raises(DeviceMismatchError) as caught, guard():
         nn.MSELoss()(here(), target=elsewhere())

@@ -102,3 +102,14 @@ def test_several(file: str) -> None:
     assert render_all([]) == ""
     assert "(4 times)" in render(replace(finding, count=4))
     assert "input-not-on-module-device (suspect):" in render(replace(finding, suspect=True))
+
+
+def test_a_file_that_cannot_be_read_has_no_lines() -> None:
+    finding = Finding("DEV101", "`a` is on cpu and `b` on cuda:0", Place("no\0file.py", 3, 1, 3, 2))
+    assert render(finding).splitlines() == [
+        "devlint: DEV101 mixed-device-operands: `a` is on cpu and `b` on cuda:0",
+        "",
+        "  --> no\0file.py:3",
+        "",
+        '  silence   with allow("DEV101", reason="…"):',
+    ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from pathlib import Path
 
 from devlint_guard.finding import Finding, Operand, Step, ranks_named
+from devlint_guard.frames import source_line
 from devlint_guard.record import Part, Record
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
@@ -137,20 +137,13 @@ def _excerpt(finding: Finding) -> str:
     near = range(min(lines) - 1, max(lines) + 2) if max(lines) - min(lines) < 12 else sorted(lines)
     rows = []
     for line in near:
-        text = _line(place.file, line)
+        text = source_line(place.file, line)
         if line < 1 or (not text and line not in lines):
             continue
         mine = [one for one in here if one.place is not None and one.place.line == line and one.place.column]
         kind = "line" if line in lines else "line near"
         rows.append(f'<span class="{kind}"><i>{line}</i>{_coloured(text, mine)}</span>')
-    return f'<pre class="source">{"".join(rows)}</pre>' if any(_line(place.file, line) for line in lines) else ""
-
-
-def _line(file: str, line: int) -> str:
-    try:
-        return linecache.getline(file, line).rstrip("\n")
-    except ValueError:  # no file can have that name
-        return ""
+    return f'<pre class="source">{"".join(rows)}</pre>' if any(source_line(place.file, line) for line in lines) else ""
 
 
 def _coloured(text: str, operands: Sequence[Operand]) -> str:

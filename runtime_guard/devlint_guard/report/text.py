@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterable, Iterator
 
 from devlint_guard.finding import Finding, Operand, Place, Role, ranks_named
+from devlint_guard.frames import source_line
 
 _BOLD, _RED, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m"
 
@@ -63,7 +63,7 @@ def _excerpt(finding: Finding, place: Place, paint: _Paint) -> Iterator[str]:
     yield f"  {paint('-->', _BLUE)} {place.file}:{place.line}{where}"
     before = None
     for line in shown:
-        text = linecache.getline(place.file, line).rstrip("\n")
+        text = source_line(place.file, line)
         if before is not None and line > before + 1 and line - before > _GAP:
             yield paint("  " + "." * width, _BLUE)
         yield f"  {paint(str(line).rjust(width) + ' |', _BLUE)} {text}".rstrip()
@@ -86,7 +86,7 @@ def _lines_to_show(finding: Finding, place: Place) -> list[int]:
             for step in operand.history
             if step.place and (step.place.file, step.place.function) == (place.file, place.function)
         }
-    return sorted(line for line in lines if linecache.getline(place.file, line))
+    return sorted(line for line in lines if source_line(place.file, line))
 
 
 def _within(inner: Place | None, outer: Place) -> bool:
