@@ -116,6 +116,13 @@ class LeftBehind:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptTensor:
+    """A module holds a tensor as a plain attribute, `attribute`, whatever it does with it."""
+
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
 class UnregisteredMembers:
     """A module holds modules or parameters in a plain container, which no move looks into.
 
@@ -388,6 +395,7 @@ Fact: TypeAlias = (
     Built
     | Conflict
     | LeftBehind
+    | KeptTensor
     | UnregisteredMembers
     | UnforwardedDevice
     | IgnoredDevice

@@ -18,7 +18,7 @@ from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Holder, Side
 from devlint.domain.value import Kind, Opaque, Reference, Tensor, Value
-from devlint.facts import Built, LeftBehind, StaleOptimizer, Step
+from devlint.facts import Built, KeptTensor, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
 
 KEPT = "attribute"
@@ -47,6 +47,8 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
         return value
     if not frame.text(span).endswith(f".{name}"):
         return value
+    if frame.scope.name.endswith(".__init__") and not (isinstance(value, Tensor) and value.rank == 0):
+        frame.record(span, KeptTensor(frame.text(span)))  # one without dimensions is as good as a number
     what = f"kept in {frame.text(span)}, which a move of the module does not reach"
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 

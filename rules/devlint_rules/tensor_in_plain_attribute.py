@@ -1,0 +1,80 @@
+"""tensor-in-plain-attribute: a module keeps a tensor where no move reaches it, whatever it does with it."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Severity
+from devlint.facts import KeptTensor
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import quoted
+
+
+class TensorInPlainAttribute(OperationRule):
+    """
+    ## What it does
+    Reports a tensor with dimensions that the `__init__` of a module keeps as a plain attribute. The rule is opt-in;
+    `unregistered-tensor-attribute` reports those that are seen to meet what moves.
+
+    ## Why is this bad
+    `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays where it is, and
+    whoever reads it, in another file or in years to come, finds it on another device than the rest of the module.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        class Permute(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.permutation = torch.randperm(size)  # error: [tensor-in-plain-attribute] "self.permutation" later
+
+            def forward(self, x):
+                return x[:, self.permutation]
+
+        permute = Permute(3).to("cuda:0")
+        permute(torch.ones(2, 3, device="cuda:0")).gather(1, permute.permutation[None])
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        class Permute(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.register_buffer("permutation", torch.randperm(size), persistent=False)
+
+            def forward(self, x):
+                return x[:, self.permutation]
+
+        permute = Permute(3).to("cuda:0")
+        permute(torch.ones(2, 3, device="cuda:0")).gather(1, permute.permutation[None])
+
+    ## Fix safety
+    No fix is offered: a tensor that stays on the CPU on purpose is a plain attribute, too.
+
+    ## Known limits
+    Nothing is said of attributes that other methods store, of those in a list or dict, and of classes that override
+    `to` or `_apply`.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got index is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_gather)
+    """  # noqa: E501
+
+    code = "DEV207"
+    severity = Severity.WARNING
+    opt_in = True
+    since = "0.1.0"
+    wants = (KeptTensor,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the attributes that are stored at the node."""
+        for kept in self.facts_of(node, KeptTensor):
+            name = kept.attribute.rpartition(".")[2]
+            self.report(
+                node,
+                f"{quoted(kept.attribute)} is a tensor, and no buffer: no move of the module reaches it",
+                advice=f'register it, if it is to move along: `self.register_buffer("{name}", …)`',
+            )
