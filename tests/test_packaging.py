@@ -73,7 +73,7 @@ def _files(package: Distribution) -> Iterator[Path]:
 def _sources(folder: str) -> set[str]:
     """The files of a source folder that are no leftovers, relative to it."""
     top = REPOSITORY / folder
-    suffixes = {".py", ".pyi", ".txt", ".typed", ".md", ".css", ".js"}
+    suffixes = {".py", ".pyi", ".txt", ".typed", ".md", ".css", ".js", ".toml"}
     return {
         path.relative_to(top).as_posix()
         for path in [*top.glob("*.py"), *top.glob("*/**/*")]

@@ -51,6 +51,8 @@ def _silenced(text: str, line: int, end_line: int | None = None) -> bool:
         ("# noqa: E501 DEV101", True),
         ("# noqa: dev1", True),
         ("# noqa: E501", False),
+        ("# noqa: DEV1O1", False),
+        ("# noqa: DEV1O1, DEV101", True),
         ("# noqa: see below", False),
         ("# noqa-block", False),
         ("# noqanything", False),

@@ -13,7 +13,7 @@ from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_sup
 if TYPE_CHECKING:
     from devlint.rule import Rule
 
-_OURS = re.compile(r"DEV[0-9]*")
+_OURS = re.compile(r"DEV(?:[0-9][A-Z0-9]*)?")
 """The codes in a `# noqa` that no other tool is meant by."""
 
 _MENTIONED = re.compile(r"devlint:|noqa\b.*\bDEV[0-9]", re.IGNORECASE)

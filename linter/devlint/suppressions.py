@@ -15,7 +15,8 @@ ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
 """The codes of what is reported about suppressions themselves."""
 
 _DEVLINT = re.compile(r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?")
-_NOQA = re.compile(r"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)?)?", re.I)
+_CODE = r"[A-Z]+[0-9][A-Z0-9]*"
+_NOQA = re.compile(rf"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?", re.I)
 
 Matches = Callable[[str, Diagnostic], bool]
 """Whether a selector (`DEV1`, `DEV101`, a rule name, `ALL`) covers the rule of a diagnostic."""

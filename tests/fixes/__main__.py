@@ -136,11 +136,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=8, help="fixes wanted for each kind")
     parser.add_argument("--tries", type=int, default=40, help="places to break in each way at most")
     parser.add_argument("--seconds", type=float, default=900, help="when to stop")
+    parser.add_argument("--kind", action="append", help="only kinds of fixes with this in their names")
     options = parser.parse_args()
     bench, end = Bench(), time.monotonic() + options.seconds
     results: dict[str, Counter[str]] = defaultdict(Counter)
     packages: dict[str, set[str]] = defaultdict(set)
     for mutation in MUTATIONS:
+        if options.kind and not any(text in mutation.kind for text in options.kind):
+            continue
         counts = results[mutation.kind]
         for number, place in enumerate(broken(options.folder.absolute(), mutation)):
             made = counts["safe"] + counts["unsafe"]

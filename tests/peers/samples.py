@@ -12,6 +12,14 @@ SAMPLES: Mapping[str, str] = MappingProxyType(
     {
         # Two tensors on two devices, in line 4.
         "mixed.py": 'import torch\n\na = torch.ones(3, device="cuda:0")\nb = a + torch.ones(3)\n',
+        # Two tensors on one device, which a rule that follows words from one place to another cannot tell from that.
+        "same.py": 'import torch\n\na = torch.ones(3, device="cuda:0")\nb = a + torch.ones(3, device="cuda:0")\n',
+        "devices.yaml": (
+            "rules:\n  - id: devices\n    mode: taint\n"
+            '    pattern-sources:\n      - pattern: torch.ones(..., device="cuda:0")\n'
+            "    pattern-sinks:\n      - pattern: $A + $B\n"
+            "    message: a tensor on a device\n    languages: [python]\n    severity: ERROR\n"
+        ),
         # What each of them reports with its own rules: an unused import, a deprecated function of torch, eval.
         "found.py": "import os\nimport torch\n\nx = torch.qr(torch.ones(3, 3))\neval(input())\ny: int = 'text'\n",
         "clean.py": '"""Nothing."""\n',

@@ -90,7 +90,12 @@ FEATURES = (
             no(Run("fixit lint mixed.py", codes=(0,))),
             no(Run("torchfix --select ALL mixed.py", lacks=r"mixed\.py:4")),
             no(Run("pylint --enable=all --disable=C mixed.py", lacks=r"mixed\.py:4")),
-            no(text="with rules of one's own, no"),
+            no(
+                Run(
+                    "semgrep scan --metrics=off --config devices.yaml mixed.py same.py", says=r"(?s)mixed\.py.*same\.py"
+                ),
+                text="with rules of one's own, no",
+            ),
             no(Run("pyright mixed.py", lacks=r"mixed\.py:4")),
         ),
     ),
@@ -267,7 +272,7 @@ FEATURES = (
             yes(Run("fixit lint --help", says=r"PATHS")),
             _no_word(_TORCHFIX_HELP, "stdin"),
             yes(Run("pylint --long-help", says="--from-stdin")),
-            yes(text="yes"),
+            yes(Run("sh -c 'semgrep scan --metrics=off --config rules.yaml - < found.py'", says="no-eval")),
             _no_word(_PYRIGHT_HELP, "standard input"),
         ),
     ),
