@@ -24,7 +24,7 @@ from devlint_guard.session import Guard  # noqa: E402
 from devlint_guard.snapshot import machine, tree_of  # noqa: E402
 from torch import nn  # noqa: E402
 
-from tests.browser import document_after_scripts  # noqa: E402
+from tests.browser import document_after_scripts, tints_on_screen  # noqa: E402
 
 HOSTILE = "</pre><script>document.title='out'</script><img src=x onerror=\"document.title='out'\">'\"&`<b>`\x00"
 
@@ -206,6 +206,19 @@ def test_hostile_names_stay_names_in_a_browser(tmp_path: Path) -> None:
     assert "<title>devlint guard: 1 finding</title>" in seen
     assert "<script" not in seen
     assert "<img" not in seen
+
+
+def test_a_browser_shows_devices_in_their_colours(tmp_path: Path) -> None:
+    operands = (
+        Operand("batch", Role.VARIABLE, "cpu", "float32[2, 4]", "batch", None, (), True),
+        Operand("net", Role.MODULE, "cuda:0", "weight", "net", None, (), False),
+    )
+    finding = Finding("DEV102", "`batch` is on cpu", PLACE, "net", "Linear", operands, None, ("move it",))
+    file = tmp_path / "report.html"
+    file.write_text(page.render(Record("2.13.0", "3.11", findings=(finding,))), encoding="utf-8")
+    seen = tints_on_screen(file, tmp_path / "profile")
+    assert min(seen["cpu"], seen["a0"]) > 100
+    assert seen["a1"] == 0
 
 
 def test_the_page_needs_nothing_else() -> None:

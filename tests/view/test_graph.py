@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.browser import document_after_scripts
+from tests.browser import document_after_scripts, tints_on_screen
 from tests.conftest import REPOSITORY
 from tests.view.conftest import Devlint
 
@@ -121,3 +121,5 @@ def test_a_browser_draws_the_page(program: Path, run: Devlint, tmp_path: Path) -
     run("graph", "a.py", "--output-format", "html", "--output-file", "out.html")
 
     assert document_after_scripts(tmp_path / "out.html", tmp_path / "profile").count('class="box"') == 2
+    seen = tints_on_screen(tmp_path / "out.html", tmp_path / "other")
+    assert min(seen["cpu"], seen["a0"]) > 200

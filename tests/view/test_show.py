@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import document_after_scripts
+from tests.browser import document_after_scripts, tints_on_screen
 from tests.conftest import REPOSITORY
 from tests.view.conftest import Devlint
 
@@ -157,3 +157,10 @@ def test_a_browser_shows_the_card_of_a_value(program: Path, run: Devlint, tmp_pa
     assert re.match(r"[^>]*hidden", card) is None
     assert '<h3>b<span class="chip a0">cuda:0</span></h3><p>tensor</p>' in card
     assert 'moved to cuda:0 by <code>to</code>, <a href="#f1l14">line 14</a>' in card
+
+
+def test_a_browser_shows_devices_in_their_colours(program: Path, run: Devlint, tmp_path: Path) -> None:
+    run("show", "a.py", "--html", "out.html")
+    seen = tints_on_screen(tmp_path / "out.html", tmp_path / "profile")
+    assert min(seen["cpu"], seen["a0"]) > 200
+    assert seen["a3"] == 0
