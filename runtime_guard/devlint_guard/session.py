@@ -58,8 +58,8 @@ class Guard:
 
     Args:
         modules: those that paths begin with, and that are looked through on entry; other modules are watched too.
-        mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then the
-            report also tells what the user's functions were called with, for `devlint check --observed`.
+        mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then a report
+            in JSON also tells what the user's functions were called with, for `devlint check --observed`.
         level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps.
         first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
             with the call of a module.
@@ -119,7 +119,8 @@ class Guard:
         self._is_audited = False
         self._is_counting = self.counts_calls
         self._entries = 0
-        self._observer = Observer() if mode == "record" else None
+        is_read = self._report is not None and self._report.suffix.lower() == ".json"
+        self._observer = Observer() if mode == "record" and is_read else None
         self._layers = Layers(
             None if level == "deep" else self._steps,
             provenance=level != "module",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -149,9 +151,13 @@ def test_nothing_that_an_object_does_disturbs_the_program(tmp_path: Path) -> Non
     assert called.entry["x"] == Seen(("tensor",), ("cpu",), (1,))
 
 
-def test_only_a_guard_that_records_looks() -> None:
-    with guard(mode="warn") as other:
+@pytest.mark.parametrize(("mode", "name"), [("warn", "run.json"), ("record", "run.html"), ("record", None)])
+def test_only_a_guard_that_records_for_others_to_read_looks(
+    tmp_path: Path, mode: Literal["warn", "record"], name: str | None
+) -> None:
+    with guard(mode=mode, report=None if name is None else tmp_path / name) as other:
         scaled(torch.ones(1))
+        assert sys.getprofile() is None
     assert other.record().observed == ()
 
 
@@ -159,14 +165,16 @@ def scaled(x: Tensor) -> Tensor:
     return x * 2
 
 
-def test_compiled_functions_are_compiled_as_without_it() -> None:
+def test_compiled_functions_are_compiled_as_without_it(tmp_path: Path) -> None:
     torch._dynamo.reset()
     counter = CompileCounterWithBackend("eager")
     compiled = torch.compile(scaled, backend=counter, fullgraph=True)
     rows = torch.ones(3)
     plain = compiled(rows)
-    with guard(mode="record", level="module"):
+    with guard(mode="record", level="module", report=tmp_path / "run.json") as active:
         seen = compiled(rows)
+    ((observed,),) = [one.functions for one in active.record().observed]
+    assert (observed.function, observed.entry) == ("scaled", {"x": Seen(("tensor",), ("cpu",), (1,))})
     assert torch.equal(plain, compiled(rows))
     assert torch.equal(plain, seen)
     assert counter.frame_count == 1
