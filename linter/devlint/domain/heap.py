@@ -7,7 +7,7 @@ object's present state, and an update is a new entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import field, replace
 from typing import TypeAlias
 
@@ -309,18 +309,15 @@ class Heap(MutableMapping[ObjectId, Object]):
             if held is not None:
                 yield identity, held
 
-    def unlike(self, other: Heap) -> Iterator[ObjectId]:
+    def unlike(self, other: Heap) -> Collection[ObjectId]:
         """The objects that the two may hold differently."""
         if self._below is not other._below:
-            yield from self.keys() | other.keys()
-            return
-        theirs = other._own
-        for identity, held in self._own.items():
-            if theirs.get(identity) is not held or held is None:
-                yield identity
-        for identity in theirs:
-            if identity not in self._own:
-                yield identity
+            return self.keys() | other.keys()
+        own, theirs = self._own, other._own
+        found = [identity for identity, held in own.items() if theirs.get(identity) is not held or held is None]
+        if found or len(own) != len(theirs):
+            found += [identity for identity in theirs if identity not in own]
+        return found
 
     def strayed(self) -> Iterator[ObjectId]:
         """The instances with an attribute that on some path is a stray."""
