@@ -6,7 +6,7 @@ import builtins
 import re
 from dataclasses import replace
 
-from devlint.analysis import calls, seen, statements
+from devlint.analysis import calls, seen, statements, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.domain.device import Concrete
@@ -126,6 +126,8 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
     if not isinstance(value, Closure):
         return UNKNOWN
     if isinstance(decorator, Closure):
+        if decorator.function not in frame.made and summaries.hands_back(frame, env, decorator, span):
+            return value
         made = calls.invoke_closure(frame, env, decorator, None, Arguments((Given(value, span),), ()), span)
         if not isinstance(made, Closure):
             return replace(value, decorated=value.decorated | {"opaque"})

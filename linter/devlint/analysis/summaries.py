@@ -101,6 +101,20 @@ def call(
     return result
 
 
+def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
+    """Whether a function returns what it is given, whatever that is, and does nothing else that matters here.
+
+    Most decorators that register functions are such; one summary then stands for all that they decorate.
+    """
+    bound = bind(frame, env, closure, Arguments((Given(UNKNOWN, span),), ()), span)
+    if bound is None or len(bound) != 1 or closure.function.is_stub or closure.decorated:
+        return False
+    entry = _entry(frame, closure, bound)
+    (parameter,) = bound
+    summary = frame.program.summarise(frame, closure, None, entry, env)
+    return summary is not None and replace(summary, heap=()) == Summary(entry[parameter])
+
+
 def call_forward(
     frame: Frame,
     env: Environment,
