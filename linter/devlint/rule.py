@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import ClassVar, TypeAlias, TypeVar, cast
 
@@ -76,8 +76,14 @@ def _stretch(start: CodePosition, end: CodePosition) -> Stretch:
 
 @dataclass(slots=True)
 class Shared:
-    """What the rules that visit one file build once, when the first of them asks."""
+    """What the rules that visit one file have in common.
 
+    Attributes:
+        shifts: by line, how many columns LibCST counts too few: it passes over form feeds that begin a line.
+        syntax: built when the first of them asks.
+    """
+
+    shifts: Mapping[int, int] = field(default_factory=dict)
     syntax: Syntax | None = None
 
 
@@ -194,8 +200,9 @@ class Rule(cst.BatchableCSTVisitor):
         if anchored:
             return anchored[0].place
         position = self.get_metadata(PositionProvider, node)
-        start, end = position.start, position.end
-        return Place(self.display, start.line, start.column + 1, end.line, end.column + 1)
+        start, end, shifts = position.start, position.end, self.shared.shifts
+        first, last = start.column + shifts.get(start.line, 0), end.column + shifts.get(end.line, 0)
+        return Place(self.display, start.line, first + 1, end.line, last + 1)
 
     def report(
         self,

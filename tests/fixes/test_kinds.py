@@ -47,6 +47,11 @@ CASES = {
         "import torch\n\ndef f(x: torch.Tensor):\n    return x + torch.ones(\n"
         "        3, device=x.device,  # three\n    )\n",
     ),
+    "behind a form feed": (
+        "DEV203",
+        "import torch\nx = torch.ones(3)\n\x0cx.to('cuda')\ny = x + torch.ones(3, device='cuda')\n",
+        "import torch\nx = torch.ones(3)\n\x0cx = x.to('cuda')\ny = x + torch.ones(3, device='cuda')\n",
+    ),
     "batch": (
         "DEV102",
         "import torch\nnet = torch.nn.Linear(3, 3).cuda()\nx = torch.from_numpy(a)\nif True:\n\ty = net(x)\n",

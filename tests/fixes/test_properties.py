@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 
 import pytest
 from devlint import engine
@@ -30,7 +31,7 @@ FILES = [
 
 @st.composite
 def programs(draw: st.DrawFn) -> bytes:
-    """A fixture as it may have been written elsewhere: a line missing, with tabs, other line ends, more comments."""
+    """A fixture as it may have been written elsewhere: a line missing, tabs, other line ends, comments, form feeds."""
     lines = draw(st.sampled_from(FILES)).read_text(encoding="utf-8").split("\n")
     gone = draw(st.none() | st.integers(0, len(lines) - 1))
     if gone is not None:
@@ -43,6 +44,12 @@ def programs(draw: st.DrawFn) -> bytes:
         lines.insert(remark, "# \N{GREEK SMALL LETTER PI} \N{GRINNING FACE}")
     if draw(st.booleans()):
         lines = [line.replace("    ", "\t") if not line.strip() or line[0] == " " else line for line in lines]
+    page = draw(st.none() | st.integers(0, len(lines) - 1))
+    if page is not None:
+        paged = [*lines[:page], f"\f{lines[page]}", *lines[page + 1 :]]
+        with contextlib.suppress(SyntaxError):
+            ast.parse("\n".join(paged))
+            lines = paged
     end = draw(st.sampled_from(["\n", "\r\n"]))
     start = draw(st.sampled_from(["", "\N{ZERO WIDTH NO-BREAK SPACE}"]))
     return (start + end.join(lines)).encode()
@@ -60,7 +67,7 @@ def _heads(data: bytes) -> dict[tuple[int, int], tuple[str, int]]:
     """Each statement without the statements in it, by line and column, and the last line of that."""
     heads = {}
     text = data.decode("utf-8-sig")
-    lines = text.splitlines(keepends=True)
+    lines = re.split(r"(?<=\n)", text)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.stmt):
             inner = [child.lineno for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node]

@@ -43,9 +43,6 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
     busy = [rule(display) for rule in rules if rule.concerns(text, facts)]
     if not busy:
         return []
-    shared = Shared()
-    for rule in busy:
-        rule.shared = shared
     wanted = tuple({kind for rule in busy for kind in rule.wants})
     facts = FileFacts(tuple(anchored for anchored in facts.facts if isinstance(anchored.fact, wanted)))
     _visit(text, display, facts, busy)
@@ -62,6 +59,9 @@ def _visit(text: str, display: str, facts: FileFacts, rules: list[Rule]) -> None
         RuleError: LibCST cannot read it.
     """
     plain, shifts = _without_leading_form_feeds(text)
+    shared = Shared(shifts)
+    for rule in rules:
+        rule.shared = shared
     with _room_for(_depth(text, display)):
         try:
             module = cst.parse_module(plain)
