@@ -6,7 +6,6 @@ import random
 from itertools import product
 
 import pytest
-import torch
 from devlint.domain.device import (
     CPU,
     DEVICE_TYPES,
@@ -22,6 +21,8 @@ from devlint.domain.device import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
 
 INDICES = ("", ":", ":0", ":1", ":7", ":127", ":00", ":01", ":-1", ":+1", ": 0", ":x", ":0:1", ":1.0", ":0x1")
 NEARLY = (

@@ -9,6 +9,8 @@ import pytest
 from devlint.torchlib.catalogue import Catalogue, load
 from devlint.torchlib.signature import ListTerm, Parameter, ScalarTerm, Signature, TensorTerm, Terms
 
+pytest.importorskip("torch")
+
 from tests.torchlib.coverage import NAMESPACES, coverage, modules_without, operators_without, unnamed
 from tests.torchlib.schemas import ELEMENTWISE, STRICT, schemas
 
