@@ -68,7 +68,7 @@ class CudaFunctionWithCounterpart(WordingRule):
     Nothing where there is CUDA; elsewhere AssertionError: Torch not compiled with CUDA enabled
     """
 
-    code = "DEV602"
+    code = "DEV702"
     severity = Severity.WARNING
     opt_in = True
     since = "0.1.0"

@@ -59,7 +59,7 @@ class CudaInTestForAnyGpu(Rule):
     Nothing where there is CUDA; elsewhere AssertionError: Torch not compiled with CUDA enabled
     """
 
-    code = "DEV603"
+    code = "DEV703"
     severity = Severity.WARNING
     opt_in = True
     since = "0.1.0"

@@ -43,7 +43,7 @@ class CudaMention(WordingRule):
     Nothing: the code is right on machines with CUDA.
     """
 
-    code = "DEV601"
+    code = "DEV701"
     severity = Severity.WARNING
     opt_in = True
     since = "0.1.0"
