@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from tests.benchmark.measure import Row, lines_in, measured, parsing, python_files, table
@@ -96,8 +97,9 @@ def compare(folder: Path) -> None:
     files = python_files(folder)
     parse = parsing(files, folder)
     print(f"\n{folder.name}: {len(files):,} files, {lines_in(files):,} lines\n")
-    rows = [Row("bare `ast.parse`", platform.python_version(), parse), *rows_of_devlint(folder), *rows_of_peers(folder)]
-    print("\n".join(table(rows, parse.cpu)), flush=True)
+    bare = Row("bare `ast.parse`", platform.python_version(), parse)
+    for line in table(chain([bare], rows_of_devlint(folder), rows_of_peers(folder)), parse.cpu):
+        print(line, flush=True)
 
 
 def grow(folder: Path) -> None:

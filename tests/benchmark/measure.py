@@ -87,8 +87,8 @@ def parsing(files: Sequence[Path], cwd: Path) -> Cost:
     return measured([sys.executable, "-c", PARSE], cwd=cwd, given="\n".join(map(str, files)))
 
 
-def table(rows: Sequence[Row], reference: float) -> Iterator[str]:
-    """The rows as a table in Markdown; CPU also in terms of a reference."""
+def table(rows: Iterable[Row], reference: float) -> Iterator[str]:
+    """The rows as a table in Markdown, each as soon as it is known; CPU also in terms of a reference."""
     yield "| | version | seconds | CPU seconds | memory, MB | CPU ÷ `ast.parse` |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for row in rows:
