@@ -5,6 +5,7 @@ A file by itself, since pytest loads it in every run: without the option it impo
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Generator
 from typing import Any
 
@@ -22,10 +23,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--devlint-guard",
         nargs="?",
         const="",
-        choices=("", *LEVELS),
+        type=_level,
         metavar="LEVEL",
         help="run each test with devlint's guard: module, adaptive, deep; DEVLINT_GUARD says the rest",
     )
+
+
+def _level(text: str) -> str:
+    """A level; what stands behind the option without `=` is taken for one, and may be meant as a path."""
+    if text not in ("", *LEVELS):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no level; there are {', '.join(LEVELS)}. A path stands before the option, or behind --"
+        )
+    return text
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -94,7 +94,7 @@ def test_off_in_the_environment_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "guard", "said"),
     [
-        ("--devlint-guard=depe", "", "invalid choice: 'depe'"),
+        ("--devlint-guard=depe", "", "'depe' is no level"),
         ("--devlint-guard", "rise", "did you mean 'raise'?"),
         ("--devlint-guard", "raise,report=x.json", "leave out report="),
     ],
@@ -103,3 +103,10 @@ def test_words_that_mean_nothing_are_usage_errors(tmp_path: Path, option: str, g
     ended = run(tmp_path, option, guard=guard)
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert said in ended.stderr
+
+
+def test_a_path_behind_the_option_is_no_level(tmp_path: Path) -> None:
+    write(tmp_path / "test_layer.py", TESTS)
+    ended = run(tmp_path, "--devlint-guard", "test_layer.py")
+    assert ended.returncode == 4
+    assert "'test_layer.py' is no level; there are module, adaptive, deep. A path stands before" in ended.stderr
