@@ -36,10 +36,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One cell: a few words, and the commands that confirm them; none where only the documentation says so."""
+    """One cell: a few words, and the commands that confirm them."""
 
     text: str
-    runs: tuple[Run, ...] = ()
+    runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +261,19 @@ FEATURES = (
             yes(Run("pylint --help-msg=unused-import", codes=(0,), says="W0611")),
             _no_word("semgrep --help", "explain"),
             _no_word(_PYRIGHT_HELP, "explain"),
+        ),
+    ),
+    Feature(
+        "rules of other packages",
+        "yes",
+        ("tests/rules/test_other_packages.py::test_its_reports_stand_beside_those_of_devlint",),
+        (
+            _no_word(_RUFF_FORMATS, "plugin"),
+            yes(Run("fixit --help", says=r"test +test lint rules")),
+            _no_word(_TORCHFIX_HELP, "plugin"),
+            yes(Run("pylint --long-help", says="--load-plugins")),
+            yes(Run("semgrep scan --metrics=off --config rules.yaml found.py", codes=(0,), says="no-eval")),
+            _no_word(_PYRIGHT_HELP, "plugin"),
         ),
     ),
     Feature(

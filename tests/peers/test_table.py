@@ -27,7 +27,7 @@ def test_the_readme_has_this_table(expect: Expect) -> None:
 @pytest.mark.parametrize("feature", FEATURES, ids=_name)
 def test_every_peer_has_an_answer(feature: Feature) -> None:
     assert len(feature.theirs) == len(PEERS) == len(REQUIREMENTS)
-    assert all(answer.text for answer in feature.theirs)
+    assert all(answer.text and answer.runs for answer in feature.theirs)
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=_name)
