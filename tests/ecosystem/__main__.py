@@ -6,6 +6,7 @@ precision; exits with 1 if a diagnostic has no verdict yet or a filed one has go
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -49,9 +50,17 @@ def lint(root: Path, module: str) -> tuple[list[Reported], int]:
     return found, report["summary"]["files"]
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Runs the comparison; the result is the exit code."""
-    folder, chosen = Path(arguments[0]).absolute(), set(arguments[1:])
+    parser = argparse.ArgumentParser(prog="python -m tests.ecosystem", description=__doc__)
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="where the packages are kept, and put if they are not there"
+    )
+    parser.add_argument(
+        "modules", nargs="*", metavar="MODULE", help="only these packages, by the name that is imported"
+    )
+    options = parser.parse_args()
+    folder, chosen = options.folder.absolute(), set(options.modules)
     filed = {row.key: row for row in read_verdicts()}
     unread = gone = lines = 0
     found: list[Filed] = []
@@ -82,4 +91,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

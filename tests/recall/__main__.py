@@ -10,6 +10,7 @@ with 1 if the filed reasons of the misses do not fit.
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import json
 import subprocess
@@ -74,9 +75,13 @@ def find(bug: Bug, clones: Path, work: Path) -> tuple[Said | None, str]:
     return None, f"another family reports it ({on_bug[0].code})" if on_bug else "silent"
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Prints bug by bug and the table; the result is the exit code."""
-    clones, chosen = Path(arguments[0]).absolute(), set(arguments[1:])
+    parser = argparse.ArgumentParser(prog="python -m tests.recall", description=__doc__)
+    parser.add_argument("clones", type=Path, metavar="FOLDER", help="the clones")
+    parser.add_argument("bugs", nargs="*", metavar="ID", help="only these bugs")
+    options = parser.parse_args()
+    clones, chosen = options.clones.absolute(), set(options.bugs)
     found: Counter[str] = Counter()
     every: Counter[str] = Counter()
     reasons = read_misses()
@@ -102,4 +107,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
