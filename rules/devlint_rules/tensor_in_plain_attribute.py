@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import KeptTensor
+from devlint.facts import KeptTensor, LeftBehind
 from devlint.rule import OperationRule
 
 from devlint_rules._wording import quoted
@@ -13,8 +13,8 @@ from devlint_rules._wording import quoted
 class TensorInPlainAttribute(OperationRule):
     """
     ## What it does
-    Reports a tensor with dimensions that the `__init__` of a module keeps as a plain attribute. The rule is opt-in;
-    `unregistered-tensor-attribute` reports those that are seen to meet what moves.
+    Reports a tensor with dimensions that the `__init__` of a module keeps as a plain attribute. The rule is opt-in,
+    and leaves those that are seen to meet what moves to `unregistered-tensor-attribute`.
 
     ## Why is this bad
     `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays where it is, and
@@ -71,7 +71,10 @@ class TensorInPlainAttribute(OperationRule):
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the attributes that are stored at the node."""
+        seen = {left.attribute for left in self.facts_of(node, LeftBehind)}
         for kept in self.facts_of(node, KeptTensor):
+            if kept.attribute in seen:
+                continue
             name = kept.attribute.rpartition(".")[2]
             self.report(
                 node,

@@ -45,7 +45,8 @@ def _report(fact: Fact, source: str = "f(x)\n", *, rule: str | None = None) -> l
     """What the rules (or one of them) say of a fact about the only statement of a program."""
     last = source.rstrip("\n")
     facts = FileFacts((Anchored(_place(1, 1, len(last) + 1), fact),))
-    return check(source, FILE, facts, RULES if rule is None else [find(rule, RULES)])
+    about_facts = [one for one in RULES if not one.mentions]
+    return check(source, FILE, facts, about_facts if rule is None else [find(rule, RULES)])
 
 
 def _meeting(name: str, device: Device, born: str, line: int = 1) -> Meeting:
