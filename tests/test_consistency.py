@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def _rows(file: str) -> list[tuple[str, str]]:
     return re.findall(r"^\| *`?([A-Z]{2,}\d{3,})`? *\| *[`\[]*([a-z0-9-]+)", text, flags=re.MULTILINE)
 
 
+@functools.cache
 def _conflicts() -> list[Diagnostic]:
     """Every diagnostic about two values in the fixtures of all rules."""
     run = engine.run(Settings((str(FIXTURES),), select=("DEV1",), isolated=True))

@@ -17,7 +17,7 @@ from tests.differential.program import Definition, Program, Statement
 from tests.differential.shrink import shrunken
 from tests.judge import Judge
 
-PROGRAMS = 60
+PROGRAMS = 50
 """So many are compared, counting what is left of a program once its failing statements are replaced."""
 
 FEWEST_FOUND = 0.95
