@@ -17,7 +17,7 @@ from devlint.inspector import load_tools
 from devlint.settings import Settings
 
 SLOW = 20.0
-"""Seconds after which an input of a few hundred lines counts as a failure."""
+"""Seconds of the processor after which an input of a few hundred lines counts as a failure."""
 
 load = functools.cache(load_tools)
 
@@ -40,13 +40,13 @@ def trial(kind: str, number: int, data: bytes, folder: Path) -> Failure | None:
         data: its content.
         folder: an empty folder, the working directory.
     """
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         what = _configuration(data, folder) if kind == "configuration" else _source(kind, data)
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-    if what is None and time.perf_counter() - start > SLOW:
-        what = f"took {time.perf_counter() - start:.0f} s"
+    if what is None and time.process_time() - start > SLOW:
+        what = f"took {time.process_time() - start:.0f} s"
     return None if what is None else Failure(kind, number, what)
 
 
