@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -61,9 +63,11 @@ def _through_pool(
     results: list[FileResult] = []
     unfinished: list[Batch] = []
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
+    with _safe_path():
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
     try:
-        futures = [_submit(pool, inspect, batch) for batch in batches]
+        with _safe_path():
+            futures = [_submit(pool, inspect, batch) for batch in batches]
         for batch, future in zip(batches, futures, strict=True):
             found = _result(future)
             if found is None:
@@ -78,6 +82,23 @@ def _through_pool(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return results, unfinished
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep the current folder, which may be one to check, off the path that new processes import from.
+
+    They begin as `python -c`, which puts it first. Python has heeded the variable since 3.11.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 _Future: TypeAlias = "Future[list[FileResult]]"

@@ -23,9 +23,9 @@ def start(
         first: what the process does before it becomes devlint.
     """
     return subprocess.Popen(
-        [sys.executable, "-c", "from devlint.cli import main; main()", *arguments],
+        [sys.executable, "-c", "import sys; del sys.path[0]; from devlint.cli import main; main()", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONSAFEPATH": "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ RUNNABLE = (
     "devlint_rules.py",
     "package/__init__.py",
     "package/__main__.py",
+    *(("multiprocessing.py", "struct.py") if sys.version_info >= (3, 11) else ()),
 )
 """Names under which Python, pytest or devlint itself might be led to import a file."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -20,6 +21,10 @@ def say(kind: str, message: str) -> None:
     """Print a remark on the run, such as an `error`, to standard error, on one line whatever a file is called."""
     shown = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in message)
     click.echo(f"{kind}: {shown}", err=True)
+
+
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+"""How writing to standard output fails for reasons that are not ours."""
 
 
 class Commands(click.Group):
@@ -63,7 +68,7 @@ class Commands(click.Group):
 
 def _unexpected(error: Exception) -> int:
     """Tell of an error that no part of devlint has foreseen; return the exit code."""
-    if isinstance(error, OSError) and error.filename is None:  # every file that is opened has a name
+    if isinstance(error, OSError) and error.filename is None and error.errno in _CANNOT_WRITE:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python must not try it again at its end)
         if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has had enough
             return 1
