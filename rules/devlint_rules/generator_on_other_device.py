@@ -34,7 +34,9 @@ class GeneratorOnOtherDevice(ConflictRule):
     No fix is offered: the same seed gives other numbers on another device.
 
     ## Known limits
-    A generator that a caller hands in may be one for any device; it is checked where the caller is seen.
+    A generator that a caller hands in may be one for any device; it is checked where the caller is seen. Where a file
+    makes a `DataLoader` a generator for a device of its caller, its functions are taken to be written for programs
+    whose default device is that one, since nowhere else could the loader draw.
 
     ## PyTorch says
     RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'

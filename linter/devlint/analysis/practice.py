@@ -12,6 +12,7 @@ from devlint.analysis import classes
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Variable
 from devlint.domain.summary import Side
+from devlint.frontend.ir import Function
 
 _ELEMENT = re.compile(r"\w+\[")
 
@@ -27,7 +28,7 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     """
     if side.origin is not None and side.origin.born in ("moved", "module"):
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
-    if not isinstance(side.device, Variable):
+    if not isinstance(side.device, Variable) or _is_about_host_data(frame):
         return False
     if is_out_of_the_graph(side):
         return True
@@ -41,19 +42,28 @@ def is_out_of_the_graph(side: Side) -> bool:
 
 
 _ENTRY = re.compile(r"\w+\['")
+_HOST_DATA = re.compile(r"\b(CPU|host) (arrays?|copy|copies|data|points|tensors?)\b")
 
 
 def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
+    * The function's documentation speaks of tensors on the CPU.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
+    if _is_about_host_data(frame):
+        return True
     event, name = other.origin, frame.scope.name.rpartition(".")[2]
     if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
         return True
     parameters = getattr(frame.scope, "parameters", ())
     alone = name.startswith("_") and not (parameters and parameters[0].name == "self")
     return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
+
+
+def _is_about_host_data(frame: Frame) -> bool:
+    """Whether the documentation of the executed function speaks of tensors on the CPU, which its caller then has."""
+    return isinstance(frame.scope, Function) and _HOST_DATA.search(frame.scope.documentation) is not None

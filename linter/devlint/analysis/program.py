@@ -71,7 +71,14 @@ _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 
 _BUILTINS = frozenset(dir(builtins))
 
-_DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
+_OTHER_DEFAULT = re.compile(
+    r"set_default_(device|tensor_type)\b"
+    r"|\bDataLoader\((?:[^()]|\([^()]*\))*\bgenerator\s*=\s*torch\.Generator\(\s*(device\s*=\s*)?[A-Za-z_]"
+)
+"""What is said in files whose functions create tensors elsewhere than on the CPU by default.
+
+A loader draws on the default device: code that makes it a generator for a device of its caller counts on that default.
+"""
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
@@ -91,7 +98,7 @@ class LoadedFile:
     default: Device = CPU
     checked: bool = False
     process: Process = NOTHING_SETTLED
-    changes_default: bool = False
+    other_default: bool = False
     heap: Heap = field(default_factory=Heap)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
     classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
@@ -141,7 +148,7 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
-        loaded.changes_default = any(word in source.text for word in _DEFAULT_SETTERS)
+        loaded.other_default = _OTHER_DEFAULT.search(source.text) is not None
         self._files[source.display] = loaded
         self._run_file(loaded, recording=False)
         self._forget(loaded)
@@ -298,11 +305,11 @@ class Program:
         return loaded is not None and any(text in line for line in loaded.lines[span.line - 1 : span.end_line])
 
     def default_of(self, globals_: Globals) -> Device:
-        """Where a function of a file creates tensors: unknown if the file changes the default somewhere."""
+        """Where a function of a file creates tensors: unknown if the file is not written for the CPU by default."""
         loaded = self._files.get(globals_.file)
         if loaded is None:
             return CPU
-        return UNKNOWN_DEVICE if loaded.changes_default else CPU
+        return UNKNOWN_DEVICE if loaded.other_default else CPU
 
     def _heap_of(self, globals_: Globals) -> Heap:
         """The objects that the names of a file refer to."""

@@ -18,6 +18,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
     defaults = _defaults(scope, node.args)
     parameters = _parameters(node.args)
     inner = ScopeBuilder(scope.inner_name(node.name), scope.tables, scope.renames, _receiver(scope, node, parameters))
+    inner.documentation = scope.documentation + (ast.get_docstring(node, clean=False) or "")
     for parameter in parameters:
         inner.bind(parameter.name)
     _bind_type_parameters(inner, node)
@@ -34,6 +35,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
         is_generator=inner.has_yield,
         is_async=type(node) is ast.AsyncFunctionDef,
         is_stub=all(map(_is_placeholder, node.body)),
+        documentation=inner.documentation,
     )
     register = scope.register()
     scope.out.append(ir.MakeFunction(register, function, defaults, decorators, span))
@@ -62,6 +64,7 @@ def _lambda(scope: ScopeBuilder, node: ast.Lambda) -> ir.Register:
         is_generator=inner.has_yield,
         is_async=False,
         is_stub=False,
+        documentation=scope.documentation,
     )
     register = scope.register()
     scope.out.append(ir.MakeFunction(register, function, defaults, (), span))

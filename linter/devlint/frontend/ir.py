@@ -520,6 +520,7 @@ class Function(Scope):
         is_generator: contains `yield`.
         is_async: `async def`.
         is_stub: the body is only a docstring, `pass`, `...` or `raise NotImplementedError`.
+        documentation: its docstring, behind those of the functions around it.
     """
 
     parameters: tuple[Parameter, ...]
@@ -527,3 +528,4 @@ class Function(Scope):
     is_generator: bool
     is_async: bool
     is_stub: bool
+    documentation: str

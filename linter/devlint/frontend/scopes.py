@@ -50,9 +50,13 @@ class ScopeBuilder:
         renames: new names of the comprehension variables in sight.
         receiver: the first parameter of the method this scope belongs to, if it is visible here.
         is_class: whether this is a class body.
+
+    Attributes:
+        documentation: the docstrings of the functions that this scope is in.
     """
 
     __slots__ = (
+        "documentation",
         "global_names",
         "has_yield",
         "method_stores",
@@ -89,6 +93,7 @@ class ScopeBuilder:
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
         self.has_yield = False
+        self.documentation = ""
 
     def register(self) -> ir.Register:
         """A register not used before."""
