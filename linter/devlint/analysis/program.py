@@ -26,6 +26,7 @@ from devlint.analysis import (
     structure,
 )
 from devlint.analysis.arguments import Given
+from devlint.analysis.feeding import counts_on_default
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
@@ -71,14 +72,7 @@ _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 
 _BUILTINS = frozenset(dir(builtins))
 
-_OTHER_DEFAULT = re.compile(
-    r"set_default_(device|tensor_type)\b"
-    r"|\bDataLoader\((?:[^()]|\([^()]*\))*\bgenerator\s*=\s*torch\.Generator\(\s*(device\s*=\s*)?[A-Za-z_]"
-)
-"""What is said in files whose functions create tensors elsewhere than on the CPU by default.
-
-A loader draws on the default device: code that makes it a generator for a device of its caller counts on that default.
-"""
+_DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
@@ -148,7 +142,7 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
-        loaded.other_default = _OTHER_DEFAULT.search(source.text) is not None
+        loaded.other_default = any(map(source.text.__contains__, _DEFAULT_SETTERS)) or counts_on_default(source.text)
         self._files[source.display] = loaded
         self._run_file(loaded, recording=False)
         self._forget(loaded)
