@@ -78,6 +78,21 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
+class Accumulation:
+    """Something is added in place to a tensor that nothing has put where it is.
+
+    Attributes:
+        total: the tensor that it is added to.
+        added: what is added.
+        message: what PyTorch says if the two are not on one device.
+    """
+
+    total: Meeting
+    added: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Built:
     """A module is built on the CPU inside a function that calls it with what it was given.
 
@@ -392,7 +407,8 @@ class Reveal:
 
 
 Fact: TypeAlias = (
-    Built
+    Accumulation
+    | Built
     | Conflict
     | LeftBehind
     | KeptTensor

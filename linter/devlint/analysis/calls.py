@@ -344,7 +344,7 @@ def _call_opaque_method(
         return site.allocate("parameters", SequenceObject(None, parameter))
     if name in MODULE_METHODS and kind is Kind.MODULE:
         return value
-    return UNKNOWN
+    return NUMBER if name == "item" else UNKNOWN  # of a tensor, or of an array
 
 
 def _is_call_of_tensor(frame: Frame, receiver: Opaque, name: str, arguments: Arguments) -> bool:

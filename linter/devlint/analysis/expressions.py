@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import (
+    accumulators,
     attributes,
     calls,
     containers,
@@ -151,6 +152,8 @@ def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> E
     """`left operator right` and `left operator= right`."""
     left, right = _given(frame, instruction.left), _given(frame, instruction.right)
     value = binary(frame, env, instruction.operator, left, right, instruction.in_place, instruction.span)
+    if instruction.in_place and instruction.operator == "+" and frame.recording:
+        accumulators.note(frame, env, left, right, instruction.span)
     if value == UNKNOWN:
         text = frame.text(instruction.span)
         value = frame.nameless(f"({text})" if len(text) <= SHORT else "value", instruction.span)

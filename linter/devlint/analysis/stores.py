@@ -7,6 +7,7 @@ follows one of its parameters, the attribute is a thing of its own of which noth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -33,6 +34,9 @@ from devlint.domain.value import (
 
 DEEPEST = 24
 """How many classes may wait for each other's methods; of those below nothing more is learned."""
+
+
+_RESTORES = re.compile(r"state_dict|__[gs]etstate__")
 
 
 def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instances.Generic:
@@ -131,13 +135,16 @@ def _placed(value: Value, device: Variable) -> Value:
 
 
 def _stores_by_name(frame: Frame, cls: UserClass) -> bool:
-    """Whether a method of the class stores attributes otherwise than by an assignment."""
+    """Whether a method of the class stores attributes otherwise than by an assignment.
+
+    Those that save and restore the state of an object store what was there before.
+    """
     methods = [
         value
         for item in cls.lineage
         if isinstance(item, UserClass)
-        for value in item.attributes.values()
-        if isinstance(value, Closure)
+        for name, value in item.attributes.items()
+        if isinstance(value, Closure) and not _RESTORES.search(name)
     ]
     words = ("setattr(", "self.__dict__")
     return any(frame.program.mentions(method, word) for method in methods for word in words)

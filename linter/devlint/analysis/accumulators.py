@@ -1,0 +1,66 @@
+"""Totals that are added to in place: a tensor stays where it was created, whatever is added to it.
+
+Out of place a tensor without dimensions may be on the CPU and meet any other. In place it may not: `total += loss`
+raises as soon as the two are on different devices.
+"""
+
+from __future__ import annotations
+
+from devlint.analysis import conflicts
+from devlint.analysis.arguments import Given
+from devlint.analysis.frame import Frame
+from devlint.analysis.wording import wording
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, follows
+from devlint.domain.environment import Environment
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Side
+from devlint.domain.value import UNKNOWN, Kind, Opaque, Tensor, Value
+from devlint.facts import Accumulation
+from devlint.frontend.ir import Span
+
+_OF_THE_OBJECT = "device=self."
+"""In a call that creates something: the object has a device of its own, on which it is put."""
+
+
+def note(frame: Frame, env: Environment, total: Given, added: Given, span: Span) -> None:
+    """Notes that `total += added` has a total which nothing has put where the other is.
+
+    * The total is on the CPU because nobody said where to create it, and whether the other is a tensor is unknown.
+    * The total is an attribute of an object that puts it on a device of its own, and the other follows an argument.
+    """
+    value, place = total.value, total.place or ""
+    if env.fallback or not isinstance(value, Tensor) or value.role != "plain" or value.origin is None:
+        return
+    kept = place.startswith("self.") or frame.text(total.span).startswith("self.")
+    if value.origin.born != "created" or not (kept or frame.loops):
+        return
+    if value.device == CPU and value.rank == 0:
+        apart = value.origin.because is None and not value.origin.checked and _may_be_anywhere(frame, added.value)
+    else:
+        apart = kept and _is_of_the_object(frame, value.origin, value) and _follows_an_argument(frame, added.value)
+    if apart:
+        name, there = frame.text(added.span), Variable(frame.nameless("value", added.span).path)
+        here = Side(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=frame.file)
+        other = Side(name, there, None, added.span, None, "cpu", file=frame.file)
+        at_home = Side(name, CPU, None, added.span, None, "cpu", file=frame.file)
+        message = wording("+=", other, here if value.device == CPU else at_home)
+        frame.record(span, Accumulation(conflicts.meeting(frame, here), name, message))
+
+
+def _may_be_anywhere(frame: Frame, value: Value) -> bool:
+    """Whether a value may be a tensor that is not on the CPU, as far as is known."""
+    if isinstance(value, Opaque):
+        return frame.kind(value) is not Kind.MODULE
+    return value == UNKNOWN or (isinstance(value, Tensor) and not isinstance(value.device, Concrete))
+
+
+def _is_of_the_object(frame: Frame, origin: Origin, value: Tensor) -> bool:
+    known = value.device == UNKNOWN_DEVICE or isinstance(value.device, Variable)
+    return known and _OF_THE_OBJECT in frame.program.source(origin.file, origin.span)
+
+
+def _follows_an_argument(frame: Frame, value: Value) -> bool:
+    """Whether a value is a tensor that came with an argument, and that nothing has moved."""
+    if not isinstance(value, Tensor) or not follows(value.device):
+        return False
+    return value.origin is not None and value.origin.born == "parameter"
