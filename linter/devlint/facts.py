@@ -88,7 +88,7 @@ class Accumulation:
     """
 
     total: Meeting
-    added: str
+    added: Meeting
     message: str
 
 

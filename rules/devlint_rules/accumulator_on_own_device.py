@@ -8,7 +8,7 @@ from devlint.domain.device import Concrete
 from devlint.facts import Accumulation
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted, story
+from devlint_rules._wording import in_words, quoted, story
 
 
 class AccumulatorOnOwnDevice(OperationRule):
@@ -66,16 +66,16 @@ class AccumulatorOnOwnDevice(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports what is added at the node."""
         for found in self.facts_of(node, Accumulation):
-            total = found.total
+            total, added = found.total, found.added
             known = isinstance(total.device, Concrete)
-            where = f"on {total.device}" if known else "where it was created"
+            where, there = str(total.device) if known else "where it was created", in_words(added.device)
             self.report(
                 node,
-                f"{quoted(total.name)} stays {where}, and nothing has put {quoted(found.added)} there: "
-                "what is added in place must be",
+                f"{quoted(total.name)} stays {'on ' if known else ''}{where}, and nothing says that {there} is the "
+                "same: what is added in place must be there",
                 certainty=Certainty.POSSIBLE,
-                labels=(Label(total.place, str(total.device) if known else where),),
-                related=story(total.trace, total.name),
+                labels=(Label(total.place, where), Label(added.place, there)),
+                related=(*story(total.trace, total.name), *story(added.trace, added.name)),
                 pytorch=found.message,
                 advice="add numbers, or bring the total and what is added to one device",
             )

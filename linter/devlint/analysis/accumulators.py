@@ -6,6 +6,8 @@ raises as soon as the two are on different devices.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from devlint.analysis import conflicts
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
@@ -39,12 +41,14 @@ def note(frame: Frame, env: Environment, total: Given, added: Given, span: Span)
     else:
         apart = kept and _is_of_the_object(frame, value.origin, value) and _follows_an_argument(frame, added.value)
     if apart:
-        name, there = frame.text(added.span), Variable(frame.nameless("value", added.span).path)
-        here = Side(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=frame.file)
-        other = Side(name, there, None, added.span, None, "cpu", file=frame.file)
-        at_home = Side(name, CPU, None, added.span, None, "cpu", file=frame.file)
-        message = wording("+=", other, here if value.device == CPU else at_home)
-        frame.record(span, Accumulation(conflicts.meeting(frame, here), name, message))
+        name, file = frame.text(added.span), frame.file
+        mine = Side(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=file)
+        there = added.value.device if isinstance(added.value, Tensor) else UNKNOWN_DEVICE
+        there = there if follows(there) else Variable(name)
+        event = frame.origin("is added here", added.span, "unknown")
+        other = Side(name, there, None, added.span, event, "cpu", file=file)
+        message = wording("+=", other, replace(mine, device=CPU))
+        frame.record(span, Accumulation(conflicts.meeting(frame, mine), conflicts.meeting(frame, other), message))
 
 
 def _may_be_anywhere(frame: Frame, value: Value) -> bool:
