@@ -46,8 +46,8 @@ class Receiver(Protocol):
     def module_called(self, module: Module) -> None:
         """A module, which no other one has called, is about to be called."""
 
-    def optimizer_steps(self, optimizer: Optimizer, roots: Roots) -> None:
-        """An optimizer is about to step."""
+    def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
+        """An optimizer is about to step; alone if it is given no closure to call."""
 
     def optimizer_stepped(self) -> None:
         """An optimizer has stepped."""
@@ -168,8 +168,9 @@ def _receivers() -> list[Receiver]:
 def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if torch.compiler.is_compiling():
         return
+    is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
     for receiver, roots in {id(entry.receiver): (entry.receiver, entry.roots) for entry in _entries}.values():
-        receiver.optimizer_steps(optimizer, roots)
+        receiver.optimizer_steps(optimizer, is_alone, roots)
 
 
 def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:

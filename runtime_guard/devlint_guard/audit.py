@@ -11,11 +11,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 from torch.nn import Module
-from torch.optim import Optimizer
 
 from devlint_guard.entry import devices_by_size, is_certain, is_free, own_tensors
 from devlint_guard.finding import Finding, Operand, Role
-from devlint_guard.naming import Roots, name_of, paths_of_modules, role_in
+from devlint_guard.naming import Roots, paths_of_modules, role_in
 from devlint_guard.operands import describe
 from devlint_guard.stored import tensors_in
 
@@ -101,26 +100,6 @@ def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
             operand = _registered(path, module, name, tensor)
             yield _finding("DEV202", message, path, module, [operand], remedy, suspect=True)
             return
-
-
-def audit_optimizer(optimizer: Optimizer, roots: Roots) -> Iterator[Finding]:
-    """State that is elsewhere than its parameter. Optimizers that are not PyTorch's may keep it where they like."""
-    certain = type(optimizer).__module__.startswith("torch.optim.")
-    for parameter, state in optimizer.state.items():
-        if not isinstance(parameter, Tensor) or not isinstance(state, dict) or parameter.grad is None:
-            continue
-        for key, value in state.items():
-            if isinstance(value, Tensor) and not is_free(value) and value.device != parameter.device:
-                owner = name_of(parameter, roots).qualified or "a parameter"
-                operand = Operand(
-                    f"{key!r} of {owner}", Role.OPTIMIZER_STATE, str(value.device), describe(value), f"{owner}:{key}"
-                )
-                other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
-                code = "DEV602" if value.is_meta or parameter.is_meta else "DEV206"
-                message = f"the optimizer's {operand.name} is on {operand.device}, the parameter on {other.device}"
-                remedy = "move the module before the optimizer's first step; `load_state_dict` brings state along"
-                yield _finding(code, message, "", optimizer, [operand, other], remedy, suspect=not certain)
-                return
 
 
 def _registered(path: str, module: Module, name: str, tensor: Tensor) -> Operand:

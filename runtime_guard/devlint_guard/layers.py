@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable
 
 from torch import Tensor
+from torch.optim import Optimizer
 
 from devlint_guard import ctc
 from devlint_guard.finding import Finding, Step
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots
 from devlint_guard.operators import OperatorMode
+from devlint_guard.optimizers import mixes_nothing
 from devlint_guard.provenance import Provenance
 from devlint_guard.steps import Steps
 
@@ -70,6 +72,16 @@ class Layers:
                 ctc.install()
             elif not self._is_needed:
                 self._take_out(self._mode, thread)
+
+    def optimizer_steps(self, optimizer: Optimizer) -> None:
+        """Looks away until `step` is called, where the operators of an optimizer have nothing to show."""
+        thread = threading.get_ident()
+        mode = _modes.get(thread)
+        if mode is None or mode is not self._mode or self.ledger is not None:
+            return
+        if mode.is_innermost and mixes_nothing(optimizer):
+            with _lock:
+                self._take_out(mode, thread)
 
     @property
     def _is_needed(self) -> bool:

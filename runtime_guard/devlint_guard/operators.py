@@ -149,6 +149,11 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _should_skip_dynamo(cls) -> bool:
         return _mark_code is None
 
+    @property
+    def is_innermost(self) -> bool:
+        """Whether this thread has entered no other mode since."""
+        return _stack()[-1:] == [self]
+
     def install(self) -> None:
         """Looks at the operators that this thread calls from now on."""
         self.__enter__()

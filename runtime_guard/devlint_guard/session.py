@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 from devlint_guard import active
 from devlint_guard.active import Entry
 from devlint_guard.allow import Allowances, is_allowed
-from devlint_guard.audit import audit, audit_optimizer
+from devlint_guard.audit import audit
 from devlint_guard.entry import Mismatch
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
 from devlint_guard.explain import annotate, explain
@@ -30,6 +30,7 @@ from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
 from devlint_guard.naming import Roots, modules_on
 from devlint_guard.observer import Observer
+from devlint_guard.optimizers import state_elsewhere
 from devlint_guard.ranks import path_of_rank, processes, ranks
 from devlint_guard.record import Record
 from devlint_guard.report.files import write
@@ -292,10 +293,12 @@ class Guard:
         self._steps.module_called(module)
         self._stepped()
 
-    def optimizer_steps(self, optimizer: Optimizer, roots: Roots) -> None:
+    def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
         """Looks at the state of an optimizer in the first steps."""
         if self._steps.number < OPTIMIZER_STEPS:
-            self.found(*audit_optimizer(optimizer, roots))
+            self.found(*state_elsewhere(optimizer, roots))
+        if is_alone:
+            self._layers.optimizer_steps(optimizer)
 
     def optimizer_stepped(self) -> None:
         """A step ends."""
