@@ -43,8 +43,8 @@ class Receiver(Protocol):
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """What may be the reason why a call has failed."""
 
-    def module_called(self, module: Module) -> None:
-        """A module, which no other one has called, is about to be called."""
+    def module_called(self, module: Module, frame: FrameType) -> None:
+        """A module, which no other one has called, is about to be called, by a frame."""
 
     def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
         """An optimizer is about to step; alone if it is given no closure to call."""
@@ -140,7 +140,7 @@ class _Listener:
 
     def called(self, module: Module) -> None:
         for receiver in _receivers():
-            receiver.module_called(module)
+            receiver.module_called(module, sys._getframe(1))
 
 
 _LISTENER = _Listener()

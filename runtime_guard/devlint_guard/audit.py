@@ -1,12 +1,15 @@
-"""What the modules of a guard show before they are called: tensors and modules that a move did not reach.
+"""What modules show before they are called: tensors and modules that a move did not reach.
 
-Most of it may never matter, as nothing says yet that the odd tensor meets another: those findings are suspects.
+The modules that a guard is given are looked through on entry; others, in the first steps, when a program calls them and
+no other module does. Most of it may never matter, as nothing says yet that the odd tensor meets another: those findings
+are suspects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import FrameType
 
 import torch
 from torch import Tensor
@@ -14,8 +17,9 @@ from torch.nn import Module
 
 from devlint_guard.entry import devices_by_size, is_certain, is_free, own_tensors
 from devlint_guard.finding import Finding, Operand, Role
-from devlint_guard.naming import Roots, paths_of_modules, role_in
-from devlint_guard.operands import describe
+from devlint_guard.frames import sites_above
+from devlint_guard.naming import Roots, module_path, paths_of_modules, role_in
+from devlint_guard.operands import Scene, describe
 from devlint_guard.stored import tensors_in
 
 
@@ -30,22 +34,51 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
         registered = {id(module) for module in root.modules()}
         tensors = {id(tensor) for tensor in (*root.parameters(), *root.buffers())}
         usual = next(iter(devices_by_size([*root.parameters(), *root.buffers()])), "")
+        below = _below_hooks(root)
         for path, module in paths_of_modules(root, name):
             if "_hf_hook" in module.__dict__:
                 continue  # accelerate moves what the module holds and what it is given
-            if expect is not None:
-                yield from _elsewhere(path, module, expect)
-            yield from _split(path, module, usual)
+            for finding in (*_elsewhere(name, path, module, expect), *_split(path, module, usual)):
+                yield replace(finding, suspect=True) if id(module) in below else finding
             yield from _left_behind(path, module, tensors, usual)
             if id(module) not in registered:
                 yield from _unregistered(path, module, usual)
 
 
-def _elsewhere(path: str, module: Module, expect: torch.device) -> Iterator[Finding]:
-    for name, tensor in own_tensors(module):
+def audit_called(module: Module, frame: FrameType, expect: torch.device | None) -> Iterator[Finding]:
+    """Looks through a module that is about to be called, at the line that calls it.
+
+    Args:
+        module: it.
+        frame: the one that calls it.
+        expect: see `audit`.
+    """
+    # Replicas of DataParallel live for one call; and what is traced must not see that sizes are read.
+    if "_is_replica" in module.__dict__ or torch._C._is_tracing():
+        return
+    if any(audit({"": module}, expect)):
+        scene = Scene.of(sites_above(frame), {})
+        name = module_path(module, scene.roots) or type(module).__name__
+        for finding in audit({name: module}, expect):
+            yield replace(finding, place=scene.place)
+
+
+def _below_hooks(root: Module) -> set[int]:
+    """The modules inside of others that may move them before they are called, by identity."""
+    movers = (
+        module
+        for module in root.modules()
+        if "_hf_hook" in module.__dict__ or "forward" in module.__dict__ or module._forward_pre_hooks
+    )
+    return {id(inner) for module in movers for inner in module.modules() if inner is not module}
+
+
+def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None) -> Iterator[Finding]:
+    for name, tensor in own_tensors(module) if expect is not None else ():
+        assert expect is not None
         if tensor.device.type != expect.type or expect.index not in (None, tensor.device.index):
             message = f"`{path}.{name}` is on {tensor.device}, and everything is to be on {expect}"
-            remedy = f'move the module: `{path.partition(".")[0]}.to("{expect}")`'
+            remedy = f'move the module: `{root}.to("{expect}")`'
             yield _finding("DEV603", message, path, module, [_registered(path, module, name, tensor)], remedy)
             return
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from devlint_guard.callers import user_frame
 from devlint_guard.expressions import Operation, Term
 from devlint_guard.finding import Finding
-from devlint_guard.frames import place_of, sites_above
+from devlint_guard.frames import sites_above
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import finding_on
 from devlint_guard.naming import Roots, module_path
@@ -100,7 +100,7 @@ def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, 
     return replace(
         finding,
         operands=tuple(replace(one, history=told.get(one.device) or one.history) for one in finding.operands),
-        place=None if scene.user is None else place_of(scene.user, scene.operation.node if scene.operation else None),
+        place=scene.place,
         module="" if innermost is None else module_path(innermost, scene.roots),
         module_class="" if innermost is None else type(innermost).__name__,
     )

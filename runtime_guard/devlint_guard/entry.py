@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Module, Parameter
 from torch.nn.modules import module as _hooks
+from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
@@ -118,9 +119,13 @@ _ANYWHERE: Mapping[type[Module], frozenset[str]] = {
 
 
 def own_tensors(module: Module) -> list[Value]:
-    """The parameters and buffers that a module holds itself, but for those without a dimension on the CPU."""
+    """The parameters and buffers that a module holds itself, but for those without a dimension on the CPU.
+
+    A parameter whose size is not known yet moves with its module, as all do, and goes to where the first input is.
+    """
     named = itertools.chain(module._parameters.items(), module._buffers.items())
-    return [Value(name, tensor) for name, tensor in named if tensor is not None and not is_free(tensor)]
+    known = (Value(name, tensor) for name, tensor in named if tensor is not None and not is_lazy(tensor))
+    return [value for value in known if not is_free(value.tensor)]
 
 
 def given_tensors(module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Value]:
@@ -205,5 +210,6 @@ def devices_by_size(tensors: Sequence[Tensor]) -> list[str]:
     """The devices of tensors, that of the most elements first; meta, which holds none, comes last."""
     sizes: dict[torch.device, int] = {}
     for tensor in tensors:
-        sizes[tensor.device] = sizes.get(tensor.device, 0) + (0 if tensor.is_meta else tensor.numel())
+        size = 0 if tensor.is_meta or is_lazy(tensor) else tensor.numel()
+        sizes[tensor.device] = sizes.get(tensor.device, 0) + size
     return [str(device) for device in sorted(sizes, key=lambda one: (one.type == "meta", -sizes[one], str(one)))]

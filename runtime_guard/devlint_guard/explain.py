@@ -15,7 +15,7 @@ from torch import nn
 
 from devlint_guard import naming
 from devlint_guard.finding import Finding, Operand, Role
-from devlint_guard.frames import Carried, place_of, whole_path
+from devlint_guard.frames import Carried, whole_path
 from devlint_guard.messages import read
 from devlint_guard.operands import History, Scene
 from devlint_guard.ranks import ranks
@@ -109,7 +109,7 @@ def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:
     if scene.carried is not None:
         finding = replace(finding, place=scene.carried.place, operands=_of_carried(finding.operands, scene.carried))
     elif scene.user is not None:
-        finding = replace(finding, place=place_of(scene.user, scene.operation.node if scene.operation else None))
+        finding = replace(finding, place=scene.place)
     return replace(
         finding,
         module=naming.module_path(innermost, scene.roots) if innermost is not None else "",

@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 
 from devlint_guard import naming
 from devlint_guard.expressions import Argument, Operation, Reader, Term, operation_at, part_at
-from devlint_guard.finding import Operand, Role, Step
+from devlint_guard.finding import Operand, Place, Role, Step
 from devlint_guard.frames import (
     Carried,
     Site,
@@ -75,6 +75,11 @@ class Scene:
                 known[name] = module
         operation = None if user is None else operation_at(user)
         return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text), history)
+
+    @property
+    def place(self) -> Place | None:
+        """Where the user's frame is; None where there is none."""
+        return None if self.user is None else place_of(self.user, self.operation.node if self.operation else None)
 
     @property
     def inner_sites(self) -> list[Site]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 from torch import Tensor
@@ -11,18 +12,26 @@ from torch.optim import optimizer as _hooks
 
 from devlint_guard.entry import is_free
 from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, name_of
-from devlint_guard.operands import describe
+from devlint_guard.operands import Scene, describe
 
 
-def state_elsewhere(optimizer: Optimizer, roots: Roots) -> Iterator[Finding]:
-    """State that is elsewhere than its parameter. Optimizers that are not PyTorch's may keep it where they like."""
+def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Iterator[Finding]:
+    """State that is elsewhere than its parameter. Optimizers that are not PyTorch's may keep it where they like.
+
+    Args:
+        optimizer: it.
+        frame: the one that calls its step.
+        roots: the modules that paths begin with; others are looked for in the frames.
+    """
     for parameter, state in optimizer.state.items():
         if not isinstance(parameter, Tensor) or not isinstance(state, dict) or parameter.grad is None:
             continue
         for key, value in state.items():
             if isinstance(value, Tensor) and not is_free(value) and value.device != parameter.device:
-                owner = name_of(parameter, roots).qualified or "a parameter"
+                scene = Scene.of(sites_above(frame), roots)
+                owner = name_of(parameter, scene.roots).qualified or "a parameter"
                 blamed = Operand(
                     f"{key!r} of {owner}",
                     Role.OPTIMIZER_STATE,
@@ -35,6 +44,7 @@ def state_elsewhere(optimizer: Optimizer, roots: Roots) -> Iterator[Finding]:
                 yield Finding(
                     "DEV602" if value.is_meta or parameter.is_meta else "DEV206",
                     f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}",
+                    place=scene.place,
                     module_class=type(optimizer).__name__,
                     operands=(blamed, other),
                     help=("move the module before the optimizer's first step; `load_state_dict` brings state along",),
@@ -58,9 +68,9 @@ def mixes_nothing(optimizer: Optimizer) -> bool:
 
 
 def _is_together(group: dict[str, Any], states: Any) -> bool:
-    for name, value in group.items():
-        if name != "params" and value.__class__ not in _OPTIONS:
-            if not isinstance(value, tuple) or any(isinstance(one, Tensor) for one in value):
+    for name, option in group.items():
+        for value in option if isinstance(option, tuple) else (option,):
+            if name != "params" and value.__class__ not in _OPTIONS:
                 return False
     for parameter in group["params"]:
         gradient = parameter.grad

@@ -11,7 +11,7 @@ from torch.nn.modules.loss import _Loss
 
 from devlint_guard.entry import Mismatch, Value, devices_by_size
 from devlint_guard.finding import Finding, Operand, Role
-from devlint_guard.frames import place_of, sites_above
+from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, module_path, role_in
 from devlint_guard.operands import History, Scene, describe, found_operand, operand
 
@@ -46,7 +46,7 @@ def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots, histor
     return Finding(
         verdict.code,
         verdict.message,
-        place=None if scene.user is None else place_of(scene.user, scene.operation.node if scene.operation else None),
+        place=scene.place,
         module=entry.path,
         module_class=type(mismatch.module).__name__,
         operands=(replace(verdict.blamed, blamed=True), verdict.other),

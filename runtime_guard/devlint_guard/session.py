@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from torch.optim import Optimizer
 from devlint_guard import active
 from devlint_guard.active import Entry
 from devlint_guard.allow import Allowances, is_allowed
-from devlint_guard.audit import audit
+from devlint_guard.audit import audit, audit_called
 from devlint_guard.entry import Mismatch
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
 from devlint_guard.explain import annotate, explain
@@ -46,8 +47,8 @@ Level = Literal["module", "adaptive", "deep"]
 Key = tuple[str, str, str, Place | None]
 """What makes two findings one: `Finding.key`."""
 
-OPTIMIZER_STEPS = 3
-"""In so many of the first steps the state of optimizers is looked at."""
+FIRST_STEPS = 3
+"""In so many of the first steps modules are looked through when they are first called, and the state of optimizers."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,7 +59,8 @@ class Guard:
     It may be entered again while it is active, and by several threads.
 
     Args:
-        modules: those that paths begin with, and that are looked through on entry; other modules are watched too.
+        modules: those that paths begin with, and that are looked through on entry; other modules are watched too, and
+            looked through when the program first calls them, in the first steps.
         mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then a report
             in JSON also tells what the user's functions were called with, for `devlint check --observed`.
         level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps.
@@ -118,6 +120,7 @@ class Guard:
         self._suspects: dict[Key, Finding] = {}
         self._repeats: dict[tuple[Any, ...], Finding] = {}
         self._is_audited = False
+        self._called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
         self._is_counting = self.counts_calls
         self._entries = 0
         is_read = self._report is not None and self._report.suffix.lower() == ".json"
@@ -148,7 +151,8 @@ class Guard:
             roots: the modules to show; None for those that it was made with.
         """
         ledger = self._layers.ledger
-        known = self._roots if roots is None else roots
+        called = (module for module in self._called.values() if next(module.parameters(), None) is not None)
+        known = (self._roots if roots is None else roots) or by_class(called)
         return Record(
             **machine(),
             config=self._config,
@@ -222,6 +226,8 @@ class Guard:
                 write(self.record(entry.roots), self._report)
             except OSError as problem:  # how the program has ended matters more
                 warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
+        if self._entries == 0:
+            self._called.clear()
 
     def _has_found_at(self, place: Place | None) -> bool:
         """Whether what PyTorch refuses at a place has been foretold there, under whatever code."""
@@ -259,8 +265,8 @@ class Guard:
 
     @property
     def counts_calls(self) -> bool:
-        """Whether calls of modules end steps that matter."""
-        return self.level == "adaptive" and not self._steps.are_over
+        """Whether modules that no other one calls are looked through, or their calls end steps that matter."""
+        return self._steps.number < FIRST_STEPS or (self.level == "adaptive" and not self._steps.are_over)
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together."""
@@ -288,15 +294,20 @@ class Guard:
         """Keeps what may be the reason of a failure."""
         self._record(finding_of(mismatch, frame, roots, history_of), self._suspects)
 
-    def module_called(self, module: Module) -> None:
-        """Counts the calls that end steps."""
+    def module_called(self, module: Module, frame: FrameType) -> None:
+        """Looks a module through that is called for the first time, and counts the calls that end steps."""
+        if self._called.get(id(module)) is not module and self._steps.number < FIRST_STEPS:
+            self._called[id(module)] = module
+            entry = active.responsible(module)
+            if entry is not None and entry.receiver is self and not entry.owns(module):
+                self.found(*audit_called(module, frame, self._expect))
         self._steps.module_called(module)
         self._stepped()
 
     def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
         """Looks at the state of an optimizer in the first steps."""
-        if self._steps.number < OPTIMIZER_STEPS:
-            self.found(*state_elsewhere(optimizer, roots))
+        if self._steps.number < FIRST_STEPS:
+            self.found(*state_elsewhere(optimizer, sys._getframe(1), roots))
         if is_alone:
             self._layers.optimizer_steps(optimizer)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from devlint_guard.finding import Role
 from devlint_guard.operands import describe
@@ -48,7 +49,8 @@ def _tensors(module: nn.Module, registered: set[int]) -> Iterator[Held]:
 
 
 def _held(name: str, role: Role, tensor: Tensor) -> Held:
-    return Held(name, role.value, str(tensor.device), describe(tensor), tensor.numel() * tensor.element_size())
+    size = 0 if is_lazy(tensor) else tensor.numel() * tensor.element_size()
+    return Held(name, role.value, str(tensor.device), describe(tensor), size)
 
 
 def machine() -> dict[str, Any]:
