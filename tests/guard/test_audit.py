@@ -160,7 +160,7 @@ def test_nothing_holds_a_module_that_was_called() -> None:
 def test_what_is_traced_is_left_alone() -> None:
     network = Network()
     with guard() as active:
-        torch.jit.trace(network, (x(),), check_trace=False)  # type: ignore[no-untyped-call]
+        torch.jit.trace(network, (x(),), check_trace=False)
     assert active.suspects == []
 
 

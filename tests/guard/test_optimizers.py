@@ -23,7 +23,7 @@ class Depths(TorchFunctionMode):
     """How many dispatch modes are on in each call of PyTorch."""
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.seen: set[int] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -77,7 +77,7 @@ def test_the_results_are_the_same(linear: nn.Linear) -> None:
     assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
 
 
-class Own(torch.optim.AdamW):
+class Own(torch.optim.AdamW):  # type: ignore[name-defined, misc]
     """Somebody's own optimizer."""
 
 
