@@ -18,8 +18,9 @@ from torch.nn import Module
 from devlint_guard.entry import devices_by_size, is_certain, is_free, own_tensors
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
-from devlint_guard.naming import Roots, module_path, paths_of_modules, role_in
+from devlint_guard.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
 from devlint_guard.operands import Scene, describe
+from devlint_guard.sentences import tied
 from devlint_guard.stored import tensors_in
 
 
@@ -38,7 +39,7 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
         for path, module in paths_of_modules(root, name):
             if "_hf_hook" in module.__dict__:
                 continue  # accelerate moves what the module holds and what it is given
-            for finding in (*_elsewhere(name, path, module, expect), *_split(path, module, usual)):
+            for finding in (*_elsewhere(name, path, module, expect), *_split(path, module, usual, {name: root})):
                 yield replace(finding, suspect=True) if id(module) in below else finding
             yield from _left_behind(path, module, tensors, usual)
             if id(module) not in registered:
@@ -83,7 +84,7 @@ def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None
             return
 
 
-def _split(path: str, module: Module, usual: str) -> Iterator[Finding]:
+def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Finding]:
     own = own_tensors(module)
     devices = devices_by_size([value.tensor for value in own])
     if len(devices) < 2:
@@ -100,7 +101,8 @@ def _split(path: str, module: Module, usual: str) -> Iterator[Finding]:
         code = "DEV602"
         remedy = "load it (is its key missing in the checkpoint?), or materialise the module with `to_empty`"
     certain = is_certain(module, [value.tensor for value in own])
-    yield _finding(code, message, path, module, operands, remedy, suspect=not certain)
+    ties = [one for value in (wrong, right) for one in tied(names_of_parameter(value.tensor, roots))]
+    yield _finding(code, message, path, module, operands, remedy, *ties, suspect=not certain)
 
 
 def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:
@@ -146,8 +148,7 @@ def _finding(
     path: str,
     owner: object,
     operands: Sequence[Operand],
-    remedy: str,
-    *,
+    *remedies: str,
     suspect: bool = False,
 ) -> Finding:
     blamed, *others = operands
@@ -157,6 +158,6 @@ def _finding(
         module=path,
         module_class=type(owner).__name__,
         operands=(replace(blamed, blamed=True), *others),
-        help=(remedy,),
+        help=remedies,
         suspect=suspect,
     )

@@ -67,6 +67,20 @@ def module_path(module: nn.Module, roots: Roots) -> str:
     return ""
 
 
+def names_of_parameter(parameter: torch.Tensor, roots: Roots) -> list[str]:
+    """The paths under which modules of one root hold a parameter: several where it is tied."""
+    for name, root in roots.items():
+        found = [
+            f"{path}.{key}"
+            for path, module in paths_of_modules(root, name)
+            for key, value in module._parameters.items()
+            if value is parameter
+        ]
+        if found:
+            return found
+    return []
+
+
 def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
     """Every module below a root with its path, registered ones first."""
     seen: set[int] = set()

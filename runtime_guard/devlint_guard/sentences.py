@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import NamedTuple
@@ -12,8 +12,15 @@ from torch.nn.modules.loss import _Loss
 from devlint_guard.entry import Mismatch, Value, devices_by_size
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
-from devlint_guard.naming import Roots, module_path, role_in
+from devlint_guard.naming import Roots, module_path, names_of_parameter, role_in
 from devlint_guard.operands import History, Scene, describe, found_operand, operand
+
+
+def tied(names: Sequence[str]) -> Iterator[str]:
+    """The advice that goes with a parameter of several names."""
+    if len(names) > 1:
+        shared = f"`{names[0]}` and `{names[1]}` are one parameter, which goes where either module is moved"
+        yield f"{shared}: move them together"
 
 
 class Verdict(NamedTuple):
@@ -50,7 +57,7 @@ def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots, histor
         module=entry.path,
         module_class=type(mismatch.module).__name__,
         operands=(replace(verdict.blamed, blamed=True), verdict.other),
-        help=(verdict.help,),
+        help=(verdict.help, *entry.ties(verdict)),
         suspect=not mismatch.certain,
     )
 
@@ -124,6 +131,12 @@ class _Entry:
         message = f"{self.name} is split: `{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
         remedy = f"move the module after all of its tensors are set: `{self.path}.to({_quoted(other)})`"
         return Verdict("DEV601", message, blamed, other, remedy)
+
+    def ties(self, verdict: Verdict) -> Iterator[str]:
+        """What to know where the module is astray: a parameter that it shares may have been moved with another one."""
+        if verdict.blamed.role is Role.MODULE or verdict.code == "DEV601":
+            for value in self.mismatch.own:
+                yield from tied(names_of_parameter(value.tensor, self.scene.roots))
 
     def _arguments_apart(self) -> Verdict:
         devices = devices_by_size([value.tensor for value in self.mismatch.given])

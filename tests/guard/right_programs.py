@@ -151,3 +151,31 @@ def ok_quantised_and_cast() -> None:
             return network(torch.ones(2, 4).cuda())
 
     agree(run, network)
+
+
+def ok_tied_parameters() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table, self.head = nn.Embedding(5, 4), nn.Linear(4, 5)
+            self.head.weight = self.table.weight
+
+        def forward(self, index: Tensor) -> Any:
+            return self.head(self.table(index))
+
+    def trained() -> object:
+        tied = Tied().to("cuda")
+        optimizer = torch.optim.AdamW(tied.parameters())
+        for _ in range(5):
+            optimizer.zero_grad()
+            tied(torch.tensor([1, 2]).cuda()).sum().backward()
+            optimizer.step()
+        return tied.state_dict()
+
+    agree(trained)
+    agree(trained, level="deep")
+    # Away from "meta" each module gets a parameter of its own: a pity, but nothing that meets is apart.
+    with torch.device("meta"):
+        tied = Tied()
+    tied.to_empty(device="cuda")
+    agree(lambda: tied(torch.tensor([1]).cuda()) * 0, tied)

@@ -16,6 +16,8 @@ from devlint_guard.errors import DeviceMismatchError, MetaTensorError, Unexpecte
 from devlint_guard.options import VARIABLE, from_env  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
+from tests.judge import Judge  # noqa: E402
+
 CALL = nn.Module.__call__
 
 
@@ -198,3 +200,53 @@ def test_optimizers_without_a_module() -> None:
     with pytest.raises(DeviceMismatchError) as caught, guard():
         optimizer.step()
     assert caught.value.finding.operands[0].name == "'exp_avg' of linear.weight"
+
+
+# --- parameters with two names ------------------------------------------------------------------------------
+
+TIED = """\
+import pytest, torch
+from torch import nn
+from devlint_guard import guard
+from devlint_guard.errors import DeviceMismatchError, SplitModuleError
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(5, 4), nn.Linear(4, 5)
+        self.head.weight = self.table.weight
+    def forward(self, index):
+        return self.head(self.table(index))
+
+advice = (
+    "`net.table.weight` and `net.head.weight` are one parameter, which goes where either module is moved: "
+    "move them together"
+)
+
+# A parameter is moved in place: it stays one, and the rest of the other module stays behind.
+net = Tied().to("cuda:0")
+net.table.to("cuda:1")
+assert net.table.weight is net.head.weight
+with pytest.raises(RuntimeError):
+    net(torch.tensor([1], device="cuda:1"))
+with pytest.raises(SplitModuleError) as caught, guard(net):
+    pass
+assert caught.value.finding.module == "net.head"
+assert advice in caught.value.finding.help
+with pytest.raises(SplitModuleError) as caught, guard():
+    net(torch.tensor([1], device="cuda:1"))
+assert advice in caught.value.finding.help
+
+# The module that holds nothing else goes along as a whole, away from what it is given.
+net = Tied().to("cuda:0")
+net.head.to("cuda:1")
+with pytest.raises(DeviceMismatchError) as caught, guard(net):
+    net(torch.tensor([1], device="cuda:0"))
+assert caught.value.finding.module == "net.table"
+net(torch.tensor([1], device="cuda:1"))
+"""
+
+
+def test_tied_parameters_that_one_module_has_taken_along(judge: Judge) -> None:
+    verdict = judge.run(TIED)
+    assert verdict.outcome == "ok", f"{verdict.message}\\n{verdict.stdout}"
