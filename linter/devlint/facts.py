@@ -400,6 +400,21 @@ class PinnedDeviceTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class PartialMove:
+    """One path moves something that goes with what another path moves, or that another path leaves where it is.
+
+    Attributes:
+        moved: what is moved.
+        other: what is not moved with it, though `other_moves`: the other path does so; else what the same name holds
+            on the other path.
+    """
+
+    moved: Meeting
+    other: Meeting
+    other_moves: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Reveal:
     """`reveal_device(value)` was executed; `text` is the value's device in the domain's notation."""
 
@@ -430,6 +445,7 @@ Fact: TypeAlias = (
     | LoopInvariantTransfer
     | ReadBeforeSync
     | PinnedDeviceTensor
+    | PartialMove
     | Reveal
 )
 

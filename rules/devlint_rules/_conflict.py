@@ -14,15 +14,16 @@ from devlint_rules._wording import both_stories, labels, on_two_devices
 
 
 class ConflictRule(SurroundedRule):
-    """Base of the rules that report every conflict of one `kind` that is not merely possible."""
+    """Base of the rules that report every conflict of one `kind`: those that are merely `possible`, or the others."""
 
     wants = (Conflict,)
     kind: ClassVar[str]
+    possible: ClassVar[bool] = False
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
         for conflict in self.facts_of(node, Conflict):
-            if conflict.kind != self.kind or conflict.certainty is Certainty.POSSIBLE:
+            if conflict.kind != self.kind or (conflict.certainty is Certainty.POSSIBLE) is not self.possible:
                 continue
             remedy = bring_together(conflict, Site(self.place_of(node), self.surroundings(), self.syntax()))
             self.report(

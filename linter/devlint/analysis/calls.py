@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, reads, summaries
+from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, partial, reads, summaries
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.containers import add_element, is_loaded
@@ -324,11 +324,13 @@ def _call_opaque_method(
     if _is_call_of_tensor(frame, value, name, arguments):
         frame.prove(value, Kind.TENSOR)
     kind = frame.kind(value)
+    site = Site(frame, env, name, arguments, span, receiver)
+    if frame.partial and name in MOVES:
+        partial.note_moved(frame, value, _target(site, name), named=arguments.keyword("device") is not None)
     if kind is Kind.TENSOR:
         as_tensor = replace(receiver, value=frame.tensor(value))
         result = library.call_tensor_method(frame, env, as_tensor, name, arguments, span)
         return value if result is as_tensor.value else result
-    site = Site(frame, env, name, arguments, span, receiver)
     if name in MOVES:
         target = _target(site, name)
         if target is None:

@@ -141,10 +141,20 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
     here = Side("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):
+        if role == "host" and follows(side.device) and not (env.fallback or env.on_host or is_spared(side)):
+            _note_argument(frame, operation, span, side, here)
         if isinstance(side.device, Variable) and not is_spared(side):
             env.assumptions[side.device] = CPU
         return False
     return True
+
+
+def _note_argument(frame: Frame, operation: str, span: Span, side: Side, here: Side) -> None:
+    """Records that Python reads the memory of an argument, which nothing has put on the CPU."""
+    if side.certain and side.origin is not None and side.origin.born == "parameter":
+        sides, said = (meeting(frame, side), meeting(frame, here)), wording(operation, side, here)
+        fact = Conflict("host", operation, *sides, Certainty.POSSIBLE, said)
+        frame.record(span, fact, _parameters_of(frame, side))
 
 
 def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt: str, role: str) -> Side | None:

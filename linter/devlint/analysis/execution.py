@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from devlint.analysis import instances, occurrences, results, statements
+from devlint.analysis import instances, occurrences, partial, results, statements
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -139,6 +139,7 @@ def run(
     if after is not None:
         frame.leave(after, Constant(None))
     results.note_strays(frame)
+    partial.record(frame)
     value = frame.result
     if function.is_generator:
         value = instances.generator(frame, frame.returned, frame.yielded)

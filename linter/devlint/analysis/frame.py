@@ -11,7 +11,7 @@ from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, fo
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Requirement
+from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
@@ -173,6 +173,7 @@ class Frame:
         branching: how many branches are around the present point.
         results: what each `return` on a path with an accelerator gives, and where it stands.
         stores: what was stored in attributes of objects, with whether that registers it.
+        partial: by the path of what two paths have left, what one of them has moved and the other has not.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
@@ -214,6 +215,7 @@ class Frame:
     branching: int = 0
     results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
+    partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.scope.registers

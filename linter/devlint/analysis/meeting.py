@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from devlint.analysis import partial
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import KEPT
 from devlint.domain import environment
@@ -90,7 +91,10 @@ def _identified(
             return both
         return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
-        return _thing(frame, left, right, name, span)
+        met = _thing(frame, left, right, name, span)
+        if frame.recording and not _DEVICE_WORD.search(frame.text(span)):
+            partial.note_meeting(frame, left, right, met, name, span)
+        return met
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
         assert isinstance(left, DeviceValue)
         assert isinstance(right, DeviceValue)

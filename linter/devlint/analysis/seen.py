@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from devlint.analysis import moves
 from devlint.analysis.frame import Frame
+from devlint.diagnostics import Certainty
 from devlint.domain.device import Concrete, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, Sequence
@@ -118,8 +119,9 @@ def with_observed(facts: FileFacts, others: FileFacts) -> FileFacts:
 
     Other facts that differ do so because a view knows which branch is taken, which says nothing of the other one.
     """
-    known = [one.fact for one in facts.facts if isinstance(one.fact, Conflict)]
-    places = {one.place for one in facts.facts if isinstance(one.fact, Conflict)}
+    told = [one for one in facts.facts if isinstance(one.fact, Conflict) and one.fact.certainty != Certainty.POSSIBLE]
+    known = [one.fact for one in told if isinstance(one.fact, Conflict)]
+    places = {one.place for one in told}
     places |= {conflict.via[-1].place for conflict in known if conflict.via}
     more = [one for one in others.facts if _is_shown(one.fact) and one.place not in places]
     ordered = sorted((*facts.facts, *more), key=lambda one: (one.place, type(one.fact).__name__))

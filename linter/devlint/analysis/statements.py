@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from devlint.analysis import contexts, occurrences, protocols, reads
+from devlint.analysis import contexts, occurrences, partial, protocols, reads
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import TURN, merge, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
@@ -101,13 +101,16 @@ def _is_decided_by_machine(outcome: Test) -> bool:
 
 def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environment | None:
     """`if`: both sides, each with what the test proves there."""
-    return branch(
+    after = branch(
         frame,
         instruction.test,
         env,
         lambda side: execute(frame, instruction.then, side),
         lambda side: execute(frame, instruction.orelse, side),
     )
+    if frame.recording and instruction.orelse:
+        partial.note_branches(frame, instruction)
+    return after
 
 
 def _repeat(

@@ -1,0 +1,106 @@
+"""What is moved on some of the paths to a place only.
+
+Two ways to get there: the branches of one `if` each move something, and not the same; or one branch moves what a name
+holds from then on, and in the other one the name holds a part of some object, which stays where that is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from devlint.analysis import conflicts
+from devlint.analysis.frame import Frame
+from devlint.domain.device import UNKNOWN_DEVICE, follows
+from devlint.domain.summary import Side
+from devlint.domain.value import DeviceValue, Opaque, Tensor, Value
+from devlint.facts import PartialMove
+from devlint.frontend import ir
+from devlint.torchlib.knowledge import MOVES
+
+_PART = re.compile(r"(?!self\.\w+$)\w+.*(\.\w+|\])")
+"""The path of a part of an object; what `self` itself holds is where it has put it."""
+
+
+def note_branches(frame: Frame, instruction: ir.If) -> None:
+    """Notes that two branches of an `if` with its `elif`s each move a name that the other one does not."""
+    moved = [_moved_in(frame, block) for block in _branches(instruction)]
+    for position, mine in enumerate(moved):
+        for theirs in moved[position + 1 :]:
+            ours, others = sorted(mine.keys() - theirs.keys()), sorted(theirs.keys() - mine.keys())
+            if ours and others:
+                one, other = mine[ours[0]], theirs[others[0]]
+                _record(frame, replace(one, name=ours[0]), replace(other, name=others[0]))
+                return
+
+
+def _branches(instruction: ir.If) -> list[ir.Block]:
+    found = [instruction.then]
+    rest = instruction.orelse
+    while rest and isinstance(last := rest[-1], ir.If):
+        found.append(last.then)
+        rest = last.orelse
+    return [*found, rest]
+
+
+def _moved_in(frame: Frame, block: ir.Block) -> dict[str, Side]:
+    """The names that a block itself has moved, each as its move has left it."""
+    loads = {item.target: item.name for item in block if isinstance(item, ir.Load)}
+    methods = {item.target: item for item in block if isinstance(item, ir.Attribute) and item.name in MOVES}
+    calls = {item.target: item for item in block if isinstance(item, ir.Call) and item.function in methods}
+    found = {}
+    for item in block:
+        call = calls.get(item.source) if isinstance(item, ir.Store) else None
+        if isinstance(item, ir.Store) and call is not None:
+            side = _moved(frame, frame.registers[call.target])
+            if side is not None and loads.get(methods[call.function].base) == item.name:
+                found[item.name] = side
+    return found
+
+
+def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque, name: str, test: ir.Span) -> None:
+    """Notes that one of two paths has moved what is `met` from here on and has a name, unless that is moved later.
+
+    On the other one it is a part of an object, and another thing than what was moved.
+    """
+    for one, other in ((left, right), (right, left)):
+        side = _moved(frame, one)
+        if side is None or side.origin is None or not isinstance(other, Opaque) or _moved(frame, other) is not None:
+            continue
+        if _PART.fullmatch(other.path) and not (isinstance(one, Opaque) and one.path.startswith(other.path)):
+            path = other.path
+            if frame.owner is not None and path.startswith(f"{frame.owner.name}."):
+                path = f"self.{path.removeprefix(f'{frame.owner.name}.')}"
+            there = Side(path, UNKNOWN_DEVICE, None, test, other.origin, file=frame.file)
+            frame.partial[met.path] = (replace(side, name=name), there)
+
+
+def note_moved(frame: Frame, value: Opaque, target: DeviceValue | None, *, named: bool) -> None:
+    """Forgets what has been noted of a value, which is moved on all paths after all; `named`: by `device=`.
+
+    What else `to` is given, and is no device as far as is known, is a dtype.
+    """
+    if named or (target is not None and target.device != UNKNOWN_DEVICE):
+        frame.partial.pop(value.path, None)
+
+
+def record(frame: Frame) -> None:
+    """Records what has been noted of this execution and nothing has taken back."""
+    for one, other in frame.partial.values():
+        _record(frame, one, other)
+
+
+def _moved(frame: Frame, value: Value) -> Side | None:
+    """A value that this file has moved to an accelerator, or to a device that is chosen elsewhere."""
+    if not isinstance(value, (Tensor, Opaque)) or value.origin is None or value.origin.file != frame.file:
+        return None
+    if value.origin.born != "moved" or not (follows(value.device) or conflicts.is_accelerator(value.device)):
+        return None
+    span = value.origin.span
+    return Side(frame.text(span), value.device, None, span, value.origin, file=frame.file)
+
+
+def _record(frame: Frame, one: Side, other: Side) -> None:
+    both = other.origin is not None and other.origin.born == "moved"
+    fact = PartialMove(conflicts.meeting(frame, one), conflicts.meeting(frame, other), both)
+    frame.record(one.span, fact)
