@@ -415,6 +415,14 @@ class PartialMove:
 
 
 @dataclass(frozen=True, slots=True)
+class PartialOffload:
+    """A loop collects two results that come from one device, `offloaded` after a copy to the CPU, `kept` as it is."""
+
+    offloaded: Meeting
+    kept: Meeting
+
+
+@dataclass(frozen=True, slots=True)
 class Reveal:
     """`reveal_device(value)` was executed; `text` is the value's device in the domain's notation."""
 
@@ -446,6 +454,7 @@ Fact: TypeAlias = (
     | ReadBeforeSync
     | PinnedDeviceTensor
     | PartialMove
+    | PartialOffload
     | Reveal
 )
 

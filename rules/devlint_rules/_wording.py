@@ -12,6 +12,9 @@ SELECTED = "[…]"
 ASSIGNED = "[…] ="
 """How the facts call reading and assigning a subscript of a tensor."""
 
+TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+"""What PyTorch says where an accelerator and the CPU meet, of whichever operation that will be."""
+
 _LONGEST = 60
 
 

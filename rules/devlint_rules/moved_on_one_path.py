@@ -7,9 +7,7 @@ from devlint.diagnostics import Certainty, Label, Severity
 from devlint.facts import PartialMove
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted, story
-
-_SAID = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+from devlint_rules._wording import TWO_DEVICES, quoted, story
 
 
 class MovedOnOnePath(OperationRule):
@@ -77,6 +75,6 @@ class MovedOnOnePath(OperationRule):
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(moved.place, "one path"), Label(other.place, "another path")),
                 related=(*story(moved.trace, moved.name), *story(other.trace, other.name)),
-                pytorch=_SAID,
+                pytorch=TWO_DEVICES,
                 advice=remedy,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from devlint.analysis import partial
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
 from devlint.analysis.site import Site
@@ -18,6 +19,8 @@ def list_method(site: Site, value: Reference, held: Sequence) -> Value:
     match name:
         case "append" | "add" if first is not None:
             add_element(env, value, first.value)
+            if site.frame.recording:
+                partial.note_collected(site.frame, env, first, value.object)
         case "extend" | "update" if first is not None:
             extend(site.frame, env, value, first.value)
         case "pop":

@@ -62,6 +62,7 @@ class Loop:
         breaks, continues: the environments with which `break` and `continue` leave its body.
         plan: what its text says.
         branching: how many branches are around its body; what is in no other branch happens in each turn.
+        collected: the tensors that a turn has appended to lists, each with its list and where it stands.
     """
 
     scopes: int = 0
@@ -69,6 +70,7 @@ class Loop:
     continues: Environment | None = None
     plan: Plan = NO_PLAN
     branching: int = 0
+    collected: list[tuple[Tensor, ObjectId, Span]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

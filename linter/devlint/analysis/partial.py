@@ -1,20 +1,24 @@
-"""What is moved on some of the paths to a place only.
+"""What is moved while something that goes with it is not: on another path, or in the same turn of a loop.
 
-Two ways to get there: the branches of one `if` each move something, and not the same; or one branch moves what a name
-holds from then on, and in the other one the name holds a part of some object, which stays where that is.
+The branches of one `if` each move something, and not the same; or one branch moves what a name holds from then on, and
+in the other one the name holds a part of some object, which stays where that is; or a loop collects results, of which
+it copies some to the CPU.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import permutations
 
 from devlint.analysis import conflicts
+from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, follows
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, follows
+from devlint.domain.environment import Environment
 from devlint.domain.summary import Side
-from devlint.domain.value import DeviceValue, Opaque, Tensor, Value
-from devlint.facts import PartialMove
+from devlint.domain.value import DeviceValue, ObjectId, Opaque, Tensor, Value
+from devlint.facts import Meeting, PartialMove, PartialOffload
 from devlint.frontend import ir
 from devlint.torchlib.knowledge import MOVES
 
@@ -88,6 +92,35 @@ def record(frame: Frame) -> None:
     """Records what has been noted of this execution and nothing has taken back."""
     for one, other in frame.partial.values():
         _record(frame, one, other)
+
+
+def note_collected(frame: Frame, env: Environment, given: Given, collection: ObjectId) -> None:
+    """Notes that a turn of a loop appends a tensor to one list as it is, and to another one what came from its device.
+
+    That one was copied to the CPU before.
+    """
+    value = given.value
+    if not frame.loops or env.fallback or not isinstance(value, Tensor) or value.rank == 0:
+        return
+    collected = frame.loops[-1].collected
+    for other, there, span in collected:
+        if there == collection:
+            continue
+        for (mine, here), (theirs, beside) in permutations(((value, given.span), (other, span))):
+            if _is_offloaded_from(mine, theirs.device):
+                fact = PartialOffload(_collected(frame, mine, here), _collected(frame, theirs, beside))
+                frame.record(beside, fact)
+    collected.append((value, collection, given.span))
+
+
+def _is_offloaded_from(value: Tensor, device: Device) -> bool:
+    made = value.origin
+    return value.device == CPU and follows(device) and made is not None and made.born == "moved" and made.left == device
+
+
+def _collected(frame: Frame, value: Tensor, span: ir.Span) -> Meeting:
+    side = Side(frame.text(span), value.device, value.rank, span, value.origin, file=frame.file)
+    return conflicts.meeting(frame, side)
 
 
 def _moved(frame: Frame, value: Value) -> Side | None:

@@ -1,0 +1,80 @@
+"""offloaded-beside-kept: of two results that a loop collects on one device, it copies one to the CPU."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Certainty, Label, Severity
+from devlint.facts import PartialOffload
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import TWO_DEVICES, in_words, quoted, story
+
+
+class OffloadedBesideKept(OperationRule):
+    """
+    ## What it does
+    Reports a tensor that a loop collects in a list as it is, where the same loop collects in another list what comes
+    from the same device after a copy to the CPU. The rule is opt-in.
+
+    ## Why is this bad
+    What a loop collects goes together: embeddings and their weights, predictions and their masks. Behind the loop one
+    half is on the CPU and the other one on the device, so that they cannot meet; and the memory of the device fills up,
+    which the copies were to prevent.
+
+    ## Example
+
+        import torch
+
+        def collect(batches: list[torch.Tensor]) -> torch.Tensor:
+            rows, sizes = [], []
+            for batch in batches:
+                rows.append((batch * 2).cpu())
+                sizes.append(batch.norm(dim=1))  # error: [offloaded-beside-kept] "batch.norm" later
+            return torch.cat(rows) / torch.cat(sizes)[:, None]
+
+        collect([torch.ones(2, 3, device="cuda:0")])
+
+    ## Use instead
+
+        import torch
+
+        def collect(batches: list[torch.Tensor]) -> torch.Tensor:
+            rows, sizes = [], []
+            for batch in batches:
+                rows.append((batch * 2).cpu())
+                sizes.append(batch.norm(dim=1).cpu())
+            return torch.cat(rows) / torch.cat(sizes)[:, None]
+
+        collect([torch.ones(2, 3, device="cuda:0")])
+
+    ## Fix safety
+    No fix is offered: the other one may be wanted on the device.
+
+    ## Known limits
+    Whether the two ever meet is not asked. Tensors without dimensions are left out, and so is what comes from devices
+    that are not known to be the same.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    """
+
+    code = "DEV113"
+    severity = Severity.ERROR
+    opt_in = True
+    since = "0.1.0"
+    wants = (PartialOffload,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports what is collected at the node."""
+        for found in self.facts_of(node, PartialOffload):
+            offloaded, kept = found.offloaded, found.kept
+            there = in_words(kept.device)
+            self.report(
+                node,
+                f"{quoted(kept.name)} is collected on {there}, and {quoted(offloaded.name)} from there on cpu",
+                certainty=Certainty.POSSIBLE,
+                labels=(Label(offloaded.place, "cpu"), Label(kept.place, there)),
+                related=(*story(offloaded.trace, offloaded.name), *story(kept.trace, kept.name)),
+                pytorch=TWO_DEVICES,
+                advice=f"collect {quoted(f'{kept.name}.cpu()')}, or both on their device",
+            )
