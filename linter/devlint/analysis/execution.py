@@ -39,6 +39,17 @@ class Outcome:
     value: Value | None
 
 
+SEQUENCES = frozenset(
+    f"{module}.{name}"
+    for module, names in (
+        ("builtins", ("list", "tuple")),
+        ("typing", ("List", "Tuple", "Sequence")),
+        ("collections.abc", ("Sequence",)),
+    )
+    for name in names
+)
+"""Annotations of what has a length: a tensor made from it has dimensions."""
+
 _ON_HOST = re.compile(r"(^|_)(cpu|host)(_|$)")
 """A parameter of such a name is not one that follows the accelerator: `x_host`, `cpu_state`."""
 
@@ -131,6 +142,9 @@ def run(
         names_of_element = annotated(frame, closure, element)
         if names_of_element and names_of_element <= TENSOR_NAMES:
             frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
+        declared = annotated(frame, closure, parameter.annotation) - {"None"}
+        if declared and declared <= SEQUENCES:
+            frame.proofs.dimensional.add(parameter.name)
     inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
     inner.always = True
     if recording and frame.program.observing:

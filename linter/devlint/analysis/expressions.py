@@ -378,7 +378,7 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
     if len(results) == 2:
         (first, first_fallback), (second, second_fallback) = results
         if first_fallback == second_fallback:
-            value = meeting.either(frame, first, second, instruction.span)
+            value = meeting.either(frame, first, second, frame.spans[instruction.test])
         else:
             value = chosen(second, first) if first_fallback else chosen(first, second)
     frame.set(instruction.target, value, instruction.span)

@@ -143,8 +143,7 @@ class Application:
     def settle(self, variable: str, sides: Sequence[Side]) -> None:
         """Finds the device a group agrees on, and records who does not agree."""
         firm = [side for side in _exempted(sides) if not conflicts.is_spared(side)]
-        if len(firm) == 1:
-            self.strays[variable] = firm[0].stray
+        self.strays[variable] = _stray(firm)
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
@@ -280,6 +279,20 @@ class Application:
                 return receiver
             case _:
                 return UNKNOWN
+
+
+def _stray(firm: Sequence[Side]) -> Stray | None:
+    """What the result is on the path where one operand was created on the CPU: there too, if the others agree.
+
+    One without dimensions leaves the choice to others that may be somewhere.
+    """
+    for side in firm:
+        if side.stray is not None:
+            others = [other.device for other in firm if other is not side]
+            rank = side.stray.rank if side.rank is None else side.rank
+            decides = not others or (bool(rank) and all(isinstance(device, UnknownDevice) for device in others))
+            return side.stray if decides else None
+    return None
 
 
 def _exempted(sides: Sequence[Side]) -> list[Side]:

@@ -90,6 +90,8 @@ def data_rank(site: Site, data: Value) -> Rank:
             first = held.rest if held.items is None else held.items[0] if held.items else NUMBER
             inner = data_rank(site, first)
             single = held.items is not None and len(held.items) == 1
+        case Opaque(path=path) if path in site.frame.proofs.dimensional:
+            return SOME_DIMENSIONS
         case _:
             return None
     if single and inner == 0:
@@ -111,10 +113,10 @@ def to(site: Site) -> Value:
         return _move(site, receiver, DeviceValue(other.device, True, other.origin), "to")
     if isinstance(other, Opaque) and site.frame.kind(other) is Kind.TENSOR:
         return _move(site, receiver, DeviceValue(device_of(other), True, other.origin), "to")
-    if isinstance(other, Opaque) and not names_device(site, given):
-        return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     if is_dtype(site, given) or other == Constant(None):
         return receiver.value
+    if isinstance(other, Opaque) and not names_device(site, given):
+        return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
     if other == UNKNOWN or (isinstance(other, Host) and not names_device(site, given)):
         # A dtype or a device: what is left is a tensor somewhere.
         return _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "to")
@@ -144,13 +146,19 @@ _DEVICE_NAME = re.compile(r"dev|gpu|cuda|rank", re.IGNORECASE)
 
 
 def is_dtype(site: Site, given: Given) -> bool:
-    """Whether an argument is a dtype or memory format of torch; a number may be one, or an ordinal, by its name."""
+    """Whether an argument is a dtype or memory format of torch; a number may be one, or an ordinal, by its name.
+
+    What is unknown is one if nothing else can be called so: `work_dtype`, `self.dtype`, `torch.get_default_dtype()`.
+    """
     if given.value == NUMBER:
         return _DTYPE_NAME.search(site.frame.text(given.span)) is not None
+    if given.value == UNKNOWN or isinstance(given.value, Opaque):
+        return _IS_DTYPE.search(site.frame.text(given.span)) is not None
     return isinstance(given.value, Library) and given.value.name.startswith("torch.")
 
 
 _DTYPE_NAME = re.compile(r"type|format|float|half|double|int", re.IGNORECASE)
+_IS_DTYPE = re.compile(r"dtype(\(\))?$")
 
 
 def cuda(site: Site) -> Value:
