@@ -20,6 +20,7 @@ from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
     COUNT,
     NUMBER,
+    TEXT,
     UNKNOWN,
     Bound,
     Closure,
@@ -35,6 +36,7 @@ from devlint.domain.value import (
     Super,
     Tensor,
     Test,
+    Tuple,
     UserClass,
     Value,
 )
@@ -407,13 +409,14 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         return value
     if name in MODULE_METHODS:
         return value
-    if name in ("parameters", "buffers"):
+    if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
         device, origin = moves.module_device(frame, env, value)
         if isinstance(device, Unreached) and instances.is_generic(value):
             # What classes below this one register, for this one registers nothing.
             device = Variable("self")
             origin = frame.origin("parameters are where the module is", site.span, "module")
-        each = Tensor(device, None, "parameter", origin)
+        each: Value = Tensor(device, None, "parameter", origin)
+        each = Tuple((TEXT, each)) if name.startswith("named_") else each
         return site.allocate(name, SequenceObject(None, each, owner=value))
     if name == "state_dict":
         device, origin = moves.module_device(frame, env, value)

@@ -65,6 +65,8 @@ def is_spared(side: Side) -> bool:
             return side.rank == 0 and side.device == CPU
         case "any":
             return side.rank == 0
+        case "decides":
+            return side.rank == 0 and not follows(side.device)
         case "subscript":
             return side.rank == 0 or side.device == CPU
         case _:
@@ -180,7 +182,7 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
         return None
     for side in (first, second):
         # A 0-dim tensor on the CPU may meet an accelerator; one of unknown rank may be that.
-        if side.rank is None and (side.exempt in ("any", "subscript") or (side.exempt == "cpu" and side.device == CPU)):
+        if side.rank is None and is_spared(replace(side, rank=0)):
             return None
     kind = kind_of(first, second)
     for side, other in ((first, second), (second, first)):

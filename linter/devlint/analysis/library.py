@@ -26,6 +26,7 @@ from devlint.domain.value import (
     Opaque,
     Reference,
     Tensor,
+    Unknown,
     Value,
 )
 from devlint.facts import PinnedDeviceTensor
@@ -50,23 +51,28 @@ def is_module_method(frame: Frame, name: str) -> bool:
     return frame.program.catalogue.method(MODULE, name) is not None
 
 
-def choose(signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
+def choose(frame: Frame, signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
     """The first form that the arguments fit; None where an argument of which nothing is known decides."""
-    found = [(signature, bound) for signature in signatures if (bound := _fitting(signature, arguments)) is not None]
+    found = [(one, bound) for one in signatures if (bound := _fitting(frame, one, arguments)) is not None]
     if not found:
         return None
-    unclear = [given for given in arguments.all() if given.value == UNKNOWN or isinstance(given.value, Opaque)]
+    unclear = [given for given in arguments.all() if isinstance(_seen(frame, given.value), (Unknown, Opaque))]
     if len(found) > 1 and any(_decides(given, found) for given in unclear):
         return None
     return found[0]
 
 
-def _fitting(signature: Signature, arguments: Arguments) -> Bound | None:
+def _seen(frame: Frame, value: Value) -> Value:
+    """The value, as a tensor if it is known to be one."""
+    return frame.tensor(value) if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR else value
+
+
+def _fitting(frame: Frame, signature: Signature, arguments: Arguments) -> Bound | None:
     bound = bind(signature, arguments)
     if bound is None:
         return None
     fit = all(
-        fits(parameter.terms, given.value)
+        fits(parameter.terms, _seen(frame, given.value))
         for parameter in signature.parameters
         for given in bound.get(parameter.name, ())
     )
@@ -92,7 +98,7 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
     signatures = frame.program.catalogue.function(name)
     if signatures is None:
         return UNKNOWN
-    found = choose(signatures, arguments)
+    found = choose(frame, signatures, arguments)
     if found is None:
         return UNKNOWN
     signature, bound = found
@@ -128,7 +134,7 @@ def call_tensor_method(
     if signatures is None:
         return UNKNOWN
     with_self = arguments.behind(receiver)
-    found = choose(signatures, with_self)
+    found = choose(frame, signatures, with_self)
     if found is None:
         return UNKNOWN
     signature, bound = found
@@ -174,7 +180,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
     origin = frame.origin(f"created on {device} by `{name}(…)`", span, born)
     if signatures is not None:
         nothing = Given(UNKNOWN, span)
-        found = choose(signatures, arguments.behind(nothing))
+        found = choose(frame, signatures, arguments.behind(nothing))
         if found is not None:
             signature, bound = found
             application = Application(frame, env, name, span)
@@ -216,7 +222,7 @@ def call_module(
     signatures = frame.program.catalogue.method(held.cls, "forward")
     if signatures is None:
         return UNKNOWN
-    found = choose(signatures, arguments.behind(receiver))
+    found = choose(frame, signatures, arguments.behind(receiver))
     if found is None:
         return UNKNOWN
     signature, bound = found
@@ -234,7 +240,7 @@ def call_method(
     transfer = transfers.OBJECT_METHODS.get(f"{held.cls}.{name}")
     if transfer is not None:
         return transfer(Site(frame, env, f"{short_name(held.cls)}.{name}", arguments, span, receiver)) or UNKNOWN
-    found = choose(frame.program.catalogue.method(held.cls, name) or (), arguments.behind(receiver))
+    found = choose(frame, frame.program.catalogue.method(held.cls, name) or (), arguments.behind(receiver))
     if found is None:
         return UNKNOWN
     signature, bound = found

@@ -299,11 +299,12 @@ def _exempted(sides: Sequence[Side]) -> list[Side]:
     """The sides with exemptions that depend on what comes before made plain.
 
     "follows": the first tensor that is not on the CPU decides for all, so if it has no dimensions, it is not exempt.
+    One whose device the surroundings choose decides as soon as they choose an accelerator ("decides").
     """
     found = []
     for position, side in enumerate(sides):
         if side.exempt == "follows":
-            decides = conflicts.is_accelerator(side.device) and all(one.device == CPU for one in sides[:position])
-            side = replace(side, exempt="" if decides else "any")
+            first = conflicts.is_accelerator(side.device) and all(one.device == CPU for one in sides[:position])
+            side = replace(side, exempt="" if first else "decides" if follows(side.device) else "any")
         found.append(side)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -91,6 +92,16 @@ def _equation(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return len(text.rpartition("->")[2].replace(" ", ""))
 
 
+def _pattern(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+    """As many as a pattern of einops names behind its arrow, a group in brackets as one."""
+    values = [given.value for given in bound.get("pattern", ())]
+    text = values[0].value if values and isinstance(values[0], Constant) else None
+    if not isinstance(text, str):
+        return None
+    names = re.sub(r"\([^)]*\)", " group ", text.rpartition("->")[2]).split()
+    return (SOME_DIMENSIONS if len(names) > 1 else None) if "..." in names else len(names)
+
+
 RULES: Mapping[str, Rule] = {
     "broadcast": _broadcast,
     "positive": _positive,
@@ -99,5 +110,6 @@ RULES: Mapping[str, Rule] = {
     "product": _product,
     "loss": _loss,
     "equation": _equation,
+    "pattern": _pattern,
 }
 """The words of the notation for ranks."""
