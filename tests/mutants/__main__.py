@@ -65,11 +65,12 @@ def line(trial: Trial) -> str:
 
 
 def table(trials: Sequence[Trial]) -> str:
-    """How many are noticed, by package and by kind of place."""
+    """How many are noticed, by package and by kind of place; in view are those that their function must show."""
     groups: dict[tuple[str, str], list[bool]] = {}
     for trial in trials:
         place = trial.place
-        for group in (("package", place.package), ("place", place.kind), ("total", "")):
+        in_view = [("in view", "")] if place.is_in_view else []
+        for group in (("package", place.package), ("place", place.kind), *in_view, ("total", "")):
             groups.setdefault(group, []).append(trial.noticed is not None)
     return "\n".join(
         f"{heading:8} {name:36} {sum(noticed):4} of {len(noticed):4} {sum(noticed) / len(noticed):5.0%}"

@@ -2,6 +2,9 @@
 
 A place is `device=x.device` of a call that makes a tensor, or `.to(x.device)` of anything. Without it the call makes
 its tensor on the CPU, or the value stays where it is.
+
+Not every function shows that something is missing then. What it only hands on, by `return` or in an attribute, meets
+nothing there; and of what it was given, or has from a call, it does not say that it is not where it should be.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ _NOTHING_LEFT = frozenset({"non_blocking", "copy"})
 """Arguments of `to` that ask for nothing by themselves."""
 
 
+_UNSEEN = {"factory": "handed on", "move": "from elsewhere"}
+
+
 class Place(NamedTuple):
     """One place.
 
@@ -33,7 +39,7 @@ class Place(NamedTuple):
         path: its file.
         package: the folder among those of the packages that the file is in.
         line: where it stands.
-        kind: "factory" or "move".
+        kind: "factory" or "move"; behind a comma, why its function may not show that it is missing.
         said: the text that is taken away.
         function: which of the file's outermost functions it is in, in the order of the source.
         start, end: the text to leave out, as offsets.
@@ -47,6 +53,11 @@ class Place(NamedTuple):
     function: int
     start: int
     end: int
+
+    @property
+    def is_in_view(self) -> bool:
+        """Whether nothing says that its function may not show that it is missing."""
+        return "," not in self.kind
 
     def without(self, text: str) -> str:
         """The file's text with the place taken away."""
@@ -78,10 +89,87 @@ def places(path: Path, package: str, text: str) -> Iterator[Place]:
         return
     finder = _Finder(text)
     for number, function in enumerate(outermost_functions(tree)):
+        flow: Flow | None = None
         for node in ast.walk(function):
             if isinstance(node, ast.Call):
                 for kind, start, end in finder.cuts(node):
-                    yield Place(path, package, node.lineno, kind, text[start:end], number, start, end)
+                    if flow is None:
+                        flow = Flow(function)
+                    unseen = flow.is_handed_on(node) if kind == "factory" else not flow.is_made_there(node)
+                    told = f"{kind}, {_UNSEEN[kind]}" if unseen else kind
+                    yield Place(path, package, node.lineno, told, text[start:end], number, start, end)
+
+
+class Flow:
+    """Where the values of one function come from and go, by the names it gives them: no more than the text says."""
+
+    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._parents = {child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
+        self._loads: dict[str, list[ast.expr]] = {}
+        self._stored: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._loads.setdefault(node.id, []).append(node)
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for name in (inner for target in targets for inner in ast.walk(target)):
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                        self._stored.setdefault(name.id, []).append(node.value)
+
+    def is_made_there(self, call: ast.Call) -> bool:
+        """Whether the function itself has made what is moved, or brought it to the CPU."""
+        assert isinstance(call.func, ast.Attribute)
+        return self._is_made(call.func.value, frozenset())
+
+    def _is_made(self, value: ast.expr, seen: frozenset[str]) -> bool:
+        for node in ast.walk(value):
+            if isinstance(node, ast.Call) and (_is_factory(node.func) or _brings_to_cpu(node.func)):
+                return True
+            if isinstance(node, ast.Name) and node.id not in seen:
+                inner = seen | {node.id}
+                if any(self._is_made(stored, inner) for stored in self._stored.get(node.id, ())):
+                    return True
+        return False
+
+    def is_handed_on(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether all that becomes of a value is that it is returned or kept."""
+        node: ast.AST = value
+        while isinstance(parent := self._parents.get(node), _CONTAINERS):
+            node = parent
+        match parent:
+            case ast.Return() | ast.Yield():
+                return True
+            case ast.Assign(targets=[ast.Attribute() | ast.Subscript()], value=value) if value is node:
+                return True
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                return name in seen or all(
+                    self._is_no_meeting(load) or self.is_handed_on(load, seen | {name})
+                    for load in self._loads.get(name, ())
+                )
+            case _:
+                return False
+
+    def _is_no_meeting(self, load: ast.expr) -> bool:
+        """Whether a use only fills what a name holds, or asks for its shape: `x[i] = y`, `x.shape`."""
+        match self._parents.get(load):
+            case ast.Subscript(value=value, ctx=ast.Store()):
+                return value is load
+            case ast.Attribute(attr="shape" | "ndim" | "dtype" | "device"):
+                return True
+            case _:
+                return False
+
+
+_CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.IfExp)
+
+
+def _brings_to_cpu(function: ast.expr) -> bool:
+    """Whether what is called gives a tensor on the CPU whatever it is given."""
+    match function:
+        case ast.Attribute(attr="cpu") | ast.Attribute(value=ast.Name(id="torch"), attr="load"):
+            return True
+        case _:
+            return False
 
 
 class _Finder:
