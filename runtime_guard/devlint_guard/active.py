@@ -81,14 +81,15 @@ class EveryClass:
 _EVERY_CLASS = EveryClass()
 _lock = threading.RLock()
 _entries: tuple[Entry, ...] = ()
+_receivers: tuple[tuple[Receiver, Roots], ...] = ()
+"""Each active guard once, with the roots of its latest entry."""
 _hooks: list[Any] = []
 
 
 def add(entry: Entry) -> None:
     """Makes a guard active."""
-    global _entries
     with _lock:
-        _entries = (*_entries, entry)
+        _set((*_entries, entry))
         if not _hooks:
             _hooks.append(register_optimizer_step_pre_hook(_before_step))
             _hooks.append(register_optimizer_step_post_hook(_after_step))
@@ -97,17 +98,22 @@ def add(entry: Entry) -> None:
 
 def remove(receiver: Receiver) -> Entry:
     """Ends the latest entry of a guard, that of this thread before those of others."""
-    global _entries
     with _lock:
         own = [entry for entry in _entries if entry.receiver is receiver]
         ended = next((entry for entry in reversed(own) if entry.thread == threading.get_ident()), own[-1])
         index = max(index for index, entry in enumerate(_entries) if entry is ended)
-        _entries = _entries[:index] + _entries[index + 1 :]
+        _set(_entries[:index] + _entries[index + 1 :])
         if not _entries:
             while _hooks:
                 _hooks.pop().remove()
         refresh()
         return ended
+
+
+def _set(entries: tuple[Entry, ...]) -> None:
+    global _entries, _receivers
+    _entries = entries
+    _receivers = tuple({id(one.receiver): (one.receiver, one.roots) for one in entries}.values())
 
 
 def refresh() -> None:
@@ -139,7 +145,7 @@ class _Listener:
                     entry.receiver.suspected(mismatch, sys._getframe(1), entry.roots)
 
     def called(self, module: Module) -> None:
-        for receiver in _receivers():
+        for receiver, _ in _receivers:
             receiver.module_called(module, sys._getframe(1))
 
 
@@ -157,11 +163,6 @@ def responsible(module: Module | None) -> Entry | None:
     return next(owners, None) or next(own, None) or next(iter(entries), None)
 
 
-def _receivers() -> list[Receiver]:
-    """Each active guard once."""
-    return list({id(entry.receiver): entry.receiver for entry in _entries}.values())
-
-
 # Dynamo traces these as part of a compiled step, and must find nothing that changes; compiled steps do not count.
 
 
@@ -169,12 +170,12 @@ def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[st
     if torch.compiler.is_compiling():
         return
     is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
-    for receiver, roots in {id(entry.receiver): (entry.receiver, entry.roots) for entry in _entries}.values():
+    for receiver, roots in _receivers:
         receiver.optimizer_steps(optimizer, is_alone, roots)
 
 
 def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if torch.compiler.is_compiling():
         return
-    for receiver in _receivers():
+    for receiver, _ in _receivers:
         receiver.optimizer_stepped()

@@ -62,16 +62,16 @@ class Layers:
 
     def step(self) -> None:
         """Switches the operators on or off; does nothing in another thread than that which began."""
+        thread = threading.get_ident()
+        if self._mode is None or thread != self._thread or self._is_needed is (_modes.get(thread) is self._mode):
+            return
         with _lock:
-            thread = threading.get_ident()
-            if self._mode is None or thread != self._thread:
-                return
-            if self._is_needed and thread not in _modes:
+            if not self._is_needed:
+                self._take_out(self._mode, thread)
+            elif thread not in _modes:
                 _modes[thread] = self._mode
                 self._mode.install()
                 ctc.install()
-            elif not self._is_needed:
-                self._take_out(self._mode, thread)
 
     def optimizer_steps(self, optimizer: Optimizer) -> None:
         """Looks away until `step` is called, where the operators of an optimizer have nothing to show."""

@@ -7,20 +7,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 import torch
 from torch import nn
 
-from devlint_guard.expressions import Argument, Term, as_device, attached, operation_at
+from devlint_guard.blame import (
+    arguments_of,
+    blamed,
+    first_name,
+    naming_device,
+    naming_devices,
+    terms_of,
+    value_passed_for,
+    values_on,
+    whole_expression,
+)
+from devlint_guard.expressions import Argument, Term, as_device, attached
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import place_of, text_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
-from devlint_guard.origins import origin_of
 from devlint_guard.stored import UNKNOWN, attribute, devices_of
 
 _AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
@@ -31,8 +41,8 @@ _AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.
 
 def _host_access(scene: Scene, message: Message) -> Finding:
     device = next(iter(message.devices), "")
-    found = _on(scene, device) or _expression(scene, device, inside=True)
-    name = _name(found)
+    found = values_on(scene, device) or whole_expression(scene, device, inside=True)
+    name = first_name(found)
     return Finding(
         "DEV105",
         f"`{name}` is on {found[0].device or 'a device'}, where numpy cannot read it"
@@ -46,47 +56,47 @@ def _host_access(scene: Scene, message: Message) -> Finding:
 def _not_on_cpu(scene: Scene, message: Message) -> Finding:
     device = next((one for one in message.devices if one != "cpu"), "cuda")
     found = (
-        _passed_for(scene, message.argument, device)
-        or _on(scene, device, last=True)
-        or _expression(scene, device, inside=True)
+        value_passed_for(scene, message.argument, device)
+        or values_on(scene, device, last=True)
+        or whole_expression(scene, device, inside=True)
     )
     taken = f"`{message.argument}`" if message.argument else "what"
     operation = scene.operation.text if scene.operation else "it"
     return Finding(
         "DEV107",
-        f"`{_name(found)}` is on {device}: `{operation}` takes {taken} from the CPU",
+        f"`{first_name(found)}` is on {device}: `{operation}` takes {taken} from the CPU",
         operands=found,
-        help=(f"pass it on the CPU: `{attached(_name(found))}.cpu()`",),
+        help=(f"pass it on the CPU: `{attached(first_name(found))}.cpu()`",),
     )
 
 
 def _no_kernel(scene: Scene, message: Message) -> Finding:
     device = message.fields.get("type", "CUDA").lower()
-    found = _on(scene, device) or _expression(scene, device, inside=True)
+    found = values_on(scene, device) or whole_expression(scene, device, inside=True)
     operator = message.fields.get("operator", "the operation").removeprefix("aten::")
     return Finding(
         "DEV107",
-        f"`{_name(found)}` is on {found[0].device}, and {operator} exists on the CPU only",
+        f"`{first_name(found)}` is on {found[0].device}, and {operator} exists on the CPU only",
         operands=found,
-        help=(f"compute this on the CPU: `{attached(_name(found))}.cpu()`",),
+        help=(f"compute this on the CPU: `{attached(first_name(found))}.cpu()`",),
     )
 
 
 def _pinned(scene: Scene, message: Message) -> Finding:
-    found = _on(scene, "cuda") or _expression(scene, "cuda")
+    found = values_on(scene, "cuda") or whole_expression(scene, "cuda")
     return Finding(
         "DEV505",
-        f"`{_name(found)}` is on {found[0].device}: only memory of the CPU can be pinned",
+        f"`{first_name(found)}` is on {found[0].device}: only memory of the CPU can be pinned",
         operands=found,
         help=("pin what is still on the CPU, and leave it out for what is already on a device",),
     )
 
 
 def _meta(scene: Scene, message: Message) -> Finding:
-    found = _on(scene, "meta") or _expression(scene, "meta", inside=True)
+    found = values_on(scene, "meta") or whole_expression(scene, "meta", inside=True)
     return Finding(
         "DEV602",
-        f"`{_name(found)}` is on meta and has no data",
+        f"`{first_name(found)}` is on meta and has no data",
         operands=found,
         help=(
             "give a module memory with `to_empty(device=…)` and load its checkpoint with every key in it",
@@ -97,12 +107,12 @@ def _meta(scene: Scene, message: Message) -> Finding:
 
 def _generator(scene: Scene, message: Message) -> Finding:
     wanted, has = (*message.devices, "", "")[:2]
-    generators = [one for one in _terms(scene) if _is_generator(scene, one)]
-    first = _blame([_as_generator(scene, one) for one in generators]) or _expression(scene, has, Role.GENERATOR)
-    rest = [operand(scene, one) for one in _terms(scene) if one not in generators]
+    generators = [one for one in terms_of(scene) if _is_generator(scene, one)]
+    first = blamed([_as_generator(scene, one) for one in generators]) or whole_expression(scene, has, Role.GENERATOR)
+    rest = [operand(scene, one) for one in terms_of(scene) if one not in generators]
     return Finding(
         "DEV106",
-        f"`{_name(first)}` draws on {has}, and the numbers are for {wanted}",
+        f"`{first_name(first)}` draws on {has}, and the numbers are for {wanted}",
         operands=(*first[:1], *rest),
         help=(
             f'make it for the device of the numbers: `torch.Generator(device="{wanted}")`',
@@ -127,10 +137,11 @@ def _as_generator(scene: Scene, term: Term) -> Operand:
 
 def _no_device(scene: Scene, message: Message) -> Finding:
     kind = message.fields.get("type", "CUDA")
-    found = _device_operands(scene, kind.lower())
+    found = naming_devices(scene, kind.lower())
+    asked = found[0].device or kind.lower()
     return Finding(
         "DEV301",
-        f"`{_name(found)}` asks for {found[0].device or kind.lower()}, and this process has no {kind.upper()} device",
+        f"`{first_name(found)}` asks for {asked}, and this process has no {kind.upper()} device",
         operands=found,
         help=(_AVAILABLE,),
     )
@@ -138,13 +149,13 @@ def _no_device(scene: Scene, message: Message) -> Finding:
 
 def _no_index(scene: Scene, message: Message) -> Finding:
     count = torch.cuda.device_count()
-    beyond = [one for one in _device_operands(scene, "cuda") if _index(one.device) >= count]
-    found = _blame(beyond) or _device_operands(scene, "cuda")
+    beyond = [one for one in naming_devices(scene, "cuda") if _index(one.device) >= count]
+    found = blamed(beyond) or naming_devices(scene, "cuda")
     ids = _device_ids(scene)
     found = ids or found
     return Finding(
         "DEV401" if ids else "DEV302",
-        f"`{_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
+        f"`{first_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
         operands=found,
         help=("choose it from what is there: `torch.cuda.device_count()`, or `cuda` for the current device",),
     )
@@ -156,7 +167,7 @@ def _device_ids(scene: Scene) -> tuple[Operand, ...]:
         return ()
     site = scene.user
     given = [one for one in ast.walk(scene.operation.node) if isinstance(one, ast.keyword) and one.arg == "device_ids"]
-    return _blame(Operand(text_of(site, one.value), Role.UNKNOWN, "", place=place_of(site, one.value)) for one in given)
+    return blamed(Operand(text_of(site, one.value), Role.UNKNOWN, "", place=place_of(site, one.value)) for one in given)
 
 
 def _devices(count: int) -> str:
@@ -173,15 +184,15 @@ def _index(device: str) -> int:
 
 def _device_text(scene: Scene, message: Message) -> Finding:
     text = message.fields.get("text", "")
-    named = [one for one in _arguments(scene) if one.keyword == "device"]
-    others = [one for one in _arguments(scene) if isinstance(one.value, (str, int, torch.device))]
+    named = [one for one in arguments_of(scene) if one.keyword == "device"]
+    others = [one for one in arguments_of(scene) if isinstance(one.value, (str, int, torch.device))]
     texts = [one for one in others if one.value == text or (isinstance(one.value, str) and not text)]
     found = _constants(scene, text) if text else ()
-    found = found or tuple(_device_operand(scene, one) for one in texts or named or others)
-    found = _blame(found) or _expression(scene, "", inside=True)
+    found = found or tuple(naming_device(scene, one) for one in texts or named or others)
+    found = blamed(found) or whole_expression(scene, "", inside=True)
     return Finding(
         "DEV303",
-        f"`{_name(found)}` names no device that can be used here",
+        f"`{first_name(found)}` names no device that can be used here",
         operands=found,
         help=(_spelling(text),),
     )
@@ -213,12 +224,12 @@ def _spelling(text: str) -> str:
 
 def _checkpoint(scene: Scene, message: Message) -> Finding:
     kind = message.fields.get("type", "cuda").lower()
-    asked = [_device_operand(scene, one) for one in _arguments(scene) if one.keyword == "map_location"]
-    found = _blame(asked) or _expression(scene, kind)
+    asked = [naming_device(scene, one) for one in arguments_of(scene) if one.keyword == "map_location"]
+    found = blamed(asked) or whole_expression(scene, kind)
     index = message.fields.get("index")
     return Finding(
         "DEV304",
-        f"`{_name(found)}` is for {kind}{':' + index if index else ''}, which is not here",
+        f"`{first_name(found)}` is for {kind}{':' + index if index else ''}, which is not here",
         operands=found,
         help=('read it to a device that is there: `torch.load(…, map_location="cpu")`',),
     )
@@ -228,7 +239,7 @@ def _forked(scene: Scene, message: Message) -> Finding:
     return Finding(
         "DEV605",
         "CUDA is used in a process that was forked after its parent had used CUDA",
-        operands=_expression(scene, "cuda"),
+        operands=whole_expression(scene, "cuda"),
         help=(
             "leave the batches of a DataLoader with workers on the CPU and move them in the training loop",
             'or start processes afresh: `multiprocessing_context="spawn"`',
@@ -237,7 +248,7 @@ def _forked(scene: Scene, message: Message) -> Finding:
 
 
 def _no_attribute(scene: Scene, message: Message) -> Finding:
-    found = _expression(scene, "")
+    found = whole_expression(scene, "")
     owner = scene.operation.node if scene.operation else None
     if scene.user and isinstance(owner, ast.Attribute):
         text = text_of(scene.user, owner.value)
@@ -246,168 +257,9 @@ def _no_attribute(scene: Scene, message: Message) -> Finding:
         found = (Operand(text, Role.MODULE, devices, place=place_of(scene.user, owner.value), blamed=True),)
     return Finding(
         "DEV306",
-        f"`{_name(found)}` is a module, and modules have no attribute `device`",
+        f"`{first_name(found)}` is a module, and modules have no attribute `device`",
         operands=found,
-        help=(f"ask one of its parameters: `next({_name(found)}.parameters()).device`",),
-    )
-
-
-# --- parallel modules ---------------------------------------------------------------------------------------
-
-
-def _data_parallel(scene: Scene, message: Message) -> Finding:
-    found = _parallel_operands(scene)
-    wanted = next(iter(message.devices), "")
-    has = next(iter(message.devices[1:]), "")
-    text = f"`{_name(found)}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
-    return Finding(
-        "DEV401",
-        text if wanted and has else f"`{_name(found)}` does not go with its devices",
-        operands=found,
-        help=(
-            f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
-            "the inputs may be anywhere: DataParallel scatters them",
-        ),
-    )
-
-
-def _distributed(scene: Scene, message: Message) -> Finding:
-    found = _parallel_operands(scene)
-    return Finding(
-        "DEV402",
-        f"`{_name(found)}`: the module and its `device_ids` do not go together",
-        operands=found,
-        help=("move the module to one device and name that one, `device_ids=[local_rank]`; leave it out on the CPU",),
-    )
-
-
-def _collective(scene: Scene, message: Message) -> Finding:
-    device = next(iter(message.devices), "cpu")
-    found = _on(scene, device) or _expression(scene, device, inside=True)
-    return Finding(
-        "DEV403",
-        f"`{_name(found)}` is on {found[0].device}, for which the process group has no backend",
-        operands=found,
-        help=(
-            "move it to the device of this rank before the collective",
-            'or give the group a backend for both: `init_process_group("cpu:gloo,cuda:nccl")`',
-        ),
-    )
-
-
-def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
-    """The module that is wrapped, or called, and the device ids that it is given."""
-    if scene.user is None or scene.operation is None:
-        return _expression(scene, "")
-    modules = [operand(scene, one) for one in _terms(scene) if isinstance(one.value, nn.Module)]
-    node = scene.operation.node
-    if not modules and isinstance(node, ast.Call):
-        wrapped = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), node.func)
-        modules = [Operand(text_of(scene.user, wrapped), Role.MODULE, "", place=place_of(scene.user, wrapped))]
-    ids = [one for one in _arguments(scene) if one.keyword in ("device_ids", "output_device")]
-    ids += [one for one in _arguments(scene) if not one.keyword and isinstance(one.node, ast.List)]
-    # A device that is none of CUDA is wrong with any module.
-    ids.sort(key=lambda one: not _is_on_cpu(one))
-    named = [Operand(one.text, Role.UNKNOWN, "", place=place_of(scene.user, one.node)) for one in ids]
-    return _blame([*named, *modules[:1]] if ids and _is_on_cpu(ids[0]) else [*modules[:1], *named])
-
-
-def _is_on_cpu(argument: Argument) -> bool:
-    device = as_device(argument.value)
-    return device is not None and device.type == "cpu"
-
-
-# --- operands -----------------------------------------------------------------------------------------------
-
-
-def _terms(scene: Scene) -> tuple[Term, ...]:
-    return scene.operation.terms if scene.operation else ()
-
-
-def _arguments(scene: Scene) -> tuple[Argument, ...]:
-    return scene.operation.arguments if scene.operation else ()
-
-
-def _name(operands: Sequence[Operand]) -> str:
-    return operands[0].name if operands else "a value"
-
-
-def _blame(operands: Iterable[Operand]) -> tuple[Operand, ...]:
-    found = tuple(operands)
-    return (replace(found[0], blamed=True), *found[1:]) if found else ()
-
-
-def _on(scene: Scene, device: str, *, last: bool = False) -> tuple[Operand, ...]:
-    """The values of the user's line on a device, or a type of device; the last of them first if asked for."""
-    found = [one for one in _terms(scene) if not device or device in (one.device, one.device.partition(":")[0])]
-    found = found or [replace(one, device=device) for one in _terms(scene) if one.device == device.partition(":")[0]]
-    ordered = found[::-1] if last else found
-    return _blame(operand(scene, one) for one in ordered)
-
-
-def _passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand, ...]:
-    """The value that torch's own frames call by the name of a parameter."""
-    for site in scene.inner_sites if parameter else ():
-        inner = operation_at(site)
-        for term in inner.terms if inner else ():
-            if term.text == parameter:
-                same = [one for one in _terms(scene) if one.value is not None and one.value is term.value]
-                return _blame(operand(scene, one) for one in same)
-    named = [one for one in _arguments(scene) if one.keyword == parameter and parameter]
-    same = [one for one in _terms(scene) if any(one.node is other.node for other in named)]
-    return _blame(operand(scene, one) for one in same)
-
-
-def _expression(scene: Scene, device: str, role: Role = Role.TEMPORARY, *, inside: bool = False) -> tuple[Operand, ...]:
-    """The failing expression itself, for want of a part of it.
-
-    Args:
-        scene: where.
-        device: where it is.
-        role: what it is.
-        inside: to take the one thing instead that it takes, if only one can be meant.
-    """
-    if scene.user is None or scene.operation is None:
-        return (Operand("", role, device, blamed=True),)
-    node = scene.operation.node
-    if inside and len(scene.operation.open_terms) == 1:
-        node = scene.operation.open_terms[0].node
-    return (Operand(text_of(scene.user, node), role, device, place=place_of(scene.user, node), blamed=True),)
-
-
-def _device_operands(scene: Scene, kind: str) -> tuple[Operand, ...]:
-    """The expressions of the user's line that name a device, and otherwise the line itself."""
-    function = scene.operation.text.rpartition(".")[2] if scene.operation else ""
-    given = [one for one in _arguments(scene) if one.keyword == "device"]
-    given = given or [one for one in _arguments(scene) if _names_a_device(one, kind, function)]
-    return _blame(_device_operand(scene, one) for one in given) or _expression(scene, kind)
-
-
-def _names_a_device(argument: Argument, kind: str, function: str) -> bool:
-    if isinstance(argument.value, int) and argument.keyword != "device" and function not in _TAKE_NUMBERS:
-        return False
-    device = as_device(argument.value)
-    return device is not None and (device.type == kind or isinstance(argument.value, int))
-
-
-_TAKE_NUMBERS: Final = frozenset(
-    "to cuda device set_device get_device_name get_device_properties get_device_capability synchronize Stream Event"
-    " current_stream memory_allocated memory_reserved max_memory_allocated mem_get_info empty_cache".split()
-)
-"""What takes the index of a device where others take sizes."""
-
-
-def _device_operand(scene: Scene, argument: Argument) -> Operand:
-    assert scene.user is not None
-    device = as_device(argument.value)
-    role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
-    origin = origin_of(scene.user, argument.node)
-    return Operand(
-        argument.text,
-        role,
-        "" if device is None else str(device),
-        place=place_of(scene.user, argument.node),
-        history=() if origin is None else (origin,),
+        help=(f"ask one of its parameters: `next({first_name(found)}.parameters()).device`",),
     )
 
 
@@ -423,6 +275,71 @@ def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:
     else:
         value = UNKNOWN
     return value if isinstance(value, nn.Module) else None
+
+
+# --- parallel modules ---------------------------------------------------------------------------------------
+
+
+def _data_parallel(scene: Scene, message: Message) -> Finding:
+    found = _parallel_operands(scene)
+    wanted = next(iter(message.devices), "")
+    has = next(iter(message.devices[1:]), "")
+    text = f"`{first_name(found)}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
+    return Finding(
+        "DEV401",
+        text if wanted and has else f"`{first_name(found)}` does not go with its devices",
+        operands=found,
+        help=(
+            f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
+            "the inputs may be anywhere: DataParallel scatters them",
+        ),
+    )
+
+
+def _distributed(scene: Scene, message: Message) -> Finding:
+    found = _parallel_operands(scene)
+    return Finding(
+        "DEV402",
+        f"`{first_name(found)}`: the module and its `device_ids` do not go together",
+        operands=found,
+        help=("move the module to one device and name that one, `device_ids=[local_rank]`; leave it out on the CPU",),
+    )
+
+
+def _collective(scene: Scene, message: Message) -> Finding:
+    device = next(iter(message.devices), "cpu")
+    found = values_on(scene, device) or whole_expression(scene, device, inside=True)
+    return Finding(
+        "DEV403",
+        f"`{first_name(found)}` is on {found[0].device}, for which the process group has no backend",
+        operands=found,
+        help=(
+            "move it to the device of this rank before the collective",
+            'or give the group a backend for both: `init_process_group("cpu:gloo,cuda:nccl")`',
+        ),
+    )
+
+
+def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
+    """The module that is wrapped, or called, and the device ids that it is given."""
+    if scene.user is None or scene.operation is None:
+        return whole_expression(scene, "")
+    modules = [operand(scene, one) for one in terms_of(scene) if isinstance(one.value, nn.Module)]
+    node = scene.operation.node
+    if not modules and isinstance(node, ast.Call):
+        wrapped = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), node.func)
+        modules = [Operand(text_of(scene.user, wrapped), Role.MODULE, "", place=place_of(scene.user, wrapped))]
+    ids = [one for one in arguments_of(scene) if one.keyword in ("device_ids", "output_device")]
+    ids += [one for one in arguments_of(scene) if not one.keyword and isinstance(one.node, ast.List)]
+    # A device that is none of CUDA is wrong with any module.
+    ids.sort(key=lambda one: not _is_on_cpu(one))
+    named = [Operand(one.text, Role.UNKNOWN, "", place=place_of(scene.user, one.node)) for one in ids]
+    return blamed([*named, *modules[:1]] if ids and _is_on_cpu(ids[0]) else [*modules[:1], *named])
+
+
+def _is_on_cpu(argument: Argument) -> bool:
+    device = as_device(argument.value)
+    return device is not None and device.type == "cpu"
 
 
 WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
