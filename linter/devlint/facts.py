@@ -245,6 +245,13 @@ class UncheckedDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherChoice:
+    """`.cuda()` behind a test that there is CUDA, where the code around it names a device that was `chosen` already."""
+
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
 class LostIndex:
     """A tensor that was brought from one GPU to the CPU goes back to the current GPU, which may be another.
 
@@ -441,6 +448,7 @@ Fact: TypeAlias = (
     | StaleOptimizer
     | DiscardedMove
     | UncheckedDevice
+    | OtherChoice
     | LostIndex
     | VisibilityConflict
     | InvalidDevice

@@ -257,6 +257,8 @@ def _call_method(
         return Test(holds=(Present(True),))
     receiver = Given(method.receiver, _receiver_span(function.span, name), method.place)
     reads.note_method(frame, env, receiver, name, arguments, span)
+    if name == "cuda" and frame.recording and not arguments.all():
+        forwarding.note_cuda(frame, env, span)
     match receiver.value:
         case Tensor():
             return library.call_tensor_method(frame, env, receiver, name, arguments, span)
