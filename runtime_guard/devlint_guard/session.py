@@ -33,7 +33,7 @@ from devlint_guard.naming import Roots, modules_on
 from devlint_guard.observer import Observer
 from devlint_guard.optimizers import state_elsewhere
 from devlint_guard.ranks import path_of_rank, processes, ranks
-from devlint_guard.record import Record
+from devlint_guard.record import Part, Record
 from devlint_guard.report.files import write
 from devlint_guard.report.text import render
 from devlint_guard.roots import ByVariable, by_class
@@ -121,6 +121,7 @@ class Guard:
         self._repeats: dict[tuple[Any, ...], Finding] = {}
         self._is_audited = False
         self._called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
+        self._trees: tuple[Part, ...] = ()
         self._is_counting = self.counts_calls
         self._entries = 0
         is_read = self._report is not None and self._report.suffix.lower() == ".json"
@@ -148,7 +149,8 @@ class Guard:
         """What it has seen so far, for a report.
 
         Args:
-            roots: the modules to show; None for those that it was made with.
+            roots: the modules to show; None for those that it was made with. Where there are none, those that the
+                program has called are shown.
         """
         ledger = self._layers.ledger
         called = (module for module in self._called.values() if next(module.parameters(), None) is not None)
@@ -162,7 +164,7 @@ class Guard:
             findings=tuple(self.findings),
             suspects=tuple(self.suspects),
             transfers=() if ledger is None else ledger.transfers,
-            roots=tuple(tree_of(name, module) for name, module in known.items()),
+            roots=tuple(tree_of(name, module) for name, module in known.items()) or self._trees,
             observed=() if self._observer is None else (self._observer.observed(next(iter(ranks()), None)),),
         )
 
@@ -222,8 +224,10 @@ class Guard:
             if finding is not None and not self._has_found_at(finding.place):
                 self._record(finding, self._findings)
         if self._report is not None:
+            record = self.record(entry.roots)
+            self._trees = record.roots
             try:
-                write(self.record(entry.roots), self._report)
+                write(record, self._report)
             except OSError as problem:  # how the program has ended matters more
                 warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
         if self._entries == 0:

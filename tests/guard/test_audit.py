@@ -143,6 +143,7 @@ def test_the_report_shows_the_modules_that_were_called(tmp_path: Path) -> None:
         nn.CrossEntropyLoss()(x(), x())
         assert [(root.name, root.kind) for root in active.record().roots] == [("Network", "Network")]
     assert "rest" in (tmp_path / "report.html").read_text()
+    assert [root.name for root in active.record().roots] == ["Network"]
 
 
 def test_nothing_holds_a_module_that_was_called() -> None:
