@@ -6,7 +6,6 @@ import codecs
 import hashlib
 import io
 import os
-import re
 import sys
 import tokenize
 from collections.abc import Sequence
@@ -47,10 +46,10 @@ class Source:
     @property
     def is_script(self) -> bool:
         """Whether it is run as a program, which finds the files of its own folder, whatever package that is."""
-        return _MAIN.search(self.text) is not None
+        return self.text.startswith(_MAIN) or f"\n{_MAIN}" in self.text
 
 
-_MAIN = re.compile(r"^if __name__ ==", re.MULTILINE)
+_MAIN = "if __name__ =="
 
 
 @dataclass(frozen=True, slots=True)

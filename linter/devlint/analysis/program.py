@@ -290,7 +290,8 @@ class Program:
     def is_stored_outside(self, globals_: Globals, name: str) -> bool:
         """Whether a file stores an attribute of that name on something other than `self`."""
         loaded = self._files.get(globals_.file)
-        stored = rf"(?<!\bself)\.{name}\s*(:[^=\n]+)?=(?!=)"
+        # With the name first, `re` looks for that text before it tries anything else.
+        stored = rf"\.{name}(?<!\bself\.{name})\s*(:[^=\n]+)?=(?!=)"
         return loaded is not None and re.search(stored, loaded.source.text) is not None
 
     def mentions(self, function: Closure, text: str) -> bool:

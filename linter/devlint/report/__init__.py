@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from devlint.report import github, gitlab, json, jsonl, junit, sarif, statistics, text
+from devlint.report import github, gitlab, json, jsonl, sarif, statistics, text
 from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette, wants_colour
@@ -19,6 +19,13 @@ def _plain(render: Callable[[Outcome], str]) -> _Renderer:
     return lambda outcome, palette: render(outcome)
 
 
+def _junit(outcome: Outcome) -> str:
+    """Render as XML; what that takes is slow to load, and few ask for it."""
+    from devlint.report import junit
+
+    return junit.render(outcome)
+
+
 FORMATS: Mapping[str, _Renderer] = MappingProxyType(
     {
         "full": text.render_full,
@@ -28,7 +35,7 @@ FORMATS: Mapping[str, _Renderer] = MappingProxyType(
         "sarif": _plain(sarif.render),
         "github": _plain(github.render),
         "gitlab": _plain(gitlab.render),
-        "junit": _plain(junit.render),
+        "junit": _plain(_junit),
     }
 )
 """The output formats by name."""

@@ -43,6 +43,7 @@ class Catalogue:
         self._functions: dict[str, tuple[Signature, ...] | None] = {}
         self._classes: dict[str, ClassEntry | None] = {}
         self._values: dict[str, Terms | None] = {}
+        self._methods: dict[tuple[str, str], tuple[Signature, ...] | None] = {}
 
     def canonical(self, name: str) -> str:
         """The name the catalogue has for `name`: `torch.nn.modules.linear.Linear` is `torch.nn.Linear`.
@@ -85,10 +86,11 @@ class Catalogue:
         Raises:
             CatalogueError: the stub has an error.
         """
-        for entry in self.lineage(class_name):
-            if name in entry.methods:
-                return entry.methods[name]
-        return None
+        key = (class_name, name)
+        if key not in self._methods:
+            owner = next((entry for entry in self.lineage(class_name) if name in entry.methods), None)
+            self._methods[key] = None if owner is None else owner.methods[name]
+        return self._methods[key]
 
     def attribute(self, class_name: str, name: str) -> Terms | None:
         """The type of an attribute of a class or of the first base that has it; D, R are those of `self`.
