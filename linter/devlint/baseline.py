@@ -144,7 +144,7 @@ class Baselines:
     def _path_for(self, file: str) -> Path | None:
         if self._settings.baseline is not None:
             return Path(os.path.abspath(self._settings.baseline))
-        configured = self._configurations.of(Path(os.path.abspath(file)).parent).baseline
+        configured = self._configurations.of(Path(os.path.dirname(os.path.abspath(file)))).baseline
         if configured is None and self._settings.accepting:
             return Path.cwd() / DEFAULT_NAME
         return configured

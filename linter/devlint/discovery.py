@@ -99,16 +99,27 @@ class _Search:
         self._candidates: list[Path] = []
         self._ignore_files: dict[Path, GitIgnoreSpec | None] = {}
         self._excludes: dict[Configuration, GitIgnoreSpec] = {}
+        self._real_folders: dict[Path, str] = {}
         self._defaults = GitIgnoreSpec.from_lines(DEFAULT_EXCLUDE)
 
     def run(self, paths: Sequence[str]) -> Discovery:
         for name in paths:
             self._named(name)
         first_by_target: dict[str, Path] = {}
-        for path in sorted(self._candidates, key=lambda path: (path.is_symlink(), display_path(path))):
-            first_by_target.setdefault(os.path.realpath(path), path)
-        self._found.files = sorted(first_by_target.values(), key=display_path)
+        shown = {path: display_path(path) for path in self._candidates}
+        for path in sorted(shown, key=lambda path: (path.is_symlink(), shown[path])):
+            first_by_target.setdefault(self._target(path), path)
+        self._found.files = sorted(first_by_target.values(), key=shown.__getitem__)
         return self._found
+
+    def _target(self, path: Path) -> str:
+        """Return the path without symbolic links; those on the way to a folder are looked for once."""
+        if path.is_symlink():
+            return os.path.realpath(path)
+        folder = path.parent
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._real_folders[folder], path.name)
 
     def _named(self, name: str) -> None:
         path = Path(os.path.abspath(name))
@@ -233,11 +244,12 @@ def _spelled_alike(path: Path) -> str:
 
 def _verdict(layers: Sequence[_Layer], path: Path, *, folder: bool) -> bool | None:
     """Ask the layers from the last to the first: True excluded, False re-included, None not mentioned."""
+    name = path.as_posix() + ("/" if folder else "")
     for base, spec in reversed(layers):
-        if not path.is_relative_to(base) or path == base:
+        above = base.as_posix().rstrip("/") + "/"
+        if not name.startswith(above) or name == above:
             continue
-        name = path.relative_to(base).as_posix() + ("/" if folder else "")
-        include = spec.check_file(name).include
+        include = spec.check_file(name.removeprefix(above)).include
         if include is not None:
             return include
     return None

@@ -219,16 +219,17 @@ def _named(settings: Settings, configurations: Configurations) -> Discovery:
 def _batches(files: Iterable[Path], configurations: Configurations, settings: Settings) -> list[Batch]:
     """Group files by project and configuration, so that each group shares one analysis."""
     groups: dict[tuple[Path, Configuration], list[Path]] = {}
-    roots: dict[Path, Path] = {}
+    by_folder: dict[Path, list[Path]] = {}
     for path in files:
-        if path.parent not in roots:
-            roots[path.parent] = root_for(path)
-        root = roots[path.parent]
-        configuration = configurations.of(path.parent)
-        if configuration.file is None:
-            configuration = Configuration(None, root)
-        configuration = replace(configuration, observed=(*configuration.observed, *settings.observed))
-        groups.setdefault((root, configuration), []).append(path)
+        folder = path.parent
+        if folder not in by_folder:
+            root = root_for(path)
+            configuration = configurations.of(folder)
+            if configuration.file is None:
+                configuration = Configuration(None, root)
+            configuration = replace(configuration, observed=(*configuration.observed, *settings.observed))
+            by_folder[folder] = groups.setdefault((root, configuration), [])
+        by_folder[folder].append(path)
     return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
 
 

@@ -87,7 +87,7 @@ def digest(data: bytes) -> str:
 def display_path(path: Path) -> str:
     """Return `path` relative to the working directory with `/`, or absolute when no relative path exists."""
     try:
-        return Path(os.path.relpath(path)).as_posix()
+        return os.path.relpath(path).replace(os.sep, "/")
     except ValueError:  # on Windows, another drive
         return path.as_posix()
 
@@ -106,7 +106,10 @@ def root_for(path: Path) -> Path:
 
 def import_root(path: Path) -> Path:
     """Return the folder that `sys.path` must have to import the file: where its outermost package stands."""
-    folder = path if os.path.isdir(path) else path.parent
+    return _outermost(path if os.path.isdir(path) else path.parent)
+
+
+def _outermost(folder: Path) -> Path:
     while os.path.isfile(folder / "__init__.py") and folder.parent != folder:
         folder = folder.parent
     return folder
@@ -218,6 +221,7 @@ class Project:
         self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
         self._told: dict[Path, int] = {}
+        self._packages: dict[Path, tuple[str, ...]] = {}
 
     def source(self, path: Path) -> Source:
         """Read and decode a file.
@@ -249,14 +253,20 @@ class Project:
     def module_name(self, path: Path) -> str | None:
         """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
         path = Path(os.path.abspath(path))
-        base = import_root(path)
-        if base == path.parent:
-            roots = [root for root in self._roots if path.is_relative_to(root)]
-            base = max(roots, key=lambda root: len(root.parts), default=base)
-        parts = list(path.relative_to(base).with_suffix("").parts)
+        parts = [*self._package(path.parent), path.stem]
         if parts[-1] == "__init__" and len(parts) > 1:
             parts.pop()
         return ".".join(parts) if all(part.isidentifier() for part in parts) else None
+
+    def _package(self, folder: Path) -> tuple[str, ...]:
+        """Return the folders that lead to a file in `folder`, from where its dotted name begins."""
+        if folder not in self._packages:
+            base = _outermost(folder)
+            if base == folder:
+                roots = [root for root in self._roots if folder.is_relative_to(root)]
+                base = max(roots, key=lambda root: len(root.parts), default=base)
+            self._packages[folder] = folder.relative_to(base).parts
+        return self._packages[folder]
 
     def find(self, module: str, importer: Source | None = None) -> Source | None:
         """Resolve a dotted module name to a file of this project; None for everything installed elsewhere.
