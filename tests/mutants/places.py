@@ -4,7 +4,8 @@ A place is `device=x.device` of a call that makes a tensor, or `.to(x.device)` o
 its tensor on the CPU, or the value stays where it is.
 
 Not every function shows that something is missing then. What it only hands on, by `return` or in an attribute, meets
-nothing there; and of what it was given, or has from a call, it does not say that it is not where it should be.
+nothing there; and of what it was given, or has from a call, it does not say that it is not where it should be. A
+tensor made of one number has no dimensions: in elementwise operations it may be on the CPU.
 """
 
 from __future__ import annotations
@@ -27,9 +28,6 @@ FACTORIES = frozenset(
 
 _NOTHING_LEFT = frozenset({"non_blocking", "copy"})
 """Arguments of `to` that ask for nothing by themselves."""
-
-
-_UNSEEN = {"factory": "handed on", "move": "from elsewhere"}
 
 
 class Place(NamedTuple):
@@ -95,8 +93,7 @@ def places(path: Path, package: str, text: str) -> Iterator[Place]:
                 for kind, start, end in finder.cuts(node):
                     if flow is None:
                         flow = Flow(function)
-                    unseen = flow.is_handed_on(node) if kind == "factory" else not flow.is_made_there(node)
-                    told = f"{kind}, {_UNSEEN[kind]}" if unseen else kind
+                    told = kind + (flow.why_not_of_factory(node) if kind == "factory" else flow.why_not_of_move(node))
                     yield Place(path, package, node.lineno, told, text[start:end], number, start, end)
 
 
@@ -116,10 +113,14 @@ class Flow:
                     if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
                         self._stored.setdefault(name.id, []).append(node.value)
 
-    def is_made_there(self, call: ast.Call) -> bool:
-        """Whether the function itself has made what is moved, or brought it to the CPU."""
+    def why_not_of_factory(self, call: ast.Call) -> str:
+        """Why the function may not show that a tensor is made on the CPU; empty if nothing says so."""
+        return ", handed on" if self._is_handed_on(call) else ", of a number" if _is_of_number(call) else ""
+
+    def why_not_of_move(self, call: ast.Call) -> str:
+        """Why it may not show that something is not moved: it has neither made it nor brought it to the CPU."""
         assert isinstance(call.func, ast.Attribute)
-        return self._is_made(call.func.value, frozenset())
+        return "" if self._is_made(call.func.value, frozenset()) else ", from elsewhere"
 
     def _is_made(self, value: ast.expr, seen: frozenset[str]) -> bool:
         for node in ast.walk(value):
@@ -131,7 +132,7 @@ class Flow:
                     return True
         return False
 
-    def is_handed_on(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    def _is_handed_on(self, value: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
         """Whether all that becomes of a value is that it is returned or kept."""
         node: ast.AST = value
         while isinstance(parent := self._parents.get(node), _CONTAINERS):
@@ -143,7 +144,7 @@ class Flow:
                 return True
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 return name in seen or all(
-                    self._is_no_meeting(load) or self.is_handed_on(load, seen | {name})
+                    self._is_no_meeting(load) or self._is_handed_on(load, seen | {name})
                     for load in self._loads.get(name, ())
                 )
             case _:
@@ -161,6 +162,17 @@ class Flow:
 
 
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.IfExp)
+
+
+def _is_of_number(call: ast.Call) -> bool:
+    """Whether a factory is given a number as its data, or `()` as its shape."""
+    match call.args[:1]:
+        case [ast.Constant(value=int() | float())] | [ast.UnaryOp(operand=ast.Constant())]:
+            return isinstance(call.func, ast.Attribute) and call.func.attr in ("tensor", "as_tensor", "scalar_tensor")
+        case [ast.Tuple(elts=[])]:
+            return True
+        case _:
+            return False
 
 
 def _brings_to_cpu(function: ast.expr) -> bool:

@@ -73,6 +73,9 @@ class Holder:
     def computes(self, x):
         return torch.ones(3, device=x.device) * x
 
+    def computes_with_a_number(self, x):
+        return torch.zeros((), device=x.device) + x * torch.tensor(-1.5, device=x.device)
+
     def computes_later(self, x):
         made = torch.ones(3, device=x.device)
         return made + x
@@ -101,6 +104,8 @@ def test_places_say_what_their_function_may_not_show() -> None:
         "factory, handed on",
         "factory, handed on",
         "factory",
+        "factory, of a number",
+        "factory, of a number",
         "factory",
         "move, from elsewhere",
         "move, from elsewhere",
