@@ -28,7 +28,7 @@ def quoted(text: str) -> str:
 
 def in_words(device: Device) -> str:
     """A device as it reads in a sentence: `cuda:0`, or "the device of `x`"."""
-    places = sorted(variable.shown for variable in variables_of(device))
+    places = sorted(variable.owner for variable in variables_of(device))
     if places:
         return f"the device of {' or '.join(map(quoted, places))}"
     if device == SURROUNDINGS:

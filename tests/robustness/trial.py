@@ -12,7 +12,7 @@ from pathlib import Path
 
 from devlint import engine
 from devlint.engine import Run
-from devlint.errors import ConfigError, DevlintError, SourceError
+from devlint.errors import CatalogueError, ConfigError, DevlintError
 from devlint.inspector import load_tools
 from devlint.settings import Settings
 
@@ -54,7 +54,7 @@ def _configuration(data: bytes, folder: Path) -> str | None:
     (folder / "devlint.toml").write_bytes(data)
     try:
         run = _run(b"import torch\n", "a.py", fix=False, isolated=False)
-    except ConfigError as error:
+    except (ConfigError, CatalogueError) as error:  # what is configured, or a file that it leads to
         return None if str(error) else "an error without a message"
     except DevlintError as error:
         return f"not an error of the configuration: {error}"

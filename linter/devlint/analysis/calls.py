@@ -152,7 +152,7 @@ def _promised(frame: Frame, env: Environment, method: Bound, span: Span) -> Valu
     name = method.function.function.name.rpartition(".")[2]
     for cls in held.cls.lineage:
         found = cls.attributes.get(name) if isinstance(cls, UserClass) else None
-        if isinstance(found, Closure) and annotated(frame, found, found.function.returns) == {MODULE}:
+        if isinstance(found, Closure) and annotated(frame, found.globals, found.function.returns) == {MODULE}:
             part = frame.nameless(f"{name}()", span)
             return replace(part, kind=Kind.MODULE, device=Variable(part.path))
     return UNKNOWN

@@ -17,6 +17,19 @@ def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
     return None
 
 
+def fields(cls: UserClass) -> tuple[str, ...]:
+    """What the constructor of a dataclass or named tuple takes, in order."""
+    return tuple(
+        dict.fromkeys(
+            name
+            for item in reversed(cls.lineage)
+            if isinstance(item, UserClass) and item.is_record
+            for name, annotation in item.declared
+            if annotation is None or not annotation.names[0].endswith("ClassVar")
+        )
+    )
+
+
 def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, UserClass] | None:
     """As `find`, beginning behind `after`: what `super()` sees."""
     passed = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from devlint.analysis import classes
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Device, Variable
 from devlint.domain.environment import Environment
@@ -230,8 +231,8 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
         held = env.heap.get(value.object)
         if isinstance(held, Sequence):
             listed = held.items
-        elif isinstance(held, Instance) and held.cls.fields is not None:
-            listed = tuple(held.get(name) or UNKNOWN for name in held.cls.fields)
+        elif isinstance(held, Instance) and held.cls.is_record:
+            listed = tuple(held.get(name) or UNKNOWN for name in classes.fields(held.cls))
     star = instruction.starred
     if listed is not None and star is None and len(listed) == count:
         values = list(listed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from devlint.analysis import instances, occurrences, partial, results, statements
@@ -20,6 +20,7 @@ from devlint.domain.value import (
     Closure,
     Constant,
     DeviceValue,
+    Globals,
     Kind,
     Opaque,
     Test,
@@ -81,7 +82,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     """A parameter about which only its declaration is known."""
     name = parameter.name
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
-    names = annotated(frame, closure, parameter.annotation)
+    names = annotated(frame, closure.globals, parameter.annotation)
     wanted = names - {"None", "typing.Any"}
     if wanted == {"builtins.bool"} and choice(name) != Test():
         return choice(name)
@@ -105,11 +106,41 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     return Opaque(name, kind, Variable(name), origin)
 
 
-def annotated(frame: Frame, closure: Closure, annotation: Annotation | None) -> frozenset[str]:
-    """The alternatives of an annotation as qualified names."""
+def annotated(frame: Frame, globals_: Globals, annotation: Annotation | None) -> frozenset[str]:
+    """The alternatives of an annotation in a file as qualified names."""
     if annotation is None:
         return frozenset()
-    return frozenset(frame.program.qualified(closure.globals, name) for name in annotation.names)
+    return frozenset(frame.program.qualified(globals_, name) for name in annotation.names)
+
+
+def declared_tensors(frame: Frame, cls: UserClass) -> Iterator[str]:
+    """The attributes that the body of a class, or of one that it inherits from, declares to be tensors."""
+    for item in cls.lineage:
+        if isinstance(item, UserClass):
+            for name, annotation in item.declared:
+                wanted = annotated(frame, item.globals, annotation) - {"None"}
+                if wanted and wanted <= TENSOR_NAMES:
+                    yield name
+
+
+def _expect(frame: Frame, closure: Closure, parameter: Parameter) -> None:
+    """What the annotation of a parameter says of it: whether it has a length, and which of its parts are tensors."""
+    annotation = parameter.annotation
+    if annotation is None:
+        return
+    of_element = annotated(frame, closure.globals, annotation.element)
+    if of_element and of_element <= TENSOR_NAMES:
+        frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
+    wanted = annotated(frame, closure.globals, annotation) - {"None"}
+    if wanted and wanted <= SEQUENCES:
+        frame.proofs.dimensional.add(parameter.name)
+    for name in annotation.names:
+        cls = frame.program.binding(closure.globals, name)
+        if isinstance(cls, UserClass) and not is_module(cls):
+            for attribute in declared_tensors(frame, cls):
+                path = f"{parameter.name}.{attribute}"
+                frame.proofs.kinds[path] = Kind.TENSOR
+                frame.proofs.followed.add(path)
 
 
 def run(
@@ -138,13 +169,7 @@ def run(
     )
     frame.budget = caller.budget
     for parameter in function.parameters:
-        element = parameter.annotation.element if parameter.annotation is not None else None
-        names_of_element = annotated(frame, closure, element)
-        if names_of_element and names_of_element <= TENSOR_NAMES:
-            frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
-        declared = annotated(frame, closure, parameter.annotation) - {"None"}
-        if declared and declared <= SEQUENCES:
-            frame.proofs.dimensional.add(parameter.name)
+        _expect(frame, closure, parameter)
     inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
     inner.always = True
     if recording and frame.program.observing:

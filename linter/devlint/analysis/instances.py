@@ -42,8 +42,8 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     made = Reference(identity)
     found = classes.find(cls, "__init__")
     if found is None or not isinstance(found[0], Closure):
-        if cls.fields is not None:
-            env.heap[identity] = _filled(env.heap[identity], cls.fields, arguments)
+        if cls.is_record:
+            env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
         return made
     init, owner = found
     assert isinstance(init, Closure)
@@ -63,6 +63,14 @@ def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Inst
     for name in fields:
         value = given[name].value if name in given else held.cls.attributes.get(name, UNKNOWN)
         held = held.put(name, value, registered=False)
+    return held
+
+
+def _declared(frame: Frame, held: object) -> Instance:
+    """A dataclass or named tuple with the tensors that it declares, each wherever who made it has put it."""
+    assert isinstance(held, Instance)
+    for name in execution.declared_tensors(frame, held.cls):
+        held = held.put(name, Opaque(f"self.{name}", Kind.TENSOR, Variable(f"self.{name}")), registered=False)
     return held
 
 
@@ -102,6 +110,8 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
             outcome = execution.run(frame, init, owner, names, start, site=f"{identity.site}>")
             if outcome.env is not None:
                 heap, checked = outcome.env.heap, outcome.env.checked
+    elif cls.is_record:
+        heap[identity] = _declared(frame, heap[identity])
     if not moved:
         return Generic(self_value, heap, checked, {})
     held = heap.get(identity)

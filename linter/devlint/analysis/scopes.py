@@ -191,7 +191,6 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     is_record = any("dataclass" in mark or mark.startswith(("attr", "define")) for mark in marks) or any(
         base == Library("typing.NamedTuple") for base in bases
     )
-    fields = tuple(name for name in body.fields) if is_record else None
     has_meta = any(base.keyword is not None for base in instruction.bases)
     cls = UserClass(
         body.name,
@@ -200,7 +199,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         frame.globals,
         body.self_stores,
         (bool(marks) and not is_record) or has_meta,
-        fields,
+        body.fields,
+        is_record,
         instruction.span,
     )
     frame.program.found_class(frame, cls, inner.methods)

@@ -70,8 +70,14 @@ class Variable:
         """The place for people: `load()` for `?load()@3:5`."""
         return re.sub(r"@[0-9:]+", "", self.place.removeprefix(NAMELESS))
 
+    @property
+    def owner(self) -> str:
+        """Whose device it is, for people: `x` for `x.device`; a device that an object keeps is told by its own name."""
+        whose = self.shown.removesuffix(".device")
+        return self.shown if whose == "self" else whose
+
     def __str__(self) -> str:
-        return f"device of {self.shown}"
+        return f"device of {self.owner}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class Either:
     variables: frozenset[Variable] = frozenset()
 
     def __str__(self) -> str:
-        places = sorted(variable.shown for variable in self.variables)
+        places = sorted(variable.owner for variable in self.variables)
         return f"device of {' or '.join(places)}" if places else "device of the inputs"
 
 

@@ -19,7 +19,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin, Stray
-from devlint.frontend.ir import Function, Span
+from devlint.frontend.ir import Annotation, Function, Span
 
 Rank: TypeAlias = int | None
 """How many dimensions a tensor has: a number, or None when that is not known."""
@@ -235,7 +235,8 @@ class UserClass:
         globals: the names of its file.
         self_stores: the attributes each method stores on its first parameter.
         dynamic: a decorator or metaclass outside the program may add attributes.
-        fields: the annotated names in order, of a dataclass or named tuple; None for any other class.
+        declared: the annotated names of its body in order, with their annotations.
+        is_record: it is a dataclass or named tuple, whose constructor takes these.
         span: where it is defined.
         lineage: the class and its bases, depth first, each once; bases outside the program as they are written.
     """
@@ -246,7 +247,8 @@ class UserClass:
     globals: Globals
     self_stores: dict[str, frozenset[str]]
     dynamic: bool = False
-    fields: tuple[str, ...] | None = None
+    declared: tuple[tuple[str, Annotation | None], ...] = ()
+    is_record: bool = False
     span: Span | None = None
     lineage: tuple[Value, ...] = field(init=False, repr=False)
 

@@ -87,7 +87,7 @@ def _class(scope: ScopeBuilder, node: ast.ClassDef) -> None:
         span=span,
         self_stores={name: frozenset(stores) for name, stores in methods.items()},
         fields=tuple(
-            statement.target.id
+            (statement.target.id, annotation_of(statement.annotation))
             for statement in node.body
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
         ),

@@ -507,7 +507,7 @@ class Class(Scope):
     """
 
     self_stores: dict[str, frozenset[str]]
-    fields: tuple[str, ...] = ()
+    fields: tuple[tuple[str, Annotation | None], ...] = ()
 
 
 @dataclass(slots=True, eq=False)

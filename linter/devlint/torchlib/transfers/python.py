@@ -179,7 +179,8 @@ def named_tuple(site: Site) -> Value:
         fields = tuple(item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str))
     else:
         return UNKNOWN
-    return UserClass(str(site.constant(0, "typename")), (), {}, site.frame.globals, {}, fields=fields)
+    declared = tuple((name, None) for name in fields)
+    return UserClass(str(site.constant(0, "typename")), (), {}, site.frame.globals, {}, False, declared, is_record=True)
 
 
 def next_(site: Site) -> Value:
