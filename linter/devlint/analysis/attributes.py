@@ -90,6 +90,8 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     if name == "is_cuda":
         return on_type(conflicts.resolve(env, base.device), "cuda")
     if name in HOST_ATTRIBUTES:
+        if is_computed(base):
+            frame.prove(base, Kind.TENSOR)
         return SHAPE if name == "shape" else NUMBER
     if name in TENSOR_ONLY:
         frame.prove(base, Kind.TENSOR)

@@ -206,9 +206,11 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
     match value:
         case Optional():
             return Optional(_follow(heap, value.present, place, seen))
-        case Tensor() | Opaque():
-            origin = _story(place, value.origin)
-            return replace(value, device=_variable(place, value.device), origin=origin)
+        case Tensor():
+            return replace(value, device=_variable(place, value.device), origin=_story(place, value.origin))
+        case Opaque():
+            device = _variable(place, value.device)
+            return replace(value, path=place, device=device, origin=_story(place, value.origin))
         case Reference() if value.object not in seen:
             seen.add(value.object)
             held = heap.get(value.object)
@@ -228,18 +230,23 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
                     heap[value.object] = replace(held, attributes=stored)
                 case Sequence() if held.module is not None:
                     if held.items is not None:
-                        items = tuple(_follow(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items))
+                        items = tuple(_part(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items))
                         heap[value.object] = replace(held, items=items)
                     else:
-                        heap[value.object] = replace(held, rest=_follow(heap, held.rest, f"{place}[*]", seen))
+                        heap[value.object] = replace(held, rest=_part(heap, held.rest, f"{place}[*]", seen))
                 case Dictionary() if held.module is not None:
-                    pairs = tuple((key, _follow(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
-                    heap[value.object] = replace(held, items=pairs, rest=_follow(heap, held.rest, f"{place}[*]", seen))
+                    pairs = tuple((key, _part(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
+                    heap[value.object] = replace(held, items=pairs, rest=_part(heap, held.rest, f"{place}[*]", seen))
                 case _:
                     pass
             return value
         case _:
             return value
+
+
+def _part(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
+    """An element of a module that holds others: one of which nothing is known is a part of the module all the same."""
+    return Opaque(place) if value == UNKNOWN else _follow(heap, value, place, seen)
 
 
 def _variable(place: str, device: Device) -> Device:
