@@ -12,7 +12,7 @@ from pathlib import Path
 
 from devlint import engine
 from devlint.engine import Run
-from devlint.errors import CatalogueError, ConfigError, DevlintError
+from devlint.errors import CatalogueError, ConfigError, DevlintError, SourceError
 from devlint.inspector import load_tools
 from devlint.settings import Settings
 
