@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from devlint.analysis import instances, occurrences, partial, results, statements
+from devlint.analysis import documented, instances, occurrences, partial, results, statements
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -28,7 +28,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Annotation, Parameter
-from devlint.torchlib.knowledge import DEVICE, DTYPE, MODULE, TENSOR_NAMES
+from devlint.torchlib.knowledge import DEVICE, DTYPE, MODULE, TENSOR, TENSOR_NAMES
 
 
 @dataclass(slots=True)
@@ -83,6 +83,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     name = parameter.name
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
     names = annotated(frame, closure.globals, parameter.annotation)
+    if parameter.annotation is None and name in documented.tensors(closure.function.documentation):
+        names = frozenset({TENSOR})
     wanted = names - {"None", "typing.Any"}
     if wanted == {"builtins.bool"} and choice(name) != Test():
         return choice(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from devlint.analysis import classes
+from devlint.analysis import classes, documented
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Variable
 from devlint.domain.summary import Side
@@ -42,7 +42,6 @@ def is_out_of_the_graph(side: Side) -> bool:
 
 
 _ENTRY = re.compile(r"\w+\['")
-_HOST_DATA = re.compile(r"\b(CPU|host) (arrays?|copy|copies|data|points|tensors?)\b")
 
 
 def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
@@ -66,4 +65,4 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
 
 def _is_about_host_data(frame: Frame) -> bool:
     """Whether the documentation of the executed function speaks of tensors on the CPU, which its caller then has."""
-    return isinstance(frame.scope, Function) and _HOST_DATA.search(frame.scope.documentation) is not None
+    return isinstance(frame.scope, Function) and documented.is_about_host_data(frame.scope.documentation)
