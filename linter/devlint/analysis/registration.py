@@ -67,7 +67,10 @@ def _registered(heap: Heap, held: Instance) -> Iterator[object]:
         if not isinstance(value, Reference) or value.object in seen:
             continue
         seen.add(value.object)
-        match heap.get(value.object):
+        found = heap.get(value.object)
+        if isinstance(found, (LibraryObject, Instance)) and found.origin is not None:
+            yield (found.origin.file, found.origin.span)  # its parameters come from where it was made
+        match found:
             case LibraryObject(parts=parts):
                 pending.extend(part for _, part in parts)
             case Instance() as inner:
