@@ -61,11 +61,17 @@ def find(text: str, rules: Sequence[type[Rule]]) -> type[Rule]:
     raise ConfigError(f"unknown rule {text!r}{hint}")
 
 
+_LOOKS_LIKE = str.maketrans("oil", "011")
+"""Letters that are mistaken for digits."""
+
+
 def candidates(text: str, rules: Sequence[type[Rule]]) -> tuple[str, ...]:
     """Up to three codes or names that are spelled much like the text, best first."""
     by_key = {key.lower(): key for rule in rules for key in (rule.code, rule.name)}
-    close = difflib.get_close_matches(text.strip().lower(), list(by_key), n=3, cutoff=0.6)
-    return tuple(by_key[key] for key in close)
+    written = text.strip().lower()
+    alike = [key for key in by_key if key.translate(_LOOKS_LIKE) == written.translate(_LOOKS_LIKE)]
+    close = difflib.get_close_matches(written, list(by_key), n=3, cutoff=0.6)
+    return tuple(by_key[key] for key in dict.fromkeys(alike + close))[:3]
 
 
 def packages_of_rules() -> tuple[str, ...]:

@@ -61,11 +61,11 @@ def test_another_comment_can_silence_it_but_not_itself(shell: Shell) -> None:
 def test_unknown_rules_are_guessed(shell: Shell) -> None:
     shell.write(
         "a.py",
-        "import torch\nclash  # devlint: ignore[mixed-device-operand]\nx  # noqa: DEV110\nclash  # noqa: DEV1O1\n",
+        "import torch\nclash  # devlint: ignore[mixed-device-operand]\nx  # noqa: DEV190\nclash  # noqa: DEV1O1\n",
     )
     result = shell.run("--output-format", "concise", "-q", ".")
     assert "`mixed-device-operand` names no rule; did you mean mixed-device-operands?" in result.stdout
-    assert "`DEV110` names no rule; did you mean" in result.stdout
+    assert "`DEV190` names no rule; did you mean" in result.stdout
     assert "a.py:4:1: DEV101" in result.stdout, "the letter O is no zero, and `DEV1` is not what was written"
     assert "`DEV1O1` names no rule; did you mean DEV101" in result.stdout
     assert "a.py:2:1: DEV101" in result.stdout

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from devlint.diagnostics import Place
+from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
 from devlint.frontend.ir import Function, Scope, Span
@@ -56,13 +56,14 @@ class Recorder:
             return
         self._doubts.setdefault((file, span, type(fact)), []).append(unless)
         key: tuple[Span, object] = (span, type(fact))
+        found = self._facts.setdefault(file, {})
+        known = found.get(key)
         if isinstance(fact, Reveal):
-            known = self._facts.get(file, {}).get(key)
             if known is not None and known.fact != fact:
                 fact = Reveal("unknown")  # a line that is executed several times, each time for other values
-            self._facts.setdefault(file, {})[key] = Anchored(self._place(file, span), fact)
+        elif known is not None and not _is_merely_possible(known.fact):
             return
-        self._facts.setdefault(file, {}).setdefault(key, Anchored(self._place(file, span), fact))
+        found[key] = Anchored(self._place(file, span), fact)
 
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether every call that was seen passes a CPU tensor for the parameter that a fact rests on."""
@@ -85,7 +86,8 @@ class Recorder:
             return False
         inner = fact.via[-1].place
         return any(
-            isinstance(item.fact, Conflict) and item.place == inner for item in self._facts.get(inner.file, {}).values()
+            isinstance(item.fact, Conflict) and item.place == inner and not _is_merely_possible(item.fact)
+            for item in self._facts.get(inner.file, {}).values()
         )
 
     def note(self, file: str, line: int, name: str, text: str) -> None:
@@ -128,3 +130,8 @@ class Recorder:
             tuple(seen[anchor] for anchor in sorted(seen)),
             tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
         )
+
+
+def _is_merely_possible(fact: Fact) -> bool:
+    """Whether a conflict is one that only opt-in rules tell of: what is known to happen goes before it."""
+    return isinstance(fact, Conflict) and fact.certainty is Certainty.POSSIBLE
