@@ -66,14 +66,6 @@ def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Inst
     return held
 
 
-def _declared(frame: Frame, held: object) -> Instance:
-    """A dataclass or named tuple with the tensors that it declares, each wherever who made it has put it."""
-    assert isinstance(held, Instance)
-    for name in execution.declared_tensors(frame, held.cls):
-        held = held.put(name, Opaque(f"self.{name}", Kind.TENSOR, Variable(f"self.{name}")), registered=False)
-    return held
-
-
 @dataclass(frozen=True, slots=True)
 class Generic:
     """An instance of which only the class is known.
@@ -110,8 +102,6 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
             outcome = execution.run(frame, init, owner, names, start, site=f"{identity.site}>")
             if outcome.env is not None:
                 heap, checked = outcome.env.heap, outcome.env.checked
-    elif cls.is_record:
-        heap[identity] = _declared(frame, heap[identity])
     if not moved:
         return Generic(self_value, heap, checked, {})
     held = heap.get(identity)
