@@ -1,4 +1,4 @@
-"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about five minutes.
+"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about ten minutes.
 
 A variant is timed between two runs without a guard, in one process, and its ratio is to the mean of the two; what is
 printed is the median over many such pairs, with quartiles. `none` between two runs of itself shows how far to trust
