@@ -41,6 +41,7 @@ def is_out_of_the_graph(side: Side) -> bool:
     return side.name.endswith(".detach()")
 
 
+_COLLATES = re.compile(r"collat(e|or)", re.IGNORECASE)
 _ENTRY = re.compile(r"\w+\['")
 
 
@@ -48,12 +49,12 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
-    * The function's documentation speaks of tensors on the CPU.
+    * It makes batches, which a loader does before anything is moved, or its documentation speaks of tensors on the CPU.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
-    if _is_about_host_data(frame):
+    if _COLLATES.search(frame.scope.name) or _is_about_host_data(frame):
         return True
     event, name = other.origin, frame.scope.name.rpartition(".")[2]
     if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
