@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 _NAME = r"(?P<{0}>[A-Za-z_]\w*)"
-_TYPE = r"[:`~\w.]*Tensor`?"
+_TYPE = r"(?::\w+:)?`?~?(?:torch\.)?(?:BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)?Tensor`?"
 _MORE = r"(?:\s*,?\s*\b(?:optional|of|with|shape)\b[^\n]*?)?"
 
 _TENSORS = re.compile(
