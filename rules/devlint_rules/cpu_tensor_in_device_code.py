@@ -41,9 +41,10 @@ class CpuTensorInDeviceCode(ConflictRule):
     those uses move with it.
 
     ## Known limits
-    A parameter counts as a tensor only if something proves it: an annotation, an operation on tensors, or
-    being an input of `forward`. Code that is meant to run on the CPU only is reported too when it takes
-    tensors.
+    A parameter counts as a tensor only if something proves it: an annotation, its type in the docstring, an operation
+    on tensors, or being an input of `forward`; so does an attribute that the class of a parameter declares. Code that
+    is meant to run on the CPU only is reported too when it takes tensors, unless its docstring speaks of CPU tensors
+    or it collates batches by its name.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
