@@ -19,8 +19,8 @@ ROOTS = ("linter", "rules", "runtime_guard")
 LONGEST_FILE = 600
 
 # For each source file, by the longest prefix that names it: what it may import. A package stands for all that is
-# in it, except for what has a line of its own. Every file may also import the standard library, `devlint` itself
-# (its version) and, where `TOGETHER` says so, the other files of its own package.
+# in it, except for what has a line of its own. Every file may also import the standard library, what is in `COMMON`
+# and, where `TOGETHER` says so, the other files of its own package.
 ALLOWED: Mapping[str, tuple[str, ...]] = {
     # The door: commands and what they print.
     "devlint.__main__": ("devlint.cli",),
@@ -243,6 +243,9 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint_pytest": ("pytest", "devlint_guard"),
 }
 
+COMMON = ("devlint", "devlint.records")
+"""The version, and what plain data is made with."""
+
 TOGETHER = (
     "devlint.cli",
     "devlint.frontend",
@@ -308,7 +311,7 @@ def _longest(name: str, areas: Mapping[str, object] | tuple[str, ...]) -> str | 
 def may_import(importer: str, imported: str) -> bool:
     """Whether the table allows it."""
     # tomllib is of the standard library since 3.11, and older versions of Python are spared the import.
-    if imported.partition(".")[0] in {*sys.stdlib_module_names, "tomllib"} or imported == "devlint":
+    if imported.partition(".")[0] in {*sys.stdlib_module_names, "tomllib"} or imported in COMMON:
         return True
     area = _longest(importer, ALLOWED)
     if area is None:

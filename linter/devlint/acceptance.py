@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint import engine
 from devlint.baseline import Baseline, Baselines, entries_of
@@ -11,6 +11,7 @@ from devlint.configuration import Configurations
 from devlint.errors import DevlintError
 from devlint.inspector import Loader, load_tools
 from devlint.project import display_path
+from devlint.records import dataclass
 from devlint.settings import Settings
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Silenced, Silencer
 from devlint.errors import ConfigError
+from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
 from devlint.settings import Settings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from devlint.records import dataclass
 
 
 class Severity(enum.Enum):

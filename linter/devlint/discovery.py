@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from pathspec import GitIgnoreSpec
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
 from devlint.project import display_path, root_for
+from devlint.records import dataclass
 from devlint.settings import Configuration, did_you_mean, pattern_spec
 from devlint.sources import MARKDOWN, NOTEBOOK
 

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from devlint.fixes import Change, Contents, Found, Repair
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
+from devlint.records import dataclass
 from devlint.report import Outcome
 from devlint.selection import ALWAYS
 from devlint.settings import Configuration, Settings

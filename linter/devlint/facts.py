@@ -7,11 +7,11 @@ and message print a device alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU, Device
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from devlint.audit import mentions_suppressions, silence
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity, Silenced
 from devlint.errors import DevlintError, SourceError
 from devlint.project import Project, Source, Trace, display_path, lines_of
+from devlint.records import dataclass
 from devlint.selection import Rules, Selection, graded, names_rules, select_rules
 from devlint.settings import Configuration, Settings
 

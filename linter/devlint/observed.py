@@ -12,13 +12,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 
 from devlint.diagnostics import Diagnostic, Mismatch, Place
 from devlint.errors import ConfigError
+from devlint.records import dataclass
 
 REPORT_VERSION: Final = 1
 VERSION: Final = 1

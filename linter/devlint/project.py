@@ -9,10 +9,10 @@ import os
 import sys
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.errors import SourceError
+from devlint.records import dataclass
 from devlint.sources import Cell, Program, program_of
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 from typing import ClassVar, TypeAlias, TypeVar, cast
 
@@ -15,6 +15,7 @@ from libcst.metadata import BaseMetadataProvider, CodePosition, CodeRange, Posit
 from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
+from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 FactT = TypeVar("FactT", bound=Fact)

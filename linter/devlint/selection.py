@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.diagnostics import Diagnostic
 from devlint.errors import ConfigError
+from devlint.records import dataclass
 from devlint.settings import Configuration, Settings, pattern_spec
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from pathspec import GitIgnoreSpec
 
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

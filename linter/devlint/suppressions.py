@@ -6,10 +6,11 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
+from devlint.records import dataclass
 
 ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
 """The codes of what is reported about suppressions themselves."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety
 from devlint.domain.device import CPU, Variable, follows
 from devlint.facts import Conflict, Meeting
+from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 from devlint_rules._surroundings import Surroundings, inside

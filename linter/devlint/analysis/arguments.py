@@ -6,9 +6,9 @@ from devlint.analysis.containers import items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, LibraryObject, Object
-from devlint.domain.immutable import dataclass
 from devlint.domain.value import Constant, Reference, Tensor, Value
 from devlint.frontend.ir import Argument, Span
+from devlint.records import dataclass
 from devlint.torchlib.signature import ALTERNATIVE_NAMES, Signature, TensorTerm
 
 

@@ -6,7 +6,7 @@ elements of things that are opaque.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
@@ -29,6 +29,7 @@ from devlint.domain.value import (
 )
 from devlint.domain.value import join as join_values
 from devlint.frontend import ir
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

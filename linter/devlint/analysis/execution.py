@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint.analysis import documented, instances, occurrences, partial, results, statements
 from devlint.analysis.classes import is_module
@@ -28,6 +28,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Annotation, Parameter
+from devlint.records import dataclass
 from devlint.torchlib.knowledge import DEVICE, DTYPE, MODULE, TENSOR, TENSOR_NAMES
 
 

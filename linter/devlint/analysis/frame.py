@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from devlint.analysis.loops import NO_PLAN, Plan
@@ -32,6 +32,7 @@ from devlint.domain.value import (
 from devlint.domain.value import join as join_values
 from devlint.facts import Fact, MissingAttribute
 from devlint.frontend.ir import Function, Register, Scope, Span
+from devlint.records import dataclass
 
 if TYPE_CHECKING:
     from devlint.analysis.program import Program

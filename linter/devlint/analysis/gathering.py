@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from devlint.analysis import conflicts, placement
 from devlint.analysis.containers import elements_of, items_of
@@ -31,6 +31,7 @@ from devlint.domain.value import (
     is_host,
 )
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 from devlint.torchlib.knowledge import FROM_NUMBERS
 from devlint.torchlib.signature import (
     ArrayTerm,

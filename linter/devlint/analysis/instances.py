@@ -8,7 +8,7 @@ module. Plain attributes stay where `__init__` put them, for no move reaches the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint.analysis import classes, execution, forwarding, moves, summaries
 from devlint.analysis.arguments import Arguments, Given
@@ -32,6 +32,7 @@ from devlint.domain.value import (
     present,
 )
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:

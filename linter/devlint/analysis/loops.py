@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from devlint.frontend import ir
+from devlint.records import dataclass
 from devlint.torchlib.knowledge import MOVES
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from devlint.analysis import instances, moves
 from devlint.analysis.conflicts import resolve, step
@@ -33,6 +32,7 @@ from devlint.domain.value import (
 )
 from devlint.facts import Occurrence
 from devlint.frontend import ir
+from devlint.records import dataclass
 
 MOST_STEPS = 6
 """A story has at most so many steps; a large module has one for each of its parts."""

@@ -9,7 +9,7 @@ an accelerator. Two that both follow something are a requirement, which the summ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 from devlint.analysis import conflicts, ranks
@@ -48,6 +48,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 from devlint.torchlib.signature import (
     ArrayTerm,
     DeviceTerm,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from devlint.analysis import (
     classes,
@@ -57,6 +57,7 @@ from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.observed import View
 from devlint.project import Project, Source
+from devlint.records import dataclass
 from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR
 from devlint.torchlib.signature import DeviceTerm

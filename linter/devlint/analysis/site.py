@@ -9,11 +9,11 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Object
-from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceValue, Rank, Reference, Tensor, Value
 from devlint.facts import Fact, Step
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from devlint.analysis import attributes, conflicts, containers, placement
@@ -39,6 +39,7 @@ from devlint.domain.value import (
     optional,
 )
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 def abstract(frame: Frame, name: str, value: Value) -> Value:

@@ -8,12 +8,13 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from devlint.cache.codec import CodecError, decode, encode
 from devlint.inspector import Batch, FileResult
 from devlint.project import Project, Trace, digest
+from devlint.records import dataclass
 
 FORMAT = 2
 """Rises with the form of the file."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from devlint.cli.group import say
 from devlint.cli.options import takes_settings
 from devlint.cli.progress import Progress
 from devlint.errors import DevlintError
+from devlint.records import dataclass
 
 if TYPE_CHECKING:
     from devlint.engine import Run

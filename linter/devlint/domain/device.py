@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias, TypeGuard
 
-from devlint.domain.immutable import dataclass
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ pointwise, as a lattice; across the two kinds the join is commutative and absorb
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from devlint.domain.device import CPU, Device, Variable
 from devlint.domain.device import join as join_devices
@@ -32,6 +32,7 @@ from devlint.domain.process import join as join_processes
 from devlint.domain.value import Opaque, Tensor, Value, chosen
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 @dataclass(slots=True)

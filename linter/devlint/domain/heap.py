@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
-from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, ObjectId, Tensor, UserClass, Value
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

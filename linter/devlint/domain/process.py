@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin
+from devlint.records import dataclass
 
 UNKNOWN_BACKEND = "?"
 UNKNOWN_NUMBER = -1

@@ -8,8 +8,8 @@ loop that moves a tensor again and again still reaches its fixpoint.
 from __future__ import annotations
 
 from devlint.domain.device import UNKNOWN_DEVICE, Device
-from devlint.domain.immutable import dataclass
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

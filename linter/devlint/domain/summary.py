@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from devlint.domain.device import Device
 from devlint.domain.heap import Object
-from devlint.domain.immutable import dataclass
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import Origin, Stray
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Span
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.device import join as join_devices
-from devlint.domain.immutable import dataclass
 from devlint.domain.provenance import Origin, Stray
 from devlint.frontend.ir import Annotation, Function, Span
+from devlint.records import dataclass
 
 Rank: TypeAlias = int | None
 """How many dimensions a tensor has: a number, or None when that is not known."""

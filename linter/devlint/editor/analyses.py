@@ -6,13 +6,13 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from devlint import engine
 from devlint.editor.options import Options
 from devlint.editor.texts import Texts
 from devlint.inspector import Look
+from devlint.records import dataclass
 
 STACK = 256 * 1024 * 1024
 """Bytes of stack for the analysis, which follows the nesting of a program; memory is only taken where it is used."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from devlint.records import dataclass
 from devlint.settings import Settings
 
 HINTS = ("bindings", "off")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.errors import DevlintError, OutputError
 from devlint.project import root_for
+from devlint.records import dataclass
 from devlint.writing import replace_file
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from devlint.diagnostics import Diagnostic, Edit, Place, Safety
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ are named tuples: immutable, and cheap enough to make for every expression of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+from devlint.records import dataclass
 
 Register: TypeAlias = int
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from devlint.diagnostics import Place
+from devlint.records import dataclass
 
 Paint: TypeAlias = Callable[[str], str]
 ReadLine: TypeAlias = Callable[[int], str | None]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from devlint.diagnostics import Diagnostic, Mismatch, RuleText, Safety, Severity, Silenced, Silencer
 from devlint.errors import DevlintError
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ sees, so that a place in one is a place in the other; what is no Python has been
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
+
+from devlint.records import dataclass
 
 MARKDOWN = (".md", ".markdown")
 NOTEBOOK = ".ipynb"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TypeAlias
 
 from devlint.errors import SourceError
+from devlint.records import dataclass
 from devlint.sources import Cell, Program
 from devlint.sources.magics import without_magics
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from devlint.errors import CatalogueError
+from devlint.records import dataclass
 
 Rank: TypeAlias = "int | str | None"
 """A number, the name of a rank variable (or a word such as `broadcast`, or `R + 1`), or None: nothing is known."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from devlint.errors import CatalogueError
+from devlint.records import dataclass
 from devlint.torchlib.signature import StubText
 
 _START = re.compile(r"@|def (\w+)|class (\w+)|(\w+)\s*:")

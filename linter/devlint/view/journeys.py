@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from devlint.facts import Occurrence
 from devlint.inspector import Look
+from devlint.records import dataclass
 from devlint.view.numbering import Numbering
 from devlint.view.tints import Tint, tint_of
 

@@ -6,10 +6,10 @@ import io
 import keyword
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from devlint.diagnostics import Place
 from devlint.facts import Occurrence
+from devlint.records import dataclass
 
 _SOFT = frozenset({"match", "case", "type", "_"})
 

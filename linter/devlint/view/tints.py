@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from devlint.domain.device import CPU, META, Concrete, Device, UnknownDevice, follows
 from devlint.facts import Occurrence
+from devlint.records import dataclass
 
 SLOTS = 6
 """Accelerators share so many colours; indices beyond that begin again."""
