@@ -75,6 +75,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.cache": (
+        "devlint.declarations",
         "devlint.inspector",
         "devlint.project",
         "devlint.registry",
@@ -86,7 +87,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.frontend.concrete",
         "devlint.observed",
         "devlint.registry",
-        "devlint.rule",
         "devlint.selection",
         "devlint.audit",
         "devlint.project",
@@ -143,7 +143,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.selection": (
         "pathspec",
         "devlint.registry",
-        "devlint.rule",
+        "devlint.declarations",
         "devlint.settings",
         "devlint.diagnostics",
         "devlint.errors",
@@ -153,10 +153,11 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.suppressions",
         "devlint.selection",
         "devlint.registry",
-        "devlint.rule",
+        "devlint.declarations",
         "devlint.diagnostics",
     ),
-    "devlint.registry": ("devlint.rule", "devlint.errors"),
+    "devlint.registry": ("devlint.rule", "devlint.declarations", "devlint.errors"),
+    "devlint.declarations": ("devlint.rule", "devlint.facts", "devlint.diagnostics"),
     "devlint.report": ("devlint.diagnostics", "devlint.errors"),
     "devlint.editor": (
         "pygls",
@@ -195,7 +196,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.observed": ("devlint.diagnostics", "devlint.errors"),
     "devlint.diagnostics": (),
     "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
-    "devlint.rule": ("libcst", "devlint.syntax", "devlint.facts", "devlint.diagnostics", "devlint.errors"),
+    "devlint.rule": (
+        "libcst",
+        "devlint.declarations",
+        "devlint.syntax",
+        "devlint.facts",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
     "devlint.syntax": ("libcst", "devlint.diagnostics"),
     # Source to IR by the standard library's `ast`; only `concrete` sees LibCST, and the rules' base.
     "devlint.frontend": (),
@@ -441,6 +449,19 @@ def test_files_without_torch_are_checked_without_parser_analysis_or_rules(tmp_pa
     ended = _end_of(tmp_path, DEVLINT, "check", "--isolated", ".")
     assert ended.code == 0, ended.output
     for package in ("libcst", "multiprocessing", "devlint.analysis", "devlint_rules"):
+        assert not ended.has(package), package
+
+
+def test_files_in_which_no_rule_has_anything_to_look_at_are_checked_without_parser_or_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEVLINT_CACHE_DIR", str(tmp_path / "cache"))
+    for number in (1, 2):
+        (tmp_path / "fine.py").write_text(f"import torch\n\nx = torch.ones(3) + {number}\n")
+        ended = _end_of(tmp_path, DEVLINT, "check", "--isolated", "fine.py")
+        assert ended.code == 0, ended.output
+    assert ended.has("devlint.analysis")
+    for package in ("libcst", "devlint_rules"):
         assert not ended.has(package), package
 
 

@@ -129,7 +129,7 @@ def test_how_closely_a_selector_names_a_rule(selector: str, close: int | None) -
     assert specificity(selector, "DEV101", "mixed-device-operands") == close
 
 
-RULES = load_rules()
+RULES = tuple(rule.declaration() for rule in load_rules())
 
 
 def _enabled(settings: Settings, configuration: Configuration, path: str = "/p/a.py") -> set[str]:

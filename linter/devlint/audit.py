@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Edit, Fix, Place, Safety, Silenced
 from devlint.selection import covers, specificity
 from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_suppressions
-
-if TYPE_CHECKING:
-    from devlint.rule import Rule
 
 _OURS = re.compile(r"DEV(?:[0-9][A-Z0-9]*)?")
 """The codes in a `# noqa` that no other tool is meant by."""
@@ -25,7 +22,7 @@ def mentions_suppressions(text: str) -> bool:
 
 
 def silence(
-    text: str, display: str, found: Sequence[Diagnostic], enabled: Sequence[type[Rule]], rules: Sequence[type[Rule]]
+    text: str, display: str, found: Sequence[Diagnostic], enabled: Sequence[Declaration], rules: Sequence[Declaration]
 ) -> tuple[list[Diagnostic], list[Silenced]]:
     """Let the comments of a file silence what was found in it, and add what is to be said of these comments.
 
@@ -52,8 +49,8 @@ class _Audit:
         self,
         text: str,
         display: str,
-        enabled: Sequence[type[Rule]],
-        rules: Sequence[type[Rule]],
+        enabled: Sequence[Declaration],
+        rules: Sequence[Declaration],
         used: Used,
     ) -> None:
         self._lines = text.split("\n")
@@ -117,7 +114,7 @@ class _Audit:
     def _is_ours(self, entry: Suppression) -> bool:
         return not entry.noqa or any(self._means(selector) for selector in entry.rules or ())
 
-    def _means(self, selector: str) -> list[type[Rule]]:
+    def _means(self, selector: str) -> list[Declaration]:
         """Return the rules that a selector covers."""
         return [rule for rule in self._rules if specificity(selector, rule.code, rule.name) is not None]
 

@@ -398,7 +398,7 @@ def _collect(
         lines=_lines(programs),
         problems=tuple(problems),
         silenced=tuple(silenced),
-        rule_texts=lambda: {rule.code: rule.text() for rule in load().rules if rule.code in codes},
+        rule_texts=lambda: {rule.code: rule.rule().text() for rule in load().rules if rule.code in codes},
         seconds=time.perf_counter() - start,
     )
     run = Run(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from devlint import __version__, engine
-from devlint.cache import user_cache
+from devlint.cache import load_tools, user_cache
 from devlint.settings import Settings
 
 _STDIN = ("-", "stdin")
@@ -34,7 +34,7 @@ class Plugin:
         stdin = "".join(self._lines).encode() if self._filename in _STDIN else None
         paths = (self._filename,) if stdin is None else ("-",)
         settings = Settings(paths, jobs=1)
-        found = engine.run(settings, stdin=stdin, cache=user_cache(settings))
+        found = engine.run(settings, stdin=stdin, load=load_tools, cache=user_cache(settings))
         for one in found.outcome.diagnostics:
             yield one.place.line, one.place.column - 1, f"{one.code} {one.message}", type(self)
         for problem in found.problems:

@@ -26,7 +26,6 @@ from devlint.settings import Configuration, Settings
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
-    from devlint.rule import Rule
 
 _MATTERS = re.compile(r"torch|\.detach\(\)")
 """What a file that has to do with devices contains: it names torch, or takes a tensor out of its graph."""
@@ -60,7 +59,7 @@ class Tools:
 
     rules: Rules
     analysis: Callable[[Project, Configuration], Analysis]
-    check: Callable[[str, str, FileFacts, Sequence[type[Rule]]], list[Diagnostic]]
+    check: Callable[[str, str, FileFacts, Rules], list[Diagnostic]]
 
 
 Loader: TypeAlias = Callable[[], Tools]
@@ -73,10 +72,15 @@ def load_tools() -> Tools:
     Raises:
         RuleError: a rule package does not keep its contract.
     """
-    from devlint.analysis import Analyser
-    from devlint.frontend.concrete import check
-    from devlint.observed import different, read
     from devlint.registry import load_rules
+
+    return tools(tuple(rule.declaration() for rule in load_rules()))
+
+
+def tools(rules: Rules) -> Tools:
+    """Return these rules, each of which is loaded when it has to look at a file, and devlint's own analysis."""
+    from devlint.analysis import Analyser
+    from devlint.observed import different, read
 
     def analysis(project: Project, configuration: Configuration) -> Analysis:
         views = [view for path in configuration.observed for view in read(path, display_path(path)).views]
@@ -84,7 +88,12 @@ def load_tools() -> Tools:
             project, devices=configuration.devices, signatures=configuration.signatures, views=different(views)
         )
 
-    return Tools(load_rules(), analysis, check)
+    def check(text: str, display: str, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
+        from devlint.frontend.concrete import check
+
+        return check(text, display, facts, [rule.rule() for rule in busy])
+
+    return Tools(rules, analysis, check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +319,7 @@ class Inspector:
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look that the file concerns; only then is it parsed with LibCST."""
-        busy = [rule for rule in rules if rule.concerns(source.text, facts)]
+        busy = tuple(rule for rule in rules if rule.concerns(source.text, facts))
         return self._load().check(source.text, source.display, facts, busy) if busy else []
 
 

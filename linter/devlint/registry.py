@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from devlint.errors import ConfigError, RuleError
 
 if TYPE_CHECKING:
+    from devlint.declarations import Declaration
     from devlint.rule import Rule
 
 GROUP = "devlint.rules"
@@ -65,7 +66,7 @@ _LOOKS_LIKE = str.maketrans("oil", "011")
 """Letters that are mistaken for digits."""
 
 
-def candidates(text: str, rules: Sequence[type[Rule]]) -> tuple[str, ...]:
+def candidates(text: str, rules: Sequence[type[Rule] | Declaration]) -> tuple[str, ...]:
     """Up to three codes or names that are spelled much like the text, best first."""
     by_key = {key.lower(): key for rule in rules for key in (rule.code, rule.name)}
     written = text.strip().lower()

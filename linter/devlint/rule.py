@@ -12,6 +12,7 @@ from typing import ClassVar, TypeAlias, TypeVar, cast
 import libcst as cst
 from libcst.metadata import BaseMetadataProvider, CodePosition, CodeRange, PositionProvider, ProviderT
 
+from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
@@ -172,11 +173,11 @@ class Rule(cst.BatchableCSTVisitor):
         return RuleText(cls.code, cls.name, cls.severity, cls.summary(), cls.documentation().strip())
 
     @classmethod
-    def concerns(cls, text: str, facts: FileFacts) -> bool:
-        """Whether the rule has to visit a file with that text and those facts."""
-        if cls.mentions and cls.mentions in text:
-            return True
-        return any(isinstance(anchored.fact, cls.wants) for anchored in facts.facts)
+    def declaration(cls) -> Declaration:
+        """What is asked of it before it is made."""
+        wants = tuple(kind.__name__ for kind in cls.wants)
+        where = (cls.__module__, cls.__name__)
+        return Declaration(*where, cls.code, cls.name, cls.severity, cls.opt_in, wants, cls.mentions)
 
     def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:
         """The facts of that kind which belong to the node, in the order the analysis found them."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from devlint.declarations import Declaration
 from devlint.diagnostics import Diagnostic
 from devlint.errors import ConfigError
 from devlint.records import dataclass
@@ -16,9 +17,8 @@ from devlint.settings import Configuration, Settings, pattern_spec
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-    from devlint.rule import Rule
 
-Rules: TypeAlias = "tuple[type[Rule], ...]"
+Rules: TypeAlias = tuple[Declaration, ...]
 
 ALWAYS = {"DEV901": "syntax-error", "DEV903": "internal-error"}
 """What says that a file could not be analysed; it is always reported, as an error."""
@@ -54,7 +54,7 @@ class _Layer:
     extend: tuple[str, ...]
     ignore: tuple[str, ...]
 
-    def applied(self, rule: type[Rule], on: bool) -> bool:
+    def applied(self, rule: Declaration, on: bool) -> bool:
         chosen = _closest((*(self.select or ()), *self.extend), rule)
         ignored = _closest(self.ignore, rule)
         if self.select is not None:
@@ -64,7 +64,7 @@ class _Layer:
         return on and ignored is None
 
 
-def _closest(selectors: Iterable[str], rule: type[Rule]) -> int | None:
+def _closest(selectors: Iterable[str], rule: Declaration) -> int | None:
     found = [specificity(selector, rule.code, rule.name) for selector in selectors]
     return max((close for close in found if close is not None), default=None)
 
@@ -99,7 +99,7 @@ def select_rules(settings: Settings, configuration: Configuration, rules: Rules)
         _Layer(configuration.select, configuration.extend_select, configuration.ignore),
         _Layer(settings.select, settings.extend_select, settings.ignore),
     )
-    enabled: list[type[Rule]] = []
+    enabled: list[Declaration] = []
     for rule in rules:
         on = not rule.opt_in
         for layer in layers:

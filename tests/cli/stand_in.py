@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from devlint.facts import Anchored, Conflict, Fact, FileFacts, Meeting, Step, Un
 from devlint.inspector import Tools
 from devlint.project import Project, Source
 from devlint.registry import load_rules
-from devlint.rule import Rule
+from devlint.selection import Rules
 from devlint.settings import Configuration, Settings
 
 CPU, CUDA = Concrete("cpu"), Concrete("cuda", 0)
@@ -55,7 +54,7 @@ def _fact(word: str, place: Place) -> Fact:
     return Conflict("operands", "+", first, second, Certainty.CERTAIN, "Expected one device")
 
 
-def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]) -> list[Diagnostic]:
+def check(text: str, display: str, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
     if "# rules: fail" in text:
         raise ZeroDivisionError
     by_code = {rule.code: rule for rule in rules}
@@ -85,7 +84,7 @@ def _analysis(project: Project, configuration: Configuration) -> StandIn:
 
 def load() -> Tools:
     """The stand-in's tools, under the names of the real rules."""
-    return Tools(load_rules(), _analysis, check)
+    return Tools(tuple(rule.declaration() for rule in load_rules()), _analysis, check)
 
 
 class Shell:

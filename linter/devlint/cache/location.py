@@ -41,20 +41,24 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
     options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False)
     named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]
-    code = [_code(package) for package in packages]
+    code = [state_of(package) for package in packages]
     where = (str(batch.root), display_path(batch.root), os.path.isdir(batch.root / "src"))
     everything = (devlint.__version__, sys.version, where, options, batch.configuration, named, code)
     return digest(repr(everything).encode())
 
 
 @cache
-def _code(package: str) -> str:
-    """A name for the state of a package's source files: their sizes and times, which an installation sets."""
+def state_of(package: str) -> str:
+    """Return a name for the state of a package's source files: their sizes and times, which an installation sets."""
     try:
         found = importlib.util.find_spec(package)
     except ImportError:
         return ""
-    folders = [] if found is None else list(found.submodule_search_locations or ())
+    if found is None:
+        return ""
+    folders = found.submodule_search_locations
+    if folders is None:  # one file
+        return digest(Path(found.origin or "").read_bytes()) if found.has_location else ""
     return digest(repr(sorted(entry for folder in folders for entry in _files(folder))).encode())
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import tempfile
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
+from devlint.cache import storage
 from devlint.cache.codec import CodecError, decode, encode
 from devlint.inspector import Batch, FileResult
 from devlint.project import Project, Trace, digest
@@ -18,9 +16,6 @@ from devlint.records import dataclass
 
 FORMAT = 2
 """Rises with the form of the file."""
-
-UNUSED_DAYS = 30
-"""After so long without use the results of a project are thrown away."""
 
 
 @dataclass(slots=True)
@@ -87,16 +82,14 @@ class Cache(NoCache):
         self._write(key, _Memory(traces, kept))
 
     def _read(self, key: str) -> _Memory:
-        path = self._folder / f"{key}.json"
         try:
-            document = json.loads(path.read_bytes())
-            os.utime(path)
+            document: Any = storage.read(self._file(key))
             if document["format"] != FORMAT:
                 return _Memory()
             traces = (decode(Trace, entry) for entry in document["traces"])
             results = {name: decode(FileResult, entry) for name, entry in document["results"].items()}
             return _Memory({trace.path: trace for trace in traces}, results)
-        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError, CodecError):
+        except (KeyError, TypeError, AttributeError, CodecError):
             return _Memory()
 
     def _write(self, key: str, memory: _Memory) -> None:
@@ -105,25 +98,10 @@ class Cache(NoCache):
             "traces": [encode(trace) for _, trace in sorted(memory.traces.items())],
             "results": {name: encode(result) for name, result in sorted(memory.results.items())},
         }
-        partial = None
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            handle, partial = tempfile.mkstemp(dir=self._folder, suffix=".partial")
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump(document, file, separators=(",", ":"))
-            os.replace(partial, self._folder / f"{key}.json")
-            self._tidy()
-        except OSError:
-            if partial is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(partial)
+        storage.write(self._file(key), document)
 
-    def _tidy(self) -> None:
-        """Throw away what no run has used for long, also what a killed run has left half written."""
-        oldest = time.time() - UNUSED_DAYS * 24 * 3600
-        for entry in os.scandir(self._folder):
-            if entry.name.endswith((".json", ".partial")) and entry.stat().st_mtime < oldest:
-                os.unlink(entry.path)
+    def _file(self, key: str) -> Path:
+        return self._folder / f"{key}.json"
 
 
 def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:

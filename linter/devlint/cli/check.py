@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,15 +103,15 @@ class _Wishes:
 def _once(settings: Settings, wanted: _Wishes) -> int:
     """Run, report, and return the exit code."""
     from devlint import engine, fixes, report
-    from devlint.cache import user_cache
+    from devlint.cache import load_tools, user_cache
     from devlint.diagnostics import Severity
 
     render = _renderer(wanted.output_format, statistics=wanted.statistics)
     stdin = sys.stdin.buffer.read() if "-" in settings.paths else None
     progress = Progress(sys.stderr)
     try:
-        cache = None if wanted.no_cache else user_cache(settings)
-        run = engine.run(settings, stdin=stdin, cache=cache, progress=None if wanted.quiet else progress)
+        start = partial(engine.run, settings, stdin=stdin, progress=None if wanted.quiet else progress)
+        run = start() if wanted.no_cache else start(load=load_tools, cache=user_cache(settings))
     finally:
         progress.clear()
     if wanted.diff:

@@ -40,7 +40,7 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
         RuleError: LibCST cannot read the text, or a wanted fact belongs to no node that its rule visits: a
             fact never vanishes without a word.
     """
-    busy = [rule(display) for rule in rules if rule.concerns(text, facts)]
+    busy = [rule(display) for rule in rules if rule.declaration().concerns(text, facts)]
     if not busy:
         return []
     wanted = tuple({kind for rule in busy for kind in rule.wants})

@@ -1,0 +1,42 @@
+"""What rules declare of themselves, as plain data: all that is asked of a rule before it has to look at a file."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, cast
+
+from devlint.diagnostics import Severity
+from devlint.records import dataclass
+
+if TYPE_CHECKING:
+    from devlint.facts import FileFacts
+    from devlint.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One rule, which need not be loaded; the attributes of its class say the same, see there.
+
+    Attributes:
+        module, cls: where its class is.
+        wants: the names of the classes of facts that it is about.
+    """
+
+    module: str
+    cls: str
+    code: str
+    name: str
+    severity: Severity
+    opt_in: bool
+    wants: tuple[str, ...]
+    mentions: str
+
+    def concerns(self, text: str, facts: FileFacts) -> bool:
+        """Whether the rule has to visit a file with that text and those facts."""
+        if self.mentions and self.mentions in text:
+            return True
+        return any(type(anchored.fact).__name__ in self.wants for anchored in facts.facts)
+
+    def rule(self) -> type[Rule]:
+        """The rule, loaded if it is not yet."""
+        return cast("type[Rule]", getattr(importlib.import_module(self.module), self.cls))
