@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TypeAlias
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
@@ -17,32 +15,37 @@ from devlint.records import dataclass
 from devlint.settings import Configuration, did_you_mean, pattern_spec
 from devlint.sources import MARKDOWN, NOTEBOOK
 
-DEFAULT_EXCLUDE = (
-    "*.egg-info/",
-    ".direnv/",
-    ".eggs/",
-    ".git/",
-    ".hg/",
-    ".ipynb_checkpoints/",
-    ".mypy_cache/",
-    ".nox/",
-    ".pytest_cache/",
-    ".ruff_cache/",
-    ".svn/",
-    ".tox/",
-    ".venv/",
-    "__pycache__/",
-    "__pypackages__/",
-    "_build/",
-    "build/",
-    "dist/",
-    "node_modules/",
-    "site-packages/",
-    "venv/",
-)
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
-_Layer: TypeAlias = tuple[Path, GitIgnoreSpec]
-"""Patterns and the folder that they are relative to."""
+DEFAULT_EXCLUDE = frozenset(
+    {
+        ".direnv",
+        ".eggs",
+        ".git",
+        ".hg",
+        ".ipynb_checkpoints",
+        ".mypy_cache",
+        ".nox",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".svn",
+        ".tox",
+        ".venv",
+        "__pycache__",
+        "__pypackages__",
+        "_build",
+        "build",
+        "dist",
+        "node_modules",
+        "site-packages",
+        "venv",
+    }
+)
+"""Names of folders that are passed over unless a pattern of the user's says otherwise; also `*.egg-info`."""
+
+_Layer: TypeAlias = "tuple[str, GitIgnoreSpec]"
+"""What the paths begin with that some patterns are about, with `/` at the end, and the patterns."""
 
 
 @dataclass(slots=True)
@@ -97,30 +100,29 @@ class _Search:
         self._suffixes = (".py", NOTEBOOK, *(MARKDOWN if include_markdown else ()))
         self._force_exclude = force_exclude
         self._found = Discovery()
-        self._candidates: list[Path] = []
+        self._candidates: list[tuple[bool, str, str]] = []
+        """Whether it is a symbolic link, as shown to the user, where it is."""
         self._ignore_files: dict[Path, GitIgnoreSpec | None] = {}
         self._excludes: dict[Configuration, GitIgnoreSpec] = {}
-        self._real_folders: dict[Path, str] = {}
-        self._defaults = GitIgnoreSpec.from_lines(DEFAULT_EXCLUDE)
+        self._real_folders: dict[str, str] = {}
 
     def run(self, paths: Sequence[str]) -> Discovery:
         for name in paths:
             self._named(name)
-        first_by_target: dict[str, Path] = {}
-        shown = {path: display_path(path) for path in self._candidates}
-        for path in sorted(shown, key=lambda path: (path.is_symlink(), shown[path])):
-            first_by_target.setdefault(self._target(path), path)
-        self._found.files = sorted(first_by_target.values(), key=shown.__getitem__)
+        first_by_target: dict[str, tuple[str, str]] = {}
+        for is_link, shown, path in sorted(self._candidates):
+            first_by_target.setdefault(self._target(path, is_link), (shown, path))
+        self._found.files = [Path(path) for _, path in sorted(first_by_target.values())]
         return self._found
 
-    def _target(self, path: Path) -> str:
+    def _target(self, path: str, is_link: bool) -> str:
         """Return the path without symbolic links; those on the way to a folder are looked for once."""
-        if path.is_symlink():
+        if is_link:
             return os.path.realpath(path)
-        folder = path.parent
+        folder, name = os.path.split(path)
         if folder not in self._real_folders:
             self._real_folders[folder] = os.path.realpath(folder)
-        return os.path.join(self._real_folders[folder], path.name)
+        return os.path.join(self._real_folders[folder], name)
 
     def _named(self, name: str) -> None:
         path = Path(os.path.abspath(name))
@@ -140,12 +142,13 @@ class _Search:
         elif path.suffix == ".pyi":
             self._found.notes.append(f"{shown}: skipped, stubs hold no code")
         else:
-            self._candidates.append(path)
+            self._candidates.append((path.is_symlink(), shown, str(path)))
 
-    def _walk(self, top: Path) -> Iterator[Path]:
+    def _walk(self, top: Path) -> Iterator[tuple[bool, str, str]]:
         """Yield the files below a folder. Patterns that exclude the folder itself do not count below it."""
-        outer = [layer for layer in self._outer_layers(top) if not _verdict([layer], top, folder=True)]
-        excluded_top = _verdict([self._exclude_layer(top)], top, folder=True) is True
+        name = _posix(str(top)) + "/"
+        outer = [layer for layer in self._outer_layers(top) if not _verdict([layer], name)]
+        excluded_top = _verdict(self._exclude_layers(top), name) is True
         pending: list[tuple[Path, list[_Layer]]] = [(top, outer)]
         while pending:
             folder, layers = pending.pop()
@@ -156,31 +159,23 @@ class _Search:
                 self._found.problems.append(SourceError(f"cannot be read: {error.strerror}", path=shown))
                 continue
             layers = layers + self._ignore_layers([folder])
-            own = [] if excluded_top else [self._exclude_layer(folder)]
+            layers_of_all = layers if excluded_top else [*layers, *self._exclude_layers(folder)]
+            shown_folder = display_path(folder)
+            before = "" if shown_folder == "." else f"{shown_folder.rstrip('/')}/"
             for entry in entries:
-                path = Path(entry.path)
-                is_folder = os.path.isdir(path)
-                if not is_folder and path.suffix not in self._suffixes:
+                name, is_link = entry.name, entry.is_symlink()
+                is_folder = os.path.isdir(entry.path) if is_link else entry.is_dir()
+                if not is_folder and (not name.endswith(self._suffixes) or name in self._suffixes):
                     continue
-                if self._passes_over(path, is_folder, top, layers, own):
+                if _passes_over(_posix(entry.path), is_folder, layers_of_all):
                     continue
                 if is_folder:
-                    if not entry.is_symlink():
-                        pending.append((path, layers))
-                elif os.path.isfile(path):
-                    yield path
-                elif path.is_symlink():
-                    self._found.warnings.append(f"{display_path(path)}: skipped, broken symbolic link")
-
-    def _passes_over(
-        self, path: Path, folder: bool, top: Path, ignores: Sequence[_Layer], own: Sequence[_Layer]
-    ) -> bool:
-        """Decide by the user's patterns first, then `.gitignore` (inner before outer), then the defaults."""
-        for layers in (own, ignores, [(top, self._defaults)]):
-            verdict = _verdict(layers, path, folder=folder)
-            if verdict is not None:
-                return verdict
-        return False
+                    if not is_link:
+                        pending.append((Path(entry.path), layers))
+                elif os.path.isfile(entry.path) if is_link else entry.is_file():
+                    yield is_link, before + name, entry.path
+                elif is_link:
+                    self._found.warnings.append(f"{before}{name}: skipped, broken symbolic link")
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""
@@ -191,17 +186,19 @@ class _Search:
         layers = self._outer_layers(step)
         for part in parts:
             layers = layers + self._ignore_layers([step])
-            own = [self._exclude_layer(step)]
+            own = self._exclude_layers(step)
             step = step / part
-            if self._passes_over(step, os.path.isdir(step), top, layers, own):
+            if _passes_over(step.as_posix(), step != path or os.path.isdir(step), [*layers, *own]):
                 return True
         return False
 
-    def _exclude_layer(self, folder: Path) -> _Layer:
+    def _exclude_layers(self, folder: Path) -> list[_Layer]:
         configuration = self._configurations.of(folder)
+        if not configuration.exclude:
+            return []
         if configuration not in self._excludes:
             self._excludes[configuration] = pattern_spec(configuration.exclude, "exclude", configuration)
-        return configuration.folder_of("exclude"), self._excludes[configuration]
+        return [_layer(configuration.folder_of("exclude"), self._excludes[configuration])]
 
     def _outer_layers(self, top: Path) -> list[_Layer]:
         """Return the `.gitignore` files of the repository above `top`, outermost first."""
@@ -220,7 +217,7 @@ class _Search:
                 self._ignore_files[folder] = self._read_ignore_file(folder / ".gitignore")
             spec = self._ignore_files[folder]
             if spec is not None:
-                layers.append((folder, spec))
+                layers.append(_layer(folder, spec))
         return layers
 
     def _read_ignore_file(self, file: Path) -> GitIgnoreSpec | None:
@@ -228,6 +225,8 @@ class _Search:
             lines = file.read_bytes().decode("utf-8", "surrogateescape").splitlines()
         except OSError:
             return None
+        from pathspec import GitIgnoreSpec
+
         try:
             return GitIgnoreSpec.from_lines(lines)
         except ValueError:
@@ -243,14 +242,29 @@ def _spelled_alike(path: Path) -> str:
         return ""
 
 
-def _verdict(layers: Sequence[_Layer], path: Path, *, folder: bool) -> bool | None:
+def _layer(folder: Path, patterns: GitIgnoreSpec) -> _Layer:
+    return folder.as_posix().rstrip("/") + "/", patterns
+
+
+def _posix(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+def _passes_over(path: str, folder: bool, layers: Sequence[_Layer]) -> bool:
+    """Decide by the user's patterns, the last layer, then `.gitignore` (inner before outer), then the defaults."""
+    verdict = _verdict(layers, f"{path}/" if folder else path)
+    if verdict is not None:
+        return verdict
+    name = path.rpartition("/")[2]
+    return folder and (name in DEFAULT_EXCLUDE or name.endswith(".egg-info"))
+
+
+def _verdict(layers: Sequence[_Layer], name: str) -> bool | None:
     """Ask the layers from the last to the first: True excluded, False re-included, None not mentioned."""
-    name = path.as_posix() + ("/" if folder else "")
-    for base, spec in reversed(layers):
-        above = base.as_posix().rstrip("/") + "/"
+    for above, patterns in reversed(layers):
         if not name.startswith(above) or name == above:
             continue
-        include = spec.check_file(name.removeprefix(above)).include
+        include = patterns.check_file(name.removeprefix(above)).include
         if include is not None:
             return include
     return None

@@ -17,7 +17,6 @@ from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
-from devlint.fixes import Change, Contents, Found, Repair
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
@@ -30,6 +29,7 @@ from devlint.sources.places import in_cells
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
+    from devlint.fixes import Change, Contents, Found
     from devlint.pool import Progress
     from devlint.project import Source
 
@@ -141,6 +141,7 @@ def run(
     run, to_fix = reported(results, contents)
     if not settings.fix:
         return run
+    from devlint.fixes import Repair
 
     def look(contents: Contents) -> Found:
         nonlocal results

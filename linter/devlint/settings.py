@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
 from devlint.records import dataclass
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ def pattern_spec(patterns: Sequence[str], key: str, configuration: Configuration
     Raises:
         ConfigError: a pattern is none.
     """
+    from pathspec import GitIgnoreSpec
+
     try:
         return GitIgnoreSpec.from_lines(patterns)
     except ValueError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 from devlint.errors import OutputError
@@ -18,6 +17,8 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         OutputError: it cannot be written; then it is as it was.
     """
+    import tempfile
+
     target = Path(os.path.realpath(path))
     temporary = ""
     try:

@@ -12,7 +12,7 @@ import pytest
 from devlint import registry
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError, RuleError
-from devlint.registry import candidates, find, load_rules
+from devlint.registry import candidates, find, load_rules, packages_of_rules
 
 Write = Callable[..., str]
 
@@ -104,23 +104,29 @@ def test_imported_rules_are_not_found_twice(package: Write) -> None:
     assert len(load_rules([package(sample_rule=DOCUMENTED, other=again)])) == 1
 
 
-def test_entry_points_name_the_packages(package: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_points_name_the_packages(package: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = package(sample_rule=DOCUMENTED)
-    entry = importlib.metadata.EntryPoint(name="sample", value=name, group=registry.GROUP)
+    folder = tmp_path / "sample-1.0.dist-info"
+    folder.mkdir()
+    text = f"[console_scripts]\nx = y:z\n\n# ours\n[{registry.GROUP}]\n# one = two\nsample={name}\n[other]\na = b\n"
+    (folder / "entry_points.txt").write_text(text)
 
-    def entry_points(*, group: str) -> importlib.metadata.EntryPoints:
-        return importlib.metadata.EntryPoints([entry] if group == registry.GROUP else [])
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    assert name in packages_of_rules() == _installed()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
     assert [rule.code for rule in load_rules()] == ["TST101"]
 
 
-def test_without_entry_points_the_builtin_package_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def entry_points(*, group: str) -> importlib.metadata.EntryPoints:
-        return importlib.metadata.EntryPoints([])
+def test_entry_points_are_those_that_python_finds() -> None:
+    assert packages_of_rules() == (_installed() or registry.DEFAULT_PACKAGES)
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    assert "DEV101" in {rule.code for rule in load_rules()}
+
+def _installed() -> tuple[str, ...]:
+    return tuple(sorted({entry.value for entry in importlib.metadata.entry_points(group=registry.GROUP)}))
+
+
+def test_without_entry_points_the_builtin_package_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not Path(path, "libcst").exists()])
+    assert packages_of_rules() == registry.DEFAULT_PACKAGES
 
 
 BROKEN = {

@@ -102,7 +102,7 @@ class _Wishes:
 
 def _once(settings: Settings, wanted: _Wishes) -> int:
     """Run, report, and return the exit code."""
-    from devlint import engine, fixes, report
+    from devlint import engine, report
     from devlint.cache import load_tools, user_cache
     from devlint.diagnostics import Severity
 
@@ -115,6 +115,8 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
     finally:
         progress.clear()
     if wanted.diff:
+        from devlint import fixes
+
         click.echo(fixes.unified_diff(run.changes), nl=False)
     elif settings.fix:
         run = _write(run, stdin)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from devlint.report import github, gitlab, json, jsonl, sarif, statistics, text
+from devlint.report import text
 from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette, wants_colour
@@ -14,28 +15,20 @@ from devlint.report.palette import Palette, wants_colour
 _Renderer: TypeAlias = Callable[[Outcome, Palette], str]
 
 
-def _plain(render: Callable[[Outcome], str]) -> _Renderer:
-    """Return a renderer of a format that has no colours."""
-    return lambda outcome, palette: render(outcome)
+def _plain(name: str) -> _Renderer:
+    """Return the renderer of a format that has no colours, which is loaded when it is used."""
 
+    def render(outcome: Outcome, palette: Palette) -> str:
+        return cast(str, import_module(f"devlint.report.{name}").render(outcome))
 
-def _junit(outcome: Outcome) -> str:
-    """Render as XML; what that takes is slow to load, and few ask for it."""
-    from devlint.report import junit
-
-    return junit.render(outcome)
+    return render
 
 
 FORMATS: Mapping[str, _Renderer] = MappingProxyType(
     {
         "full": text.render_full,
         "concise": text.render_concise,
-        "json": _plain(json.render),
-        "jsonl": _plain(jsonl.render),
-        "sarif": _plain(sarif.render),
-        "github": _plain(github.render),
-        "gitlab": _plain(gitlab.render),
-        "junit": _plain(_junit),
+        **{name: _plain(name) for name in ("json", "jsonl", "sarif", "github", "gitlab", "junit")},
     }
 )
 """The output formats by name."""
@@ -43,7 +36,14 @@ FORMATS: Mapping[str, _Renderer] = MappingProxyType(
 TEXT_FORMATS = frozenset({"full", "concise"})
 """Those that people read: they may have colour, and a last line about the run follows them."""
 
-render_statistics = statistics.render
+
+def render_statistics(outcome: Outcome, output_format: str) -> str:
+    """Render how often each rule reports something."""
+    from devlint.report import statistics
+
+    return statistics.render(outcome, output_format)
+
+
 summary = text.summary
 fixes_hint = text.fixes_hint
 unforeseen = text.unforeseen
