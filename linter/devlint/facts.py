@@ -155,6 +155,22 @@ class UnregisteredMembers:
 
 
 @dataclass(frozen=True, slots=True)
+class UnmovedModule:
+    """A module that was given or loaded, and that nothing moves, is called with what was put on a chosen device.
+
+    Attributes:
+        module: `self.encoder`.
+        name, device: what it is called with, and where that is.
+        trace: how that got there.
+    """
+
+    module: str
+    name: str
+    device: Device
+    trace: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnforwardedDevice:
     """A module that keeps its device is built without one, where there is one to give.
 
@@ -443,6 +459,7 @@ Fact: TypeAlias = (
     | LeftBehind
     | KeptTensor
     | UnregisteredMembers
+    | UnmovedModule
     | UnforwardedDevice
     | IgnoredDevice
     | StaleOptimizer

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, conflicts, forwarding, instances, library, moves, partial, reads, summaries
+from devlint.analysis import (
+    classes,
+    conflicts,
+    forwarding,
+    instances,
+    library,
+    moves,
+    partial,
+    reads,
+    summaries,
+    unmoved,
+)
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.containers import add_element, is_loaded
@@ -62,6 +73,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         frame.places[instruction.function],
     )
     forwarding.note_call(frame, function.value, arguments, instruction.span)
+    unmoved.note_call(frame, env, function, arguments, instruction.span)
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None
