@@ -67,8 +67,8 @@ class Trace:
     path: str
     digest: str
     module: str | None
-    found: tuple[str, ...]
-    absent: tuple[str, ...]
+    found: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class Project:
         self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
         self._told: dict[Path, int] = {}
-        self._packages: dict[Path, tuple[str, ...]] = {}
+        self._packages: dict[str, tuple[str, ...]] = {}
 
     def source(self, path: Path) -> Source:
         """Read and decode a file.
@@ -250,23 +250,24 @@ class Project:
         self._digests[path] = digest(data)
         return self._sources[path]
 
-    def module_name(self, path: Path) -> str | None:
+    def module_name(self, path: Path | str) -> str | None:
         """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
-        path = Path(os.path.abspath(path))
-        parts = [*self._package(path.parent), path.stem]
-        if parts[-1] == "__init__" and len(parts) > 1:
-            parts.pop()
+        folder, name = os.path.split(os.path.abspath(path))
+        if folder not in self._packages:
+            self._packages[folder] = self._package(Path(folder))
+        stem = os.path.splitext(name)[0]
+        parts = (*self._packages[folder], stem)
+        if stem == "__init__" and len(parts) > 1:
+            parts = parts[:-1]
         return ".".join(parts) if all(part.isidentifier() for part in parts) else None
 
     def _package(self, folder: Path) -> tuple[str, ...]:
         """Return the folders that lead to a file in `folder`, from where its dotted name begins."""
-        if folder not in self._packages:
-            base = _outermost(folder)
-            if base == folder:
-                roots = [root for root in self._roots if folder.is_relative_to(root)]
-                base = max(roots, key=lambda root: len(root.parts), default=base)
-            self._packages[folder] = folder.relative_to(base).parts
-        return self._packages[folder]
+        base = _outermost(folder)
+        if base == folder:
+            roots = [root for root in self._roots if folder.is_relative_to(root)]
+            base = max(roots, key=lambda root: len(root.parts), default=base)
+        return folder.relative_to(base).parts
 
     def find(self, module: str, importer: Source | None = None) -> Source | None:
         """Resolve a dotted module name to a file of this project; None for everything installed elsewhere.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from devlint.inspector import Batch, FileResult
 from devlint.project import Project, Trace, digest
 from devlint.records import dataclass
 
-FORMAT = 2
+FORMAT = 3
 """Rises with the form of the file."""
 
 
@@ -55,8 +56,8 @@ class Cache(NoCache):
         key = self._key(batch)
         memory = self._memories[key] = self._read(key)
         wanted = {str(path): path for path in batch.files}
-        dirty = _dirty(memory.traces, wanted, Project(batch.root, batch.configuration.src))
-        return {path: memory.results[name] for name, path in wanted.items() if name in memory.results.keys() - dirty}
+        valid = memory.results.keys() - _dirty(memory.traces, wanted, Project(batch.root, batch.configuration.src))
+        return {path: memory.results[name] for name, path in wanted.items() if name in valid}
 
     def keep(self, batches: Iterable[Batch], results: Iterable[FileResult]) -> None:
         """Remember the results of the batches' files, for which `recall` had nothing.
@@ -126,19 +127,18 @@ def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project)
         if name not in reached:
             reached.add(name)
             pending += traces[name].found if name in traces else ()
-    changed = [name for name in reached if name not in traces or not _holds(traces[name], project)]
+    exists = cache(os.path.exists)
+    changed = [name for name in reached if name not in traces or not _holds(traces[name], project, exists)]
     return _dependents(changed, {name: traces[name] for name in reached if name in traces})
 
 
-def _holds(trace: Trace, project: Project) -> bool:
+def _holds(trace: Trace, project: Project, exists: Callable[[str], bool]) -> bool:
     try:
-        with open(trace.path, "rb") as file:
+        with open(trace.path, "rb", buffering=0) as file:
             same = digest(file.read()) == trace.digest
     except OSError:
         return False
-    if not same or project.module_name(Path(trace.path)) != trace.module:
-        return False
-    return not any(os.path.exists(name) for name in trace.absent)
+    return same and project.module_name(trace.path) == trace.module and not any(map(exists, trace.absent))
 
 
 def _dependents(changed: Collection[str], traces: Mapping[str, Trace]) -> set[str]:

@@ -31,7 +31,7 @@ def write(path: Path, document: object) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
         with open(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, separators=(",", ":"))
+            file.write(json.dumps(document, separators=(",", ":")))
         os.replace(partial, path)
         _tidy(path.parent)
     except OSError:
