@@ -127,6 +127,7 @@ class Baselines:
         self._configurations = configurations
         self._display = display
         self._read: dict[Path, Baseline] = {}
+        self._paths: dict[str, Path | None] = {}
 
     def of(self, file: str) -> Baseline | None:
         """Return the baseline that holds for a file, given as it is shown to the user.
@@ -134,7 +135,10 @@ class Baselines:
         Raises:
             ConfigError: it cannot be read.
         """
-        path = self._path_for(file)
+        folder = os.path.dirname(file)
+        if folder not in self._paths:
+            self._paths[folder] = self._path_for(Path(os.path.abspath(folder)))
+        path = self._paths[folder]
         if path is None:
             return None
         if path not in self._read:
@@ -142,10 +146,10 @@ class Baselines:
             self._read[path] = Baseline(path) if absent else read_baseline(path, self._display(path))
         return self._read[path]
 
-    def _path_for(self, file: str) -> Path | None:
+    def _path_for(self, folder: Path) -> Path | None:
         if self._settings.baseline is not None:
             return Path(os.path.abspath(self._settings.baseline))
-        configured = self._configurations.of(Path(os.path.dirname(os.path.abspath(file)))).baseline
+        configured = self._configurations.of(folder).baseline
         if configured is None and self._settings.accepting:
             return Path.cwd() / DEFAULT_NAME
         return configured

@@ -221,12 +221,12 @@ def _named(settings: Settings, configurations: Configurations) -> Discovery:
 def _batches(files: Iterable[Path], configurations: Configurations, settings: Settings) -> list[Batch]:
     """Group files by project and configuration, so that each group shares one analysis."""
     groups: dict[tuple[Path, Configuration], list[Path]] = {}
-    by_folder: dict[Path, list[Path]] = {}
+    by_folder: dict[str, list[Path]] = {}
     for path in files:
-        folder = path.parent
+        folder = os.path.dirname(path)
         if folder not in by_folder:
             root = root_for(path)
-            configuration = configurations.of(folder)
+            configuration = configurations.of(path.parent)
             if configuration.file is None:
                 configuration = Configuration(None, root)
             configuration = replace(configuration, observed=(*configuration.observed, *settings.observed))

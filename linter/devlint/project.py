@@ -252,9 +252,9 @@ class Project:
 
     def module_name(self, path: Path | str) -> str | None:
         """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
-        folder, name = os.path.split(os.path.abspath(path))
+        folder, name = os.path.split(path)
         if folder not in self._packages:
-            self._packages[folder] = self._package(Path(folder))
+            self._packages[folder] = self._package(Path(os.path.abspath(folder)))
         stem = os.path.splitext(name)[0]
         parts = (*self._packages[folder], stem)
         if stem == "__init__" and len(parts) > 1:

@@ -87,9 +87,9 @@ class Cache(NoCache):
             document: Any = storage.read(self._file(key))
             if document["format"] != FORMAT:
                 return _Memory()
-            traces = (decode(Trace, entry) for entry in document["traces"])
-            results = {name: decode(FileResult, entry) for name, entry in document["results"].items()}
-            return _Memory({trace.path: trace for trace in traces}, results)
+            traces = {trace.path: trace for trace in decode(tuple[Trace, ...], document["traces"])}
+            results = decode(tuple[FileResult, ...], [*document["results"].values()])
+            return _Memory(traces, dict(zip(document["results"], results, strict=True)))
         except (KeyError, TypeError, AttributeError, CodecError):
             return _Memory()
 

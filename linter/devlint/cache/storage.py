@@ -24,20 +24,21 @@ def read(path: Path) -> object:
 
 def write(path: Path, document: object) -> None:
     """Write a file, and throw away what nobody has used for long."""
-    import tempfile
-
-    partial = None
+    text = json.dumps(document, separators=(",", ":"))
+    partial = path.parent / f"{os.urandom(8).hex()}.partial"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(document, separators=(",", ":")))
+        with open(partial, "x", encoding="utf-8", opener=_for_the_user) as file:
+            file.write(text)
         os.replace(partial, path)
         _tidy(path.parent)
     except OSError:
-        if partial is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(partial)
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+
+
+def _for_the_user(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _tidy(folder: Path) -> None:
