@@ -10,15 +10,15 @@ from devlint.diagnostics import Certainty, Diagnostic, Edit, Fix, Place, Safety,
 from devlint.selection import covers, specificity
 from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_suppressions
 
-_OURS = re.compile(r"DEV(?:[0-9][A-Z0-9]*)?")
+_OURS = r"DEV(?:[0-9][A-Z0-9]*)?"
 """The codes in a `# noqa` that no other tool is meant by."""
 
-_MENTIONED = re.compile(r"devlint:|noqa\b.*\bDEV[0-9]", re.IGNORECASE)
+_MENTIONED = r"devlint:|noqa\b.*\bDEV[0-9]"
 
 
 def mentions_suppressions(text: str) -> bool:
     """Whether a text may hold suppressions of devlint's own; cheap, for files that need no other look."""
-    return _MENTIONED.search(text) is not None
+    return re.search(_MENTIONED, text, re.IGNORECASE) is not None
 
 
 def silence(
@@ -149,7 +149,9 @@ class _Audit:
         unknown = [
             selector
             for selector in entry.rules or ()
-            if selector.upper() != "ALL" and not self._means(selector) and (not entry.noqa or _OURS.fullmatch(selector))
+            if selector.upper() != "ALL"
+            and not self._means(selector)
+            and (not entry.noqa or re.fullmatch(_OURS, selector))
         ]
         said = []
         for selector in unknown:

@@ -25,7 +25,6 @@ from devlint.report import Outcome
 from devlint.selection import ALWAYS
 from devlint.settings import Configuration, Settings
 from devlint.sources import Cell, Program, program_of
-from devlint.sources.places import in_cells
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -416,6 +415,7 @@ def _in_cells(run: Run, cells: Mapping[str, Sequence[Cell]]) -> Run:
     """Return a run with the places in notebooks in terms of their cells."""
     if not cells:
         return run
+    from devlint.sources.places import in_cells
 
     def placed(diagnostic: Diagnostic) -> Diagnostic:
         return in_cells(diagnostic, lambda file: cells.get(file, ()))

@@ -15,9 +15,9 @@ from devlint.records import dataclass
 ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
 """The codes of what is reported about suppressions themselves."""
 
-_DEVLINT = re.compile(r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?")
+_DEVLINT = r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?"
 _CODE = r"[A-Z]+[0-9][A-Z0-9]*"
-_NOQA = re.compile(rf"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?", re.I)
+_NOQA = rf"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?"
 
 Matches = Callable[[str, Diagnostic], bool]
 """Whether a selector (`DEV1`, `DEV101`, a rule name, `ALL`) covers the rule of a diagnostic."""
@@ -132,14 +132,14 @@ def _in_comment(comment: str, line: int, column: int) -> list[Suppression]:
         text = match[0].rstrip()
         found.append(Suppression(line, column + match.start(), text, rules, whole_file, reason, end, noqa))
 
-    for match in _DEVLINT.finditer(comment):
+    for match in re.finditer(_DEVLINT, comment):
         rules: tuple[str, ...] | None = None
         if match["rules"] is not None:
             if match["end"] is None:
                 continue
             rules = tuple(match["rules"].replace(",", " ").split())
         add(match, rules, whole_file=match["kind"] == "ignore-file", noqa=False)
-    for match in _NOQA.finditer(comment):
+    for match in re.finditer(_NOQA, comment, re.IGNORECASE):
         if match["colon"] is None:
             add(match, None, whole_file=False, noqa=True)
         elif match["codes"] is not None:
@@ -168,7 +168,7 @@ def suppressing_comment(text: str, diagnostic: Diagnostic) -> tuple[int, int, st
         return None
     end = len(text.split("\n")[line - 1].rstrip()) + 1
     if comment is not None and comment.start[0] == line:
-        match = _DEVLINT.search(comment.string)
+        match = re.search(_DEVLINT, comment.string)
         if match is not None and match["kind"] == "ignore":
             if match["end"] is None:
                 return None

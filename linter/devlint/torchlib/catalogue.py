@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -252,11 +253,10 @@ class Aliases:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._exact = {name: target for name, target in names.items() if "*" not in name}
-        self._patterns: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+        self._patterns: dict[str, list[tuple[str, str]]] = {}
         for name, target in names.items():
             if "*" in name:
-                pattern = re.compile(re.escape(name).replace(r"\*", r"[^.]*") + r"(?=\.|$)")
-                self._patterns.setdefault(name.partition(".")[0], []).append((pattern, target))
+                self._patterns.setdefault(name.partition(".")[0], []).append((name, target))
         self._known: dict[str, str] = {}
 
     def canonical(self, name: str) -> str:
@@ -273,11 +273,17 @@ class Aliases:
             if replacement is not None:
                 return None if replacement == name[:end] else replacement + name[end:]
             end = name.rfind(".", 0, end)
-        for pattern, target in self._patterns.get(name.partition(".")[0], ()):
-            match = pattern.match(name)
+        for alias, target in self._patterns.get(name.partition(".")[0], ()):
+            match = _pattern(alias).match(name)
             if match is not None and match[0] != target:
                 return target + name[match.end() :]
         return None
+
+
+@cache
+def _pattern(alias: str) -> re.Pattern[str]:
+    """What finds an alias with `*` at the beginning of a name."""
+    return re.compile(re.escape(alias).replace(r"\*", r"[^.]*") + r"(?=\.|$)")
 
 
 def read_aliases(path: Path) -> dict[str, str]:
