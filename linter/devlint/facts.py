@@ -171,6 +171,23 @@ class UnmovedModule:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerBesideGiven:
+    """A module builds a layer on the CPU, and gives it results of a module that it was handed.
+
+    Attributes:
+        layer: `self.classifier`.
+        module: `self.model`.
+        parameter: as which the module was handed over.
+        meets: where the layer gets its results.
+    """
+
+    layer: str
+    module: str
+    parameter: str
+    meets: Place
+
+
+@dataclass(frozen=True, slots=True)
 class UnforwardedDevice:
     """A module that keeps its device is built without one, where there is one to give.
 
@@ -460,6 +477,7 @@ Fact: TypeAlias = (
     | KeptTensor
     | UnregisteredMembers
     | UnmovedModule
+    | LayerBesideGiven
     | UnforwardedDevice
     | IgnoredDevice
     | StaleOptimizer

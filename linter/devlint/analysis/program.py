@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from devlint.analysis import (
+    beside,
     classes,
     execution,
     forwarding,
@@ -208,6 +209,7 @@ class Program:
         generic = self.generic(frame, cls)
         if generic is not None:
             registration.note_members(frame, cls, generic.heap, generic.value.object)
+            beside.note(frame, cls, generic.heap, generic.value.object)
 
     def _describe(self, loaded: LoadedFile, cls: UserClass) -> None:
         found = structure.module_class(self._outside(loaded), cls)

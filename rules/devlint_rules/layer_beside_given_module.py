@@ -1,0 +1,87 @@
+"""layer-beside-given-module: a new layer on the CPU gets the results of a module that may have been placed before."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Certainty, Related, Severity
+from devlint.facts import LayerBesideGiven
+from devlint.rule import OperationRule
+
+from devlint_rules._wording import quoted
+
+
+class LayerBesideGivenModule(OperationRule):
+    """
+    ## What it does
+    Reports a layer that the `__init__` of a module builds without a device, and to which `forward` gives what comes
+    from another module that `__init__` was given: one that has a place of its own, or any at all if the
+    class is a loss. The rule is opt-in.
+
+    ## Why is this bad
+    A loss is made for a model that exists, and that often is on the GPU already. It looks as if it had no weights of its
+    own, and nobody moves it.
+
+    ## Example
+
+        import torch
+        from torch import nn
+
+        class SoftmaxLoss(nn.Module):
+            def __init__(self, model: nn.Module, labels: int) -> None:
+                super().__init__()
+                self.model = model
+                self.classifier = nn.Linear(3, labels)  # error: [layer-beside-given-module] "`self.classifier`" later
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.classifier(self.model(x))
+
+        model = nn.Linear(2, 3).to("cuda:0" if torch.cuda.is_available() else "cpu")
+        SoftmaxLoss(model, 4)(torch.ones(5, 2, device=model.weight.device))
+
+    ## Use instead
+
+        import torch
+        from torch import nn
+
+        class SoftmaxLoss(nn.Module):
+            def __init__(self, model: nn.Module, labels: int) -> None:
+                super().__init__()
+                self.model = model
+                self.classifier = nn.Linear(3, labels, device=next(model.parameters()).device)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.classifier(self.model(x))
+
+        model = nn.Linear(2, 3).to("cuda:0" if torch.cuda.is_available() else "cpu")
+        SoftmaxLoss(model, 4)(torch.ones(5, 2, device=model.weight.device))
+
+    ## Fix safety
+    No fix is offered: the model may be moved later, along with the loss.
+
+    ## Known limits
+    The rule is for audits: a program that moves the whole, `SoftmaxLoss(model, 4).to(device)`, is fine. A class is a
+    loss if it or a base is called one; a module is one that users place if it is annotated with a class of the program
+    that has a `device` of its own. Where `__init__` names a device or moves anything, nothing is said.
+
+    ## PyTorch says
+    RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu (when checking argument in method wrapper_CUDA_addmm)
+    """  # noqa: E501
+
+    code = "DEV209"
+    severity = Severity.WARNING
+    opt_in = True
+    since = "0.1.0"
+    wants = (LayerBesideGiven,)
+
+    def operation(self, node: cst.CSTNode) -> None:
+        """Reports the layer that is stored at the node."""
+        for found in self.facts_of(node, LayerBesideGiven):
+            module = quoted(found.module)
+            self.report(
+                node,
+                f"{quoted(found.layer)} is built on the CPU, and gets what comes from {module}, which was given and may"
+                " be elsewhere",
+                certainty=Certainty.POSSIBLE,
+                related=(Related(found.meets, f"here it gets what comes from {module}"),),
+                advice=f"build it where {quoted(found.parameter)} is, with `device=`",
+            )
