@@ -6,10 +6,10 @@ from devlint.analysis.containers import items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, LibraryObject, Object
-from devlint.domain.value import Constant, Reference, Tensor, Value
+from devlint.domain.value import UNKNOWN, Constant, Reference, Tensor, Value
 from devlint.frontend.ir import Argument, Span
 from devlint.records import dataclass
-from devlint.torchlib.signature import ALTERNATIVE_NAMES, Signature, TensorTerm
+from devlint.torchlib.signature import ALTERNATIVE_NAMES, DeviceTerm, Signature, TensorTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,21 @@ class Arguments:
     Attributes:
         exact: False when some of them could not be counted (`*args`).
         spread: one tensor for all that come by `**batch` from an object of a library.
+        loose: what any keyword may be given by `**options`, of which nothing is known.
     """
 
     positional: tuple[Given, ...]
     keywords: tuple[tuple[str, Given], ...]
     exact: bool = True
     spread: Given | None = None
+    loose: Given | None = None
 
     def keyword(self, name: str) -> Given | None:
-        """The keyword argument of that name."""
+        """The keyword argument of that name; `**options` may name a device."""
         for key, given in self.keywords:
             if key == name:
                 return given
-        return None
+        return self.loose if name == "device" else None
 
     def get(self, position: int, name: str) -> Given | None:
         """The argument at that position or of that name."""
@@ -58,7 +60,7 @@ class Arguments:
 
     def behind(self, receiver: Given) -> Arguments:
         """The same call with a receiver as its first argument."""
-        return Arguments((receiver, *self.positional), self.keywords, self.exact, self.spread)
+        return Arguments((receiver, *self.positional), self.keywords, self.exact, self.spread, self.loose)
 
 
 def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Arguments:
@@ -67,6 +69,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
     keywords: list[tuple[str, Given]] = []
     exact = True
     spread: Given | None = None
+    loose: Given | None = None
     for argument in written:
         value = frame.registers[argument.register]
         given = Given(value, frame.spans[argument.register], frame.places[argument.register])
@@ -86,7 +89,8 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
             else:
                 exact = False
                 spread = _spread(frame, held, argument.span)
-    return Arguments(tuple(positional), tuple(keywords), exact, spread)
+                loose = Given(UNKNOWN, argument.span)
+    return Arguments(tuple(positional), tuple(keywords), exact, spread, loose)
 
 
 def _spread(frame: Frame, held: Object | None, span: Span) -> Given | None:
@@ -132,6 +136,8 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
             elif spread is not None and any(isinstance(term, TensorTerm) for term in parameter.terms):
                 bound[name] = (spread,)  # whatever their names: they are all where this one is
                 spread = None
+            elif arguments.loose is not None and any(isinstance(term, DeviceTerm) for term in parameter.terms):
+                bound[name] = (arguments.loose,)
     if rest or (keywords and not loose):
         return None
     return bound

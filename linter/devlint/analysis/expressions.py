@@ -37,6 +37,7 @@ from devlint.domain.value import (
     DeviceValue,
     Host,
     Kind,
+    Library,
     Opaque,
     Reference,
     Tensor,
@@ -49,6 +50,7 @@ from devlint.domain.value import (
 )
 from devlint.domain.value import join as join_values
 from devlint.frontend import ir
+from devlint.torchlib.signature import NumberTerm
 
 METHODS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
@@ -107,6 +109,16 @@ def _given(frame: Frame, register: ir.Register) -> Given:
     return Given(frame.registers[register], frame.spans[register], frame.places[register])
 
 
+def _operand(frame: Frame, register: ir.Register) -> Given:
+    """What an operator is given: of what a library names without a call, such as `math.pi`, that is a number."""
+    given = _given(frame, register)
+    if isinstance(given.value, Library):
+        terms = frame.program.catalogue.value(given.value.name)
+        if terms is not None and all(isinstance(term, NumberTerm) for term in terms):
+            return replace(given, value=NUMBER)
+    return given
+
+
 def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment) -> Environment:
     """`base[index]`; who asks for a number of a shape has something with dimensions."""
     if isinstance(frame.registers[instruction.index], Constant):
@@ -150,7 +162,7 @@ def _bound(frame: Frame, part: ir.Register | None) -> int | str | None:
 
 def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> Environment:
     """`left operator right` and `left operator= right`."""
-    left, right = _given(frame, instruction.left), _given(frame, instruction.right)
+    left, right = _operand(frame, instruction.left), _operand(frame, instruction.right)
     value = binary(frame, env, instruction.operator, left, right, instruction.in_place, instruction.span)
     if instruction.in_place and instruction.operator == "+" and frame.recording:
         accumulators.note(frame, env, left, right, instruction.span)
@@ -283,7 +295,7 @@ def transfer_unary(frame: Frame, instruction: ir.Unary, env: Environment) -> Env
 
 def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) -> Environment:
     """`left operator right`: a tensor where one side is a tensor, else a test."""
-    left, right = _given(frame, instruction.left), _given(frame, instruction.right)
+    left, right = _operand(frame, instruction.left), _operand(frame, instruction.right)
     value: Value
     name = COMPARISONS.get(instruction.operator)
     tensors = _is_tensor(frame, left.value) or _is_tensor(frame, right.value)
