@@ -1,7 +1,7 @@
 """`python -m tests.mutants FOLDER… --count 500 --seed 1`: how many of 500 places are missed when they are taken away.
 
 Each FOLDER holds packages, unpacked, each in a folder of its own. Draws places at random, tries them one at a time,
-and prints what devlint says of each, and a table.
+and prints what devlint says of each, and a table: how many the default rules notice, and how many every rule together.
 """
 
 from __future__ import annotations
@@ -58,24 +58,35 @@ def draw(everything: Sequence[Place], count: int, seed: int) -> list[Place]:
 def line(trial: Trial) -> str:
     """One trial on one line."""
     place = trial.place
-    outcome = "failed" if trial.failure else "missed" if trial.noticed is None else "noticed"
+    outcome = "failed" if trial.failure else "missed"
+    if trial.asked is not None:
+        outcome = "noticed" if trial.noticed is not None else "noticed if asked"
     said = " ".join(place.said.split())
-    reason = trial.failure if trial.noticed is None else f"{trial.noticed.place.line} {trial.noticed.message}"
+    reason = trial.failure if trial.asked is None else f"{trial.asked.place.line} {trial.asked.message}"
     return f"{outcome}: {place.path}:{place.line} {place.kind} `{said}` {reason}".rstrip()
 
 
 def table(trials: Sequence[Trial]) -> str:
-    """How many are noticed, by package and by kind of place; in view are those that their function must show."""
-    groups: dict[tuple[str, str], list[bool]] = {}
+    """How many are noticed, by package and by kind of place: by the default rules, and by every rule.
+
+    In view are those that their function must show.
+    """
+    groups: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         place = trial.place
         in_view = [("in view", "")] if place.is_in_view else []
         for group in (("package", place.package), ("place", place.kind), *in_view, ("total", "")):
-            groups.setdefault(group, []).append(trial.noticed is not None)
-    return "\n".join(
-        f"{heading:8} {name:36} {sum(noticed):4} of {len(noticed):4} {sum(noticed) / len(noticed):5.0%}"
-        for (heading, name), noticed in sorted(groups.items())
-    )
+            groups.setdefault(group, []).append(trial)
+    rows = [f"{'':45} {'default rules':>17}   {'every rule':>17}"]
+    for (heading, name), tried in sorted(groups.items()):
+        noticed = sum(trial.noticed is not None for trial in tried)
+        asked = sum(trial.asked is not None for trial in tried)
+        rows.append(f"{heading:8} {name:36} {_share(noticed, len(tried))}   {_share(asked, len(tried))}")
+    return "\n".join(rows)
+
+
+def _share(count: int, whole: int) -> str:
+    return f"{count:4} of {whole:4} {count / whole:5.0%}"
 
 
 if __name__ == "__main__":

@@ -26,6 +26,10 @@ def missed(x: torch.Tensor) -> torch.Tensor:
 
 
 class Holder:
+    def noticed_if_asked(self, name: str) -> torch.Tensor:
+        found = self.load(name)
+        return found * torch.ones(3, device=found.device)
+
     def moves(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return (x + torch.arange(3).to(device=x.device, non_blocking=True)) * y.to(x.device, x.dtype)
 """
@@ -44,13 +48,14 @@ def test_places_are_cut_out_of_the_text() -> None:
     assert [place.said for place in found] == [
         "device=x.device,",
         ", device=x.device",
+        ", device=found.device",
         "x.device, ",
         ".to(device=x.device, non_blocking=True)",
     ]
-    assert [place.function for place in found] == [0, 1, 2, 2]
+    assert [place.function for place in found] == [0, 1, 2, 3, 3]
     for place in found:
         ast.parse(place.without(CODE))
-    assert "return (x + torch.arange(3)) * y" in found[3].without(CODE)
+    assert "return (x + torch.arange(3)) * y" in found[4].without(CODE)
 
 
 HANDED_ON = """
@@ -124,15 +129,22 @@ def test_mutants_are_tried(tmp_path: Path) -> None:
     _project(tmp_path)
     everything = sorted(all_places(tmp_path))
     (tried,) = run(everything, jobs=1)
-    assert [line(trial).split(":")[0] for trial in tried] == ["noticed", "missed", "noticed", "missed"]
+    assert [line(trial).split(":")[0] for trial in tried] == [
+        "noticed",
+        "missed",
+        "noticed if asked",
+        "noticed",
+        "missed",
+    ]
     assert [" ".join(row.split()) for row in table(tried).splitlines()] == [
-        "in view 2 of 2 100%",
-        "package unpacked-1.0 2 of 4 50%",
-        "place factory 1 of 1 100%",
-        "place factory, handed on 0 of 1 0%",
-        "place move 1 of 1 100%",
-        "place move, from elsewhere 0 of 1 0%",
-        "total 2 of 4 50%",
+        "default rules every rule",
+        "in view 2 of 3 67% 3 of 3 100%",
+        "package unpacked-1.0 2 of 5 40% 3 of 5 60%",
+        "place factory 1 of 2 50% 2 of 2 100%",
+        "place factory, handed on 0 of 1 0% 0 of 1 0%",
+        "place move 1 of 1 100% 1 of 1 100%",
+        "place move, from elsewhere 0 of 1 0% 0 of 1 0%",
+        "total 2 of 5 40% 3 of 5 60%",
     ]
     assert (tmp_path / "unpacked-1.0" / "pkg" / "code.py").read_text() == CODE
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from devlint.diagnostics import Diagnostic
 from devlint.inspector import Batch, Inspector, load_tools
 from devlint.project import read_text, root_for
+from devlint.registry import load_rules
 from devlint.settings import Configuration, Settings
 
 from tests.mutants.places import Place, lines_of
@@ -25,11 +27,22 @@ FAMILY = "DEV1"
 """The rules that say which values are apart."""
 
 
+SELECT = (FAMILY, "DEV901", "DEV903")
+"""The rules that are tried: those, asked for or not, and the ones that say that devlint has failed."""
+
+
 class Trial(NamedTuple):
-    """What came of one mutant: the report that notices it, or None; `failure` where devlint failed on the file."""
+    """What came of one mutant.
+
+    Attributes:
+        noticed: the report of a default rule that notices it, or None.
+        asked: that of any rule: the same, or one of an opt-in rule.
+        failure: what is said where devlint failed on the file, else "".
+    """
 
     place: Place
     noticed: Diagnostic | None
+    asked: Diagnostic | None
     failure: str = ""
 
 
@@ -39,7 +52,7 @@ class _Worker:
     def __init__(self, path: Path) -> None:
         root = root_for(path)
         self._batch = Batch(root, Configuration(None, root), ())
-        self._inspector = Inspector(Settings((), isolated=True), load_tools)
+        self._inspector = Inspector(Settings((), select=SELECT, isolated=True), load_tools)
 
     def inspect(self, path: Path) -> list[Diagnostic]:
         """What devlint says of a file."""
@@ -81,17 +94,25 @@ def _try(worker: _Worker, place: Place, text: str, number: int) -> Trial:
     found = worker.inspect_text(beside, mutant)
     failures = [one.message for one in found if one.code.startswith("DEV9")]
     if failures:
-        return Trial(place, None, failures[0])
+        return Trial(place, None, None, failures[0])
     reports = _of_family(found)
     # What is said of the original too is not about the mutant; mostly there is nothing at all to compare.
     said = Counter(map(_said, _of_family(worker.inspect(place.path)))) if reports else Counter()
     lines = lines_of(place.function, mutant)
+    new = []
     for one in reports:
         if said[_said(one)] > 0:
             said[_said(one)] -= 1
         elif one.place.line in lines:
-            return Trial(place, one)
-    return Trial(place, None)
+            new.append(one)
+    noticed = next((one for one in new if one.code not in _opt_in()), None)
+    return Trial(place, noticed, noticed or next(iter(new), None))
+
+
+@cache
+def _opt_in() -> frozenset[str]:
+    """The codes of the rules that are off unless they are asked for."""
+    return frozenset(rule.code for rule in load_rules() if rule.opt_in)
 
 
 def _of_family(found: Sequence[Diagnostic]) -> list[Diagnostic]:
