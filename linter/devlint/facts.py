@@ -54,7 +54,8 @@ class Conflict:
             module or a device variable), "criterion-state" (the state of a loss or metric on the CPU, and its input),
             "index" (a tensor, and what selects from it or is assigned through an index), "generator" (random
             numbers, and the generator they are drawn from), "host" (a tensor whose memory Python reads),
-            "cpu-argument" (a tensor that the operation wants on the CPU), "result" (of a function, which is on the CPU
+            "cpu-argument" (a tensor that the operation wants on the CPU), "unplaced" (a value of which nothing says
+            where it is, and one that was left on the CPU), "result" (of a function, which is on the CPU
             on one path, and on another follows something).
         operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`.
         first, second: the two values; for "module-input" the module comes first, for "pinned" and

@@ -14,11 +14,15 @@ from devlint_rules._wording import both_stories, labels, on_two_devices
 
 
 class ConflictRule(SurroundedRule):
-    """Base of the rules that report every conflict of one `kind`: those that are merely `possible`, or the others."""
+    """Base of the rules that report every conflict of one `kind`: those that are merely `possible`, or the others.
+
+    `fixes`: the remedy is also offered as a fix, where there is one.
+    """
 
     wants = (Conflict,)
     kind: ClassVar[str]
     possible: ClassVar[bool] = False
+    fixes: ClassVar[bool] = True
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
@@ -34,5 +38,5 @@ class ConflictRule(SurroundedRule):
                 related=both_stories(conflict),
                 pytorch=conflict.message,
                 advice=remedy.advice,
-                fix=None if conflict.observed else remedy.fix,  # other runs may be right as they are
+                fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
             )

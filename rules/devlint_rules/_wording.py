@@ -49,6 +49,9 @@ def on_two_devices(conflict: Conflict) -> str:
             first, second = conflict.first, conflict.second
             told = f"{quoted(second.name)} is returned from {in_words(second.device)}"
             return f"{told}, and on another path {quoted(first.name)} from {in_words(first.device)}"
+        case "unplaced":
+            told = f"{quoted(conflict.second.name)} is on cpu, and nothing says where {quoted(conflict.first.name)} is"
+            return f"{told}: {_operation(conflict)} needs one device"
         case _:
             return _of_operands(conflict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import partial
+from devlint.analysis import partial, unplaced
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
 from devlint.analysis.site import Site
@@ -21,6 +21,7 @@ def list_method(site: Site, value: Reference, held: Sequence) -> Value:
             add_element(env, value, first.value)
             if site.frame.recording:
                 partial.note_collected(site.frame, env, first, value.object)
+                unplaced.note_collected(site.frame, env, first, value.object)
         case "extend" | "update" if first is not None:
             extend(site.frame, env, value, first.value)
         case "pop":

@@ -156,7 +156,7 @@ def _note_argument(frame: Frame, operation: str, span: Span, side: Side, here: S
     if side.certain and side.origin is not None and side.origin.born == "parameter":
         sides, said = (meeting(frame, side), meeting(frame, here)), wording(operation, side, here)
         fact = Conflict("host", operation, *sides, Certainty.POSSIBLE, said)
-        frame.record(span, fact, _parameters_of(frame, side))
+        frame.record(span, fact, parameters_of(frame, side))
 
 
 def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt: str, role: str) -> Side | None:
@@ -233,7 +233,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, True))
     first, second = clash.first, clash.second
     frame.clashes.append(clash)
-    unless = _parameters_of(frame, first) or _parameters_of(frame, second)
+    unless = parameters_of(frame, first) or parameters_of(frame, second)
     placement.note(frame, first, second, unless)
     fact = Conflict(
         described(clash),
@@ -254,7 +254,7 @@ def described(clash: Requirement) -> str:
     return "criterion-state" if len(stray) == 1 else clash.kind
 
 
-def _parameters_of(frame: Frame, side: Side) -> tuple[tuple[Function, str], ...]:
+def parameters_of(frame: Frame, side: Side) -> tuple[tuple[Function, str], ...]:
     """The parameters of the executed function that a side follows."""
     if not isinstance(frame.scope, Function):
         return ()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import documented, instances, occurrences, partial, results, statements
+from devlint.analysis import documented, instances, occurrences, partial, results, statements, unplaced
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -182,6 +182,7 @@ def run(
         frame.leave(after, Constant(None))
     results.note_strays(frame)
     partial.record(frame)
+    unplaced.record(frame)
     value = frame.result
     if function.is_generator:
         value = instances.generator(frame, frame.returned, frame.yielded)

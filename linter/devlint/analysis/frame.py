@@ -54,6 +54,11 @@ def is_computed(value: Opaque) -> bool:
     return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
 
+def is_returned(value: Opaque) -> bool:
+    """Whether a value is what some call has returned, which is not followed."""
+    return value.path.startswith(NAMELESS) and "()@" in value.path
+
+
 @dataclass(slots=True)
 class Loop:
     """One loop that is executed.
@@ -177,6 +182,8 @@ class Frame:
         results: what each `return` on a path with an accelerator gives, and where it stands.
         stores: what was stored in attributes of objects, with whether that registers it.
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
+        unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
+        collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
@@ -219,6 +226,8 @@ class Frame:
     results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
     partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
+    unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
+    collected: dict[ObjectId, list[Side]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.scope.registers

@@ -54,7 +54,7 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     """
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
-    if _COLLATES.search(frame.scope.name) or _is_about_host_data(frame):
+    if makes_host_data(frame):
         return True
     event, name = other.origin, frame.scope.name.rpartition(".")[2]
     if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
@@ -62,6 +62,11 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     parameters = getattr(frame.scope, "parameters", ())
     alone = name.startswith("_") and not (parameters and parameters[0].name == "self")
     return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
+
+
+def makes_host_data(frame: Frame) -> bool:
+    """Whether the executed function makes batches, by its name, or its documentation speaks of tensors on the CPU."""
+    return _COLLATES.search(frame.scope.name) is not None or _is_about_host_data(frame)
 
 
 def _is_about_host_data(frame: Frame) -> bool:

@@ -7,7 +7,6 @@ from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, follows
-from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, Tuple, Value
 from devlint.facts import Conflict
@@ -27,7 +26,13 @@ def note_strays(frame: Frame) -> None:
         placed = next(filter(None, (_placed(frame, tensor, span) for tensor, span in tensors)), None)
         for tensor, _ in tensors if placed is not None else ():
             made = tensor.origin if tensor.device == CPU else None if tensor.stray is None else tensor.stray.origin
-            if placed is not None and made is not None and _is_by_default(made) and made.file == frame.file:
+            if (
+                placed is not None
+                and made is not None
+                and made.born == "created"
+                and made.is_unasked
+                and made.file == frame.file
+            ):
                 created = Side(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
                 frame.record(made.span, _apart(frame, placed, created))
 
@@ -51,8 +56,3 @@ def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
     if isinstance(value, Opaque) and (frame.kind(value) is Kind.TENSOR or is_computed(value)):
         return frame.tensor(value)
     return value if isinstance(value, Tensor) else None
-
-
-def _is_by_default(made: Origin) -> bool:
-    """Whether something was created where factories create what is not told."""
-    return made.born == "created" and made.because is None and not made.checked

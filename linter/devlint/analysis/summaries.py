@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from devlint.analysis import conflicts, instances, placement
+from devlint.analysis import conflicts, instances, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import check_use
-from devlint.analysis.execution import run
+from devlint.analysis.execution import annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.analysis.substitution import Substitution, abstract, qualified, side_of
@@ -27,6 +27,7 @@ from devlint.domain.value import (
     UNKNOWN,
     Closure,
     DeviceValue,
+    Kind,
     Opaque,
     Reference,
     Tensor,
@@ -37,6 +38,7 @@ from devlint.domain.value import (
 )
 from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Span
+from devlint.torchlib.knowledge import TENSOR_NAMES
 
 DEEPEST_CALL = 5
 """How far calls are followed that are executed with their caller's objects."""
@@ -156,6 +158,12 @@ def _is_exact(value: Value) -> bool:
 def _entry(frame: Frame, closure: Closure, bound: Mapping[str, Given]) -> dict[str, Value]:
     """What a summary has to know of the arguments; parameters that are not given have their defaults."""
     entry = {name: abstract(frame, name, given.value) for name, given in bound.items()}
+    for parameter in closure.function.parameters:
+        value = entry.get(parameter.name)
+        if isinstance(value, Opaque) and value.kind is Kind.ANY:
+            declared = annotated(frame, closure.globals, parameter.annotation)
+            if declared and declared <= TENSOR_NAMES:
+                entry[parameter.name] = replace(value, kind=Kind.TENSOR)
     for name, default in closure.defaults:
         if name not in entry:
             entry[name] = default if is_host(default) else UNKNOWN
@@ -272,6 +280,7 @@ def _require(
             if requirement.always:
                 report_through(frame, conflicts.ordered(clash), span, closure)
             return
+    unplaced.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
         frame.requirements.append(replace(requirement, first=first, second=second, message=said, always=always))

@@ -41,6 +41,11 @@ class Origin:
         """Whether it, or what decided the device that was asked for, was observed."""
         return self.observed or (self.because is not None and self.because.rests_on_observation)
 
+    @property
+    def is_unasked(self) -> bool:
+        """Whether nothing has asked for that device."""
+        return self.because is None and not self.checked
+
     def steps(self) -> tuple[Origin, ...]:
         """The trace, oldest first."""
         return (self,) if self.because is None else (self.because, self)

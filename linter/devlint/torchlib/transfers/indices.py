@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from devlint.analysis import conflicts
+from devlint.analysis import conflicts, unplaced
 from devlint.analysis.arguments import Given
 from devlint.analysis.containers import SLICE
 from devlint.analysis.site import Site
@@ -79,6 +79,8 @@ def _select(site: Site, operation: str, receiver: Given, key: Given) -> None:
         index = conflicts.side_of(frame, env, part, "index", "subscript", "index")
         if index is not None and conflicts.find(frame, env, operation, site.span, (base, index)):
             return
+        if index is not None:
+            unplaced.note(frame, env, operation, site.span, (base, index))
 
 
 def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone: bool = False) -> None:
@@ -88,8 +90,9 @@ def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone:
     side = conflicts.side_of(frame, env, value, "value", "", "index")
     if base is None or side is None or env.fallback:
         return
-    if alone or (side.rank is not None and side.rank > 0):
-        conflicts.find(frame, env, operation, site.span, (base, side))
+    found = alone or (side.rank is not None and side.rank > 0)
+    if found and not conflicts.find(frame, env, operation, site.span, (base, side)):
+        unplaced.note(frame, env, operation, site.span, (base, side))
 
 
 def _as_tensor(site: Site, value: Value) -> Tensor | None:

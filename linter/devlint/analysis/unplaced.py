@@ -1,0 +1,129 @@
+"""A tensor that was left on the CPU meets something that may be anywhere: no rule but an audit's tells of it.
+
+What meets it is the result of a call that is not followed, an attribute that others fill, a part of an unknown
+container, or a parameter that need not be a tensor. In code that never names a device this says nothing. Where the
+same function or class does, what is created without one is most often forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, permutations
+
+from devlint.analysis import classes, conflicts, practice
+from devlint.analysis.arguments import Bound, Given
+from devlint.analysis.frame import Frame
+from devlint.analysis.wording import wording
+from devlint.diagnostics import Certainty
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
+from devlint.domain.environment import Environment
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Side
+from devlint.domain.value import ObjectId, Opaque, Reference, Tensor
+from devlint.facts import Conflict
+from devlint.frontend.ir import Function, Span
+
+TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
+"""Operations that put the elements of a list together."""
+
+_NAMES_A_DEVICE = re.compile(r"\.device\b|\bdevice\b *[=:,)]|\.is_cuda\b|\.cuda\(")
+
+
+def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> None:
+    """Notes that of values which an operation needs on one device, one is on the CPU and another may be anywhere."""
+    if not frame.recording or env.fallback or env.on_host or len(sides) < 2:
+        return
+    for left, other in permutations(sides, 2):
+        if _is_left_on_cpu(left) and _may_be_anywhere(frame, other) and _knows_of_devices(frame):
+            assert left.origin is not None
+            frame.unplaced.setdefault((left.origin.file, left.origin.span), (operation, span, left, other))
+            return
+
+
+def record(frame: Frame) -> None:
+    """Records where each tensor first met something unplaced, unless it meets something that is known to be apart."""
+    told = {
+        (side.origin.file, side.origin.span)
+        for clash in frame.clashes
+        for side in (clash.first, clash.second)
+        if side.origin is not None
+    }
+    for made, (operation, span, left, other) in frame.unplaced.items():
+        if made not in told:
+            there = _somewhere(frame, other)
+            sides = conflicts.meeting(frame, there), conflicts.meeting(frame, left)
+            said = wording(operation, there, left)
+            unless = conflicts.parameters_of(frame, other)
+            frame.record(span, Conflict("unplaced", operation, *sides, Certainty.POSSIBLE, said), unless)
+
+
+def _somewhere(frame: Frame, side: Side) -> Side:
+    """The value as one that has a device of its own."""
+    device = side.device if follows(side.device) else Variable(side.name)
+    origin = side.origin or frame.origin("nothing says where it is", side.span, "unknown")
+    return replace(side, device=device, origin=origin)
+
+
+def note_collected(frame: Frame, env: Environment, given: Given, collection: ObjectId) -> None:
+    """Notes what a list is given, if that is left on the CPU or nothing says where it is."""
+    value = frame.tensor(given.value) if isinstance(given.value, Opaque) else given.value
+    if isinstance(value, Tensor):
+        name, device = frame.text(given.span), conflicts.resolve(env, value.device)
+        side = Side(name, device, value.rank, given.span, value.origin, file=frame.file)
+        if _is_left_on_cpu(side) or _may_be_anywhere(frame, side):
+            frame.collected.setdefault(collection, []).append(side)
+
+
+def note_lists(frame: Frame, env: Environment, operation: str, span: Span, bound: Bound) -> None:
+    """Notes that an operation puts together what a list was given, where that is apart: `torch.cat(rows)`."""
+    for given in chain.from_iterable(bound.values()) if frame.collected else ():
+        if isinstance(given.value, Reference) and operation in TOGETHER:
+            note(frame, env, operation, span, frame.collected.get(given.value.object, ()))
+
+
+def _is_left_on_cpu(side: Side) -> bool:
+    """Whether a tensor with dimensions is on the CPU because nobody said where to put it."""
+    if not side.certain or side.device != CPU or side.rank in (None, 0) or side.origin is None:
+        return False
+    return _is_by_default(side.origin) and not conflicts.is_spared(side)
+
+
+def _is_by_default(made: Origin) -> bool:
+    """Whether something is on the CPU for want of a word: as a factory, a loader or numpy leaves it."""
+    if made.born == "attribute":
+        return made.because is not None and _is_by_default(made.because)
+    return made.born in ("created", "host", "loader") and made.is_unasked
+
+
+def _may_be_anywhere(frame: Frame, side: Side) -> bool:
+    """Whether a value is likely a tensor, of which nothing says where it is.
+
+    A parameter of unknown device is one that is declared to be a number, or named for the host; an operation may take
+    a number that was made a tensor from anywhere, and an index is most often a number.
+    """
+    if side.role not in ("operand", "index") or side.module is not None or not side.likely or side.exempt == "any":
+        return False
+    if side.exempt == "subscript" and not side.certain:
+        return False
+    if side.device == UNKNOWN_DEVICE:
+        return side.stray is None and (side.origin is None or _says_nothing(frame, side.origin))
+    return isinstance(side.device, Variable) and (side.device.place.startswith(NAMELESS) or not side.certain)
+
+
+def _says_nothing(frame: Frame, origin: Origin) -> bool:
+    """Whether how a value came to be says nothing of where it is: neither from the host nor declared to be a number."""
+    if origin.born == "parameter":
+        return all(parameter.span != origin.span for parameter in getattr(frame.scope, "parameters", ()))
+    return origin.born in ("created", "unknown", "module")
+
+
+def _knows_of_devices(frame: Frame) -> bool:
+    """Whether the function, or its class, names a device somewhere, or is a module, which moves."""
+    if not isinstance(frame.scope, Function) or practice.makes_host_data(frame):
+        return False
+    if frame.owner is not None and classes.is_module(frame.owner):
+        return not frame.scope.name.endswith(".__init__")
+    whole = frame.scope.span if frame.owner is None or frame.owner.span is None else frame.owner.span
+    return _NAMES_A_DEVICE.search(frame.program.source(frame.file, whole)) is not None
