@@ -50,8 +50,7 @@ def on_two_devices(conflict: Conflict) -> str:
             told = f"{quoted(second.name)} is returned from {in_words(second.device)}"
             return f"{told}, and on another path {quoted(first.name)} from {in_words(first.device)}"
         case "unplaced":
-            told = f"{quoted(conflict.second.name)} is on cpu, and nothing says where {quoted(conflict.first.name)} is"
-            return f"{told}: {_operation(conflict)} needs one device"
+            return _of_unplaced(conflict)
         case _:
             return _of_operands(conflict)
 
@@ -68,6 +67,15 @@ def _of_operands(conflict: Conflict) -> str:
     if conflict.kind == "module-input":
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
     return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} needs one device"
+
+
+def _of_unplaced(conflict: Conflict) -> str:
+    first, second, operation = conflict.first, conflict.second, _operation(conflict)
+    told = f"{quoted(second.name)} is on {in_words(second.device)}, and"
+    where = in_words(first.device)
+    if conflict.operation.startswith("self."):
+        return f"{told} goes to {operation} beside {quoted(first.name)} on {where}"
+    return f"{told} nothing says that {where} is the same: {operation} needs one device"
 
 
 def _of_index(conflict: Conflict) -> str:

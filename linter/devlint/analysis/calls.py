@@ -15,6 +15,7 @@ from devlint.analysis import (
     reads,
     summaries,
     unmoved,
+    unplaced,
 )
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
@@ -89,6 +90,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)
     name = f"{frame.text(function.span).rpartition('.')[2]}()"
+    if result == UNKNOWN:
+        unplaced.note_inputs(frame, env, function, arguments, instruction.span)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
         result = _computed(frame, env, result, function, arguments, instruction.span)

@@ -54,11 +54,6 @@ def is_computed(value: Opaque) -> bool:
     return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
 
-def is_returned(value: Opaque) -> bool:
-    """Whether a value is what some call has returned, which is not followed."""
-    return value.path.startswith(NAMELESS) and "()@" in value.path
-
-
 @dataclass(slots=True)
 class Loop:
     """One loop that is executed.
@@ -333,6 +328,11 @@ class Frame:
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""
         return self.proofs.kinds.get(value.path, value.kind) if value.kind is not Kind.TENSOR else value.kind
+
+    def is_likely_tensor(self, value: Opaque) -> bool:
+        """Whether a call has returned a value, or it has a shape, or others are put where it is; numbers rarely are."""
+        returned = value.path.startswith(NAMELESS) and "()@" in value.path
+        return returned or value.path in self.proofs.dimensional or value.path in self.proofs.followed
 
     def tensor(self, value: Opaque) -> Tensor:
         """An opaque value that is known to be a tensor, as one."""

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from devlint.analysis import conflicts, placement
 from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.devices import placed
-from devlint.analysis.frame import Frame, is_returned
+from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
@@ -116,7 +116,7 @@ class Gathered:
     ) -> None:
         device: Device
         rank: Rank = None
-        certain, likely, stray = True, False, None
+        certain, likely, stray = True, True, None
         match value:
             case Tensor():
                 device, rank, origin, stray = value.device, value.rank, value.origin, value.stray
@@ -127,13 +127,14 @@ class Gathered:
                 if kind is Kind.MODULE:
                     return
                 certain = only_tensor or kind is not Kind.ANY
-                likely = certain or is_returned(value) or value.path in self.frame.proofs.followed
+                declared = value.path.isidentifier() and value.device == UNKNOWN_DEVICE  # as a number, or for the host
+                likely = not declared and (certain or self.frame.is_likely_tensor(value))
                 tensor = self.frame.tensor(value)
                 device, rank, origin = tensor.device, tensor.rank, value.origin
             case _ if is_host(value) or isinstance(value, Library):
                 return
             case _:
-                device, origin, certain = UNKNOWN_DEVICE, None, only_tensor
+                device, origin, certain, likely = UNKNOWN_DEVICE, None, only_tensor, only_tensor
         if isinstance(term.rank, str) and term.rank.isidentifier():
             self.ranks.setdefault(term.rank, rank)
         if term.device != "any":
@@ -142,7 +143,7 @@ class Gathered:
         name, file = self.frame.text(span), self.frame.file
         role = "index" if term.word == "Index" else "operand"
         side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file, stray=stray)
-        self.groups.setdefault(term.device, []).append(replace(side, likely=certain or likely))
+        self.groups.setdefault(term.device, []).append(replace(side, likely=likely))
 
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
         if isinstance(value, (Tensor, Opaque)):

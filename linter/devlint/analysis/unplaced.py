@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import chain, permutations
 
 from devlint.analysis import classes, conflicts, practice
-from devlint.analysis.arguments import Bound, Given
+from devlint.analysis.arguments import Arguments, Bound, Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
@@ -21,12 +21,15 @@ from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follo
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
-from devlint.domain.value import ObjectId, Opaque, Reference, Tensor
+from devlint.domain.value import Kind, ObjectId, Opaque, Reference, Tensor
 from devlint.facts import Conflict
 from devlint.frontend.ir import Function, Span
 
 TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
 """Operations that put the elements of a list together."""
+
+_PART = re.compile(r"self(\.\w+)+")
+"""An attribute of a module that is called, or a method of one."""
 
 _NAMES_A_DEVICE = re.compile(r"\.device\b|\bdevice\b *[=:,)]|\.is_cuda\b|\.cuda\(")
 
@@ -36,7 +39,7 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     if not frame.recording or env.fallback or env.on_host or len(sides) < 2:
         return
     for left, other in permutations(sides, 2):
-        if _is_left_on_cpu(left) and _may_be_anywhere(frame, other) and _knows_of_devices(frame):
+        if _is_left_on_cpu(left) and _may_be_anywhere(other) and _knows_of_devices(frame):
             assert left.origin is not None
             frame.unplaced.setdefault((left.origin.file, left.origin.span), (operation, span, left, other))
             return
@@ -66,13 +69,42 @@ def _somewhere(frame: Frame, side: Side) -> Side:
     return replace(side, device=device, origin=origin)
 
 
+def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+    """Notes that a part of a module that cannot be followed is given what was left on the CPU, beside what is not.
+
+    Lengths stay on the CPU by design.
+    """
+    name = frame.text(function.span)
+    if not frame.recording or frame.owner is None or not _PART.fullmatch(name) or not classes.is_module(frame.owner):
+        return
+    left, placed = [], []
+    named = (*(("", given) for given in arguments.positional), *arguments.keywords)
+    for keyword, given in named:
+        value = frame.tensor(given.value) if isinstance(given.value, Opaque) else given.value
+        if not isinstance(value, Tensor):
+            continue
+        device = conflicts.resolve(env, value.device)
+        certain = isinstance(given.value, Tensor) or frame.kind(given.value) is Kind.TENSOR
+        side = Side(
+            frame.text(given.span), device, value.rank, given.span, value.origin, certain=certain, file=frame.file
+        )
+        if _is_left_on_cpu(side) and side.rank is not None and "len" not in f"{keyword} {side.name}":
+            left.append(side)
+        elif certain and follows(device):
+            placed.append(side)
+    if left and placed and not env.fallback and not env.on_host and _knows_of_devices(frame):
+        made = left[0].origin
+        assert made is not None
+        frame.unplaced.setdefault((made.file, made.span), (name, span, left[0], placed[0]))
+
+
 def note_collected(frame: Frame, env: Environment, given: Given, collection: ObjectId) -> None:
     """Notes what a list is given, if that is left on the CPU or nothing says where it is."""
     value = frame.tensor(given.value) if isinstance(given.value, Opaque) else given.value
     if isinstance(value, Tensor):
         name, device = frame.text(given.span), conflicts.resolve(env, value.device)
         side = Side(name, device, value.rank, given.span, value.origin, file=frame.file)
-        if _is_left_on_cpu(side) or _may_be_anywhere(frame, side):
+        if _is_left_on_cpu(side) or _may_be_anywhere(side):
             frame.collected.setdefault(collection, []).append(side)
 
 
@@ -85,8 +117,10 @@ def note_lists(frame: Frame, env: Environment, operation: str, span: Span, bound
 
 def _is_left_on_cpu(side: Side) -> bool:
     """Whether a tensor with dimensions is on the CPU because nobody said where to put it."""
-    if not side.certain or side.device != CPU or side.rank in (None, 0) or side.origin is None:
+    if not side.certain or side.device != CPU or side.origin is None or side.rank == 0:
         return False
+    if side.rank is None and side.exempt:
+        return False  # it may have none, and then it may meet anything
     return _is_by_default(side.origin) and not conflicts.is_spared(side)
 
 
@@ -97,26 +131,15 @@ def _is_by_default(made: Origin) -> bool:
     return made.born in ("created", "host", "loader") and made.is_unasked
 
 
-def _may_be_anywhere(frame: Frame, side: Side) -> bool:
-    """Whether a value is likely a tensor, of which nothing says where it is.
-
-    A parameter of unknown device is one that is declared to be a number, or named for the host; an operation may take
-    a number that was made a tensor from anywhere, and an index is most often a number.
-    """
+def _may_be_anywhere(side: Side) -> bool:
+    """Whether a value is likely a tensor, of which nothing says where it is; an index is most often a number."""
     if side.role not in ("operand", "index") or side.module is not None or not side.likely or side.exempt == "any":
         return False
     if side.exempt == "subscript" and not side.certain:
         return False
     if side.device == UNKNOWN_DEVICE:
-        return side.stray is None and (side.origin is None or _says_nothing(frame, side.origin))
+        return side.stray is None and (side.origin is None or side.origin.born not in ("loader", "host", "moved"))
     return isinstance(side.device, Variable) and (side.device.place.startswith(NAMELESS) or not side.certain)
-
-
-def _says_nothing(frame: Frame, origin: Origin) -> bool:
-    """Whether how a value came to be says nothing of where it is: neither from the host nor declared to be a number."""
-    if origin.born == "parameter":
-        return all(parameter.span != origin.span for parameter in getattr(frame.scope, "parameters", ()))
-    return origin.born in ("created", "unknown", "module")
 
 
 def _knows_of_devices(frame: Frame) -> bool:

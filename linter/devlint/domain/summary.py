@@ -38,7 +38,7 @@ class Side:
         exempt: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side;
             "subscript" when it takes any tensor on the CPU, and a 0-dim one anywhere.
         certain: it is known to be a tensor or a module, not a number.
-        likely: where that is not certain, something speaks for it: a call has returned it, or others are put there.
+        likely: if its device is not known, something speaks for its being a tensor that may be anywhere.
         parameter: the name of the operation's parameter.
         file: the display path of the file that `span` is in.
         role: "operand"; "index", which selects from the other side or is assigned through an index; "generator"
