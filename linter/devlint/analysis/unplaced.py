@@ -84,7 +84,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         if not isinstance(value, Tensor):
             continue
         device = conflicts.resolve(env, value.device)
-        certain = isinstance(given.value, Tensor) or frame.kind(given.value) is Kind.TENSOR
+        certain = not isinstance(given.value, Opaque) or frame.kind(given.value) is Kind.TENSOR
         side = Side(
             frame.text(given.span), device, value.rank, given.span, value.origin, certain=certain, file=frame.file
         )
