@@ -8,6 +8,7 @@ same function or class does, what is created without one is most often forgotten
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, permutations
@@ -31,6 +32,9 @@ TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack h
 _PART = re.compile(r"self(\.\w+)+")
 """An attribute of a module that is called, or a method of one."""
 
+_LOADER = re.compile(r"(\w*loader)\[")
+"""A part of what a loader, which the function was given, gives."""
+
 _NAMES_A_DEVICE = re.compile(r"\.device\b|\bdevice\b *[=:,)]|\.is_cuda\b|\.cuda\(")
 
 
@@ -38,8 +42,9 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     """Notes that of values which an operation needs on one device, one is on the CPU and another may be anywhere."""
     if not frame.recording or env.fallback or env.on_host or len(sides) < 2:
         return
-    for left, other in permutations(sides, 2):
-        if _is_left_on_cpu(left) and _may_be_anywhere(other) and _knows_of_devices(frame):
+    for one, other in permutations(sides, 2):
+        left = _of_loader(frame, one) or one
+        if _is_left_on_cpu(left) and _may_be_anywhere(other) and _knows_of_devices(frame, left):
             assert left.origin is not None
             frame.unplaced.setdefault((left.origin.file, left.origin.span), (operation, span, left, other))
             return
@@ -92,7 +97,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             left.append(side)
         elif certain and follows(device):
             placed.append(side)
-    if left and placed and not env.fallback and not env.on_host and _knows_of_devices(frame):
+    if left and placed and not env.fallback and not env.on_host and _knows_of_devices(frame, left[0]):
         made = left[0].origin
         assert made is not None
         frame.unplaced.setdefault((made.file, made.span), (name, span, left[0], placed[0]))
@@ -113,6 +118,17 @@ def note_lists(frame: Frame, env: Environment, operation: str, span: Span, bound
     for given in chain.from_iterable(bound.values()) if frame.collected else ():
         if isinstance(given.value, Reference) and operation in TOGETHER:
             note(frame, env, operation, span, frame.collected.get(given.value.object, ()))
+
+
+def _of_loader(frame: Frame, side: Side) -> Side | None:
+    """A part of a batch of what is called a loader, as a tensor on the CPU, where loaders make batches."""
+    if not isinstance(side.device, Variable) or side.origin is None:
+        return None
+    loader = _LOADER.match(side.device.place)
+    if loader is None:
+        return None
+    event = frame.origin(f"batches of `{loader[1]}` are on the CPU", side.origin.span, "loader")
+    return replace(side, device=CPU, origin=event)
 
 
 def _is_left_on_cpu(side: Side) -> bool:
@@ -137,16 +153,23 @@ def _may_be_anywhere(side: Side) -> bool:
         return False
     if side.exempt == "subscript" and not side.certain:
         return False
+    if isinstance(side.device, Variable) and _LOADER.match(side.device.place):
+        return False
     if side.device == UNKNOWN_DEVICE:
         return side.stray is None and (side.origin is None or side.origin.born not in ("loader", "host", "moved"))
     return isinstance(side.device, Variable) and (side.device.place.startswith(NAMELESS) or not side.certain)
 
 
-def _knows_of_devices(frame: Frame) -> bool:
-    """Whether the function, or its class, names a device somewhere, or is a module, which moves."""
+def _knows_of_devices(frame: Frame, left: Side) -> bool:
+    """Whether the function or its class names a device somewhere, or is a module, which moves.
+
+    A loop over batches is the heart of its program: of that it may stand in any other function of the file.
+    """
     if not isinstance(frame.scope, Function) or practice.makes_host_data(frame):
         return False
     if frame.owner is not None and classes.is_module(frame.owner):
         return not frame.scope.name.endswith(".__init__")
     whole = frame.scope.span if frame.owner is None or frame.owner.span is None else frame.owner.span
+    if left.origin is not None and left.origin.born == "loader":
+        whole = Span(1, 0, sys.maxsize, 0)
     return _NAMES_A_DEVICE.search(frame.program.source(frame.file, whole)) is not None
