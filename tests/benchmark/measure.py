@@ -87,11 +87,11 @@ def parsing(files: Sequence[Path], cwd: Path) -> Cost:
     return measured([sys.executable, "-c", PARSE], cwd=cwd, given="\n".join(map(str, files)))
 
 
-def table(rows: Iterable[Row], reference: float) -> Iterator[str]:
-    """The rows as a table in Markdown, each as soon as it is known; CPU also in terms of a reference."""
-    yield "| | version | seconds | CPU seconds | memory, MB | CPU ÷ `ast.parse` |"
-    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+def table(rows: Iterable[Row], reference: float | None) -> Iterator[str]:
+    """The rows as a table in Markdown, each as soon as it is known; CPU also in terms of a reference, if any."""
+    yield "| | version | seconds | CPU seconds | memory, MB |" + (" CPU ÷ `ast.parse` |" if reference else "")
+    yield "| --- | --- | ---: | ---: | ---: |" + (" ---: |" if reference else "")
     for row in rows:
         cost = row.cost
-        figures = f"{cost.seconds:.2f} | {cost.cpu:.2f} | {cost.memory:.0f} | {cost.cpu / reference:.1f}"
-        yield f"| {row.name} | {row.version} | {figures} |"
+        figures = f"{cost.seconds:.2f} | {cost.cpu:.2f} | {cost.memory:.0f} |"
+        yield f"| {row.name} | {row.version} | {figures}" + (f" {cost.cpu / reference:.1f} |" if reference else "")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.__main__ import main, most_imported
+from tests.benchmark.__main__ import DEVLINT, main, most_imported
+from tests.benchmark.latency import write_project
 from tests.benchmark.measure import Cost, Row, lines_in, measured, parsing, python_files, table
 
 
@@ -41,6 +42,18 @@ def test_the_file_most_others_import_from(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.py").write_text("from pkg.layers import Norm\nfrom .layers import Norm\n")
     assert most_imported(tmp_path) == tmp_path / "layers" / "__init__.py"
+
+
+def test_the_project_for_latency_has_nothing_to_report_and_one_module_that_nobody_imports(tmp_path: Path) -> None:
+    alone = write_project(tmp_path / "project", 12)
+    files = python_files(tmp_path / "project")
+    assert len(files) == 12 + 1
+    assert alone in files
+    assert not any(
+        f"import {alone.stem}" in path.read_text() or f"{alone.stem} import" in path.read_text() for path in files
+    )
+    command = [*DEVLINT, "check", "--isolated", "--no-cache", "."]
+    assert measured(command, cwd=tmp_path / "project").code == 0
 
 
 def test_without_a_folder_it_says_what_it_wants(capsys: pytest.CaptureFixture[str]) -> None:
