@@ -53,8 +53,10 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
 
     ## Known limits
     The other value may be on the CPU too, or no tensor at all, which is why the rule is opt-in: it is for audits. Where
-    the other value is known to follow something, `cpu-tensor-in-device-code` reports it. What was put on the CPU on
-    purpose is left out, and so are tensors without dimensions and functions whose documentation speaks of the host.
+    the other value is known to follow something, `cpu-tensor-in-device-code` reports it. A function that is given
+    something called a loader is taken to get batches on the CPU from it, unless it reads entries of them by key. What
+    was put on the CPU on purpose is left out, and so are tensors without dimensions and functions whose documentation
+    speaks of the host.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got tensor is on cpu, different from other tensors on cuda:0

@@ -35,6 +35,9 @@ _PART = re.compile(r"self(\.\w+)+")
 _LOADER = re.compile(r"(\w*loader)\[")
 """A part of what a loader, which the function was given, gives."""
 
+_KEY = re.compile(r"\[[\"']")
+"""The beginning of a subscript that names an entry."""
+
 _NAMES_A_DEVICE = re.compile(r"\.device\b|\bdevice\b *[=:,)]|\.is_cuda\b|\.cuda\(")
 
 
@@ -163,13 +166,16 @@ def _may_be_anywhere(side: Side) -> bool:
 def _knows_of_devices(frame: Frame, left: Side) -> bool:
     """Whether the function or its class names a device somewhere, or is a module, which moves.
 
-    A loop over batches is the heart of its program: of that it may stand in any other function of the file.
+    A loop over batches is the heart of its program: of that it may stand in any other function of the file. What a
+    batch has by keys is moved key by key, in place, which is not followed.
     """
     if not isinstance(frame.scope, Function) or practice.makes_host_data(frame):
         return False
-    if frame.owner is not None and classes.is_module(frame.owner):
-        return not frame.scope.name.endswith(".__init__")
     whole = frame.scope.span if frame.owner is None or frame.owner.span is None else frame.owner.span
     if left.origin is not None and left.origin.born == "loader":
+        if _KEY.search(frame.program.source(frame.file, frame.scope.span)):
+            return False
         whole = Span(1, 0, sys.maxsize, 0)
+    elif frame.owner is not None and classes.is_module(frame.owner):
+        return not frame.scope.name.endswith(".__init__")
     return _NAMES_A_DEVICE.search(frame.program.source(frame.file, whole)) is not None
