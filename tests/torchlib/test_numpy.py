@@ -38,7 +38,7 @@ def _places() -> Iterator[tuple[str, str]]:
 
 def _call(name: str, place: str) -> str:
     """A call with the tensor `c` in one place, and `t` in all others."""
-    (form,) = load().function(name) or ()
+    (form,) = (form for form in load().function(name) or () if any(map(_is_host, form.parameters)))
     arguments = []
     for parameter in form.parameters:
         if parameter.kind in ("args", "kwargs"):

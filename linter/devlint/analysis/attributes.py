@@ -112,6 +112,10 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         stored = held.get(name)
         if stored is not None:
             return stored
+        if name == "__dict__" and not (held.open or held.cls.dynamic):
+            identity = frame.new_object(span, name)
+            env.heap[identity] = Dictionary(held.attributes, singly=True)
+            return Reference(identity)
         found = classes.find(held.cls, name)
         if found is not None:
             return _bound(frame, env, base, found, span)

@@ -95,7 +95,7 @@ def dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
             return site.allocate("keys", Sequence(tuple(Constant(name) for name, _ in held.items)))
         case "items" if held.complete:
             pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
-            return site.allocate("items", Sequence(pairs))
+            return site.allocate("items", Sequence(pairs, singly=held.singly))
         case "items":
             return site.allocate("items", Sequence(None, Tuple((UNKNOWN, held.each()))))
         case "update":

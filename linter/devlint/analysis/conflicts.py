@@ -159,6 +159,16 @@ def _note_argument(frame: Frame, operation: str, span: Span, side: Side, here: S
         frame.record(span, fact, parameters_of(frame, side))
 
 
+def note_index(frame: Frame, operation: str, span: Span, table: Side, index: Side) -> None:
+    """Records that an argument, which nothing has put there, selects from what an object keeps on the CPU."""
+    kept = table.device == CPU and table.name.startswith("self.")
+    given = isinstance(index.device, Variable) and index.origin is not None and index.origin.born == "parameter"
+    if kept and given and index.rank is None:
+        sides, said = (meeting(frame, table), meeting(frame, index)), wording(operation, table, index)
+        fact = Conflict("index", operation, *sides, Certainty.POSSIBLE, said)
+        frame.record(span, fact, parameters_of(frame, index))
+
+
 def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt: str, role: str) -> Side | None:
     """An argument as a side; None if it is not known to be a tensor."""
     value = given.value

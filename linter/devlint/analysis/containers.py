@@ -54,7 +54,7 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
             held = env.heap.get(value.object)
             match held:
                 case Sequence(items=items) if items is not None:
-                    return _listed(items)
+                    return Elements(UNKNOWN, items) if items and held.singly else _listed(items)
                 case Sequence():
                     return Elements(held.rest)
                 case Dictionary() if held.complete:

@@ -103,6 +103,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)
+    if wanted and wanted <= TENSOR_NAMES | {"numpy.ndarray"}:
+        return Opaque(name, Kind.ARRAY, Variable(name), origin)
     if wanted == {MODULE}:
         return Opaque(name, Kind.MODULE, Variable(name), origin)
     kind = Kind.TENSOR if is_input and not wanted else Kind.ANY

@@ -152,7 +152,8 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
         elif isinstance(value, Opaque) and value.path.startswith(NAMELESS):
-            value = Opaque(place, value.kind)  # whatever `__init__` has found, it is the same thing from now on
+            # Whatever `__init__` has found, it is the same thing from now on; on the host, an array stays there.
+            value = replace(value, path=place) if value.kind is Kind.ARRAY else Opaque(place, value.kind)
         elif isinstance(value, Opaque) and "." not in value.path:
             # What `__init__` was given is no parameter of this method.
             value = replace(

@@ -20,7 +20,19 @@ from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Stray
-from devlint.domain.value import UNKNOWN, DeviceValue, Kind, Opaque, Optional, Tensor, Value, join, optional, present
+from devlint.domain.value import (
+    UNKNOWN,
+    DeviceValue,
+    Kind,
+    Opaque,
+    Optional,
+    Tensor,
+    Value,
+    is_array,
+    join,
+    optional,
+    present,
+)
 from devlint.frontend.ir import Span
 
 TURN = "a turn of a loop"
@@ -106,6 +118,10 @@ def _identified(
 def _thing(frame: Frame, left: Value, right: Value, name: str, span: Span) -> Opaque:
     """One of two things of which only the device may be common to both."""
     made = frame.nameless(name, span)
+    for one, other in ((left, right), (right, left)):
+        as_array = isinstance(other, Tensor) or (isinstance(other, Opaque) and frame.kind(other) is Kind.ARRAY)
+        if is_array(one) and as_array and isinstance(other, (Tensor, Opaque)) and other.device == CPU:
+            return replace(made, kind=Kind.ARRAY, device=CPU, origin=other.origin)
     if not isinstance(left, (Tensor, Opaque)) or not isinstance(right, (Tensor, Opaque)):
         return made
     device = join_devices(left.device, right.device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from devlint.analysis import calls, classes, feeding, library, visibility
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
@@ -92,6 +94,12 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
         _read_part(frame, env, "numpy.ndarray.__getitem__", key, span)
         return UNKNOWN
     named = isinstance(key.value, Constant) and isinstance(key.value.value, str)  # an element of a mapping
+    if isinstance(key.value, Opaque) and frame.kind(key.value) in (Kind.ARRAY, Kind.TENSOR):
+        key = replace(key, value=frame.tensor(key.value))
+    if isinstance(value, Opaque) and frame.kind(value) is Kind.ARRAY and isinstance(key.value, Tensor):
+        on_host = replace(base, value=frame.tensor(value))  # an array, too, cannot be indexed from a device
+        library.call_tensor_method(frame, env, on_host, "__getitem__", Arguments((key,), ()), span)
+        return value
     if isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR and not named):
         result = library.call_tensor_method(frame, env, base, "__getitem__", Arguments((key,), ()), span)
         return UNKNOWN if result is None else result

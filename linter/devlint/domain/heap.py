@@ -89,6 +89,7 @@ class Sequence:
 
     `items` are the elements one by one while their number is known, else None and `rest` covers them all; then
     `first` is the first of them where that is known all the same. `owner`: they are parameters of that module.
+    `singly`: a loop takes them one by one, however many they are.
     """
 
     items: tuple[Value, ...] | None
@@ -96,6 +97,7 @@ class Sequence:
     module: str | None = None
     first: Value | None = None
     owner: Value | None = None
+    singly: bool = False
 
     def loosened(self, rest: Value) -> Sequence:
         """The same with elements that are no longer known one by one."""
@@ -106,13 +108,14 @@ class Sequence:
 class Dictionary:
     """A dict, or a module that holds others by name (`module`). Keys are constants; `rest` covers the others.
 
-    `complete`: no other keys exist.
+    `complete`: no other keys exist. `singly`: as for a sequence.
     """
 
     items: tuple[tuple[object, Value], ...]
     rest: Value = UNKNOWN
     complete: bool = True
     module: str | None = None
+    singly: bool = False
 
     def get(self, key: object) -> Value:
         """The value under a constant key."""

@@ -80,6 +80,7 @@ def _select(site: Site, operation: str, receiver: Given, key: Given) -> None:
         if index is not None and conflicts.find(frame, env, operation, site.span, (base, index)):
             return
         if index is not None:
+            conflicts.note_index(frame, operation, site.span, base, index)
             unplaced.note(frame, env, operation, site.span, (base, index))
 
 

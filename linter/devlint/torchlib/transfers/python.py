@@ -13,7 +13,7 @@ from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
-from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, summary
+from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, summary
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
     COUNT,
@@ -225,6 +225,9 @@ def isinstance_(site: Site) -> Value:
         return UNKNOWN
     subject, wanted = site.arguments.positional
     classes = wanted.value.items if isinstance(wanted.value, Tuple) else (wanted.value,)
+    if isinstance(subject.value, Reference) and set(classes) <= {Library("numpy.ndarray")}:
+        held = site.held(subject.value)
+        return UNKNOWN if held is None or (isinstance(held, Instance) and held.open) else Test(known=False)
     return is_instance(subject.value, classes, subject.place)
 
 
@@ -294,6 +297,12 @@ def getattr_(site: Site) -> Value:
     return attributes.load(site.frame, site.env, given.value, name, site.span, given.place)
 
 
+def vars_(site: Site) -> Value:
+    """`vars(x)`: what an object of the program holds, by name."""
+    given = site.arguments.first()
+    return UNKNOWN if given is None else attributes.load(site.frame, site.env, given.value, "__dict__", site.span, None)
+
+
 def setattr_(site: Site) -> Value:
     """`setattr(x, "name", value)`; under a name that is not known, any attribute may have changed."""
     given, name, value = site.arguments.first(), site.constant(1, "name"), site.value(2, "value")
@@ -329,6 +338,7 @@ FUNCTIONS: dict[str, Transfer] = {
     "builtins.sum": sum_,
     "builtins.getattr": getattr_,
     "builtins.setattr": setattr_,
+    "builtins.vars": vars_,
     "torch.is_tensor": is_tensor,
     "typing.cast": cast,
     "tqdm.tqdm": same,
