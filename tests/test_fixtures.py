@@ -1,14 +1,13 @@
 """Every fixture, linted and run: its comments, devlint and PyTorch must tell the same story.
 
-A test is named after the fixture it is about. The static half needs no torch; the other half asks the judge.
+A test is named after the fixture file it is about. The static half needs no torch; the other half asks the judge.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
-from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,8 @@ from devlint.facts import Reveal
 from devlint.settings import Settings
 
 from tests import agreement
-from tests.agreement import Execute
 from tests.conftest import REPOSITORY, Expect
-from tests.expectations import FixtureError, Program, read
+from tests.expectations import Program, read
 from tests.judge import Judge, Verdict
 
 FIXTURES = REPOSITORY / "fixtures"
@@ -41,13 +39,6 @@ def _files() -> list[Path]:
     return files + sorted(FIXTURES.glob("projects/*/main.py"))
 
 
-def _programs() -> Iterator[tuple[Path, str | None]]:
-    """The programs of the files that can be read; the static half reports the others."""
-    for file in _files():
-        with contextlib.suppress(FixtureError):
-            yield from ((file, program.name) for program in read(file).programs)
-
-
 def _reports() -> list[Path]:
     return [
         *sorted(path for path in (FIXTURES / "projects").iterdir() if path.is_dir()),
@@ -56,10 +47,8 @@ def _reports() -> list[Path]:
     ]
 
 
-def _name(value: object) -> str | None:
-    if isinstance(value, Path):
-        return value.relative_to(FIXTURES).as_posix()
-    return "program" if value is None else None
+def _name(path: Path) -> str:
+    return path.relative_to(FIXTURES).as_posix()
 
 
 def _listed(sentences: list[str]) -> str:
@@ -94,28 +83,6 @@ def _skip_without_libraries(file: Path) -> None:
             pytest.importorskip(name.partition(".")[0])
 
 
-@pytest.fixture(scope="session")
-def runs() -> dict[tuple[Path, str | None, int], Verdict]:
-    """The verdicts so far; one run serves all tests that ask for it."""
-    return {}
-
-
-@pytest.fixture
-def running(judge: Judge, runs: dict[tuple[Path, str | None, int], Verdict]) -> Callable[[Path], Execute]:
-    """Runs the programs of a file, each once for each machine."""
-
-    def of(file: Path) -> Execute:
-        def execute(program: Program, devices: int) -> Verdict:
-            key = (file, program.name, devices)
-            if key not in runs:
-                runs[key] = judge.run(file=file, call=program.name, devices=devices)
-            return runs[key]
-
-        return execute
-
-    return of
-
-
 @pytest.mark.parametrize("file", _files(), ids=_name)
 def test_diagnostics(file: Path) -> None:
     fixture = read(file)
@@ -138,22 +105,25 @@ def test_reveals(file: Path) -> None:
     assert not wrong, _listed(wrong)
 
 
-@pytest.mark.parametrize(("file", "name"), list(_programs()), ids=_name)
-def test_program(file: Path, name: str | None, running: Callable[[Path], Execute]) -> None:
+@pytest.mark.parametrize("file", _files(), ids=_name)
+def test_programs(file: Path, judge: Judge) -> None:
+    """PyTorch does with each program what the comments say, and nothing is claimed that no run bears out."""
     _skip_without_libraries(file)
     fixture = read(file)
-    (program,) = [program for program in fixture.programs if program.name == name]
-    wrong = agreement.disagreements(fixture, program, running(file))
-    assert not wrong, _listed(wrong)
 
+    @cache
+    def execute(program: Program, devices: int) -> Verdict:
+        return judge.run(file=file, call=program.name, devices=devices)
 
-@pytest.mark.parametrize("file", _files(), ids=_name)
-def test_nothing_is_claimed_in_vain(file: Path, running: Callable[[Path], Execute]) -> None:
-    _skip_without_libraries(file)
-    fixture, execute = read(file), running(file)
-    assert agreement.uncovered_claims(fixture, execute) == []
+    wrong = [
+        f"{sentence} ({program.name})"
+        for program in fixture.programs
+        for sentence in agreement.disagreements(fixture, program, execute)
+    ]
+    vain = agreement.uncovered_claims(fixture, execute)
     if file.relative_to(FIXTURES).parts[0] in REVEALS_ONLY:
-        assert agreement.unreached_reveals(fixture, execute) == []
+        vain += agreement.unreached_reveals(fixture, execute)
+    assert not wrong + vain, _listed(wrong) + _listed(vain)
 
 
 @pytest.mark.parametrize("folder", _reports(), ids=_name)

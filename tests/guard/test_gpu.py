@@ -25,6 +25,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.distributed as dist  # noqa: E402
 from devlint_guard.explain import explain  # noqa: E402
 from devlint_guard.ledger import Ledger  # noqa: E402
 from devlint_guard.operators import Call, OperatorMode, Overload  # noqa: E402
@@ -381,21 +382,48 @@ def check_backward_is_seen() -> Figures:
 
 
 def check_captured_graphs() -> Figures:
-    """A CUDA graph can be captured under the guard, and replays what it has captured."""
+    """A CUDA graph can be captured under each layer of the guard, and replays what it has captured."""
     network, batch = _network(64, 2), on_cuda(4, 64)
-    with torch.no_grad(), Guard(network, level="module"):
+    with torch.no_grad():
         expected = network(batch)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             network(batch)
         torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            captured = network(batch)
-        graph.replay()
-    assert torch.allclose(captured, expected)
-    return {"captured": True}
+        for name, variant in _variants(network).items():
+            graph = torch.cuda.CUDAGraph()
+            with variant, torch.cuda.graph(graph):
+                captured = network(batch)
+            graph.replay()
+            assert torch.allclose(captured, expected), name
+    return {"captured under": list(_variants(network))}
+
+
+def check_collectives() -> Figures:
+    """Gradients that NCCL reduces, in threads and streams of its own, are those of a run without a guard."""
+    backend = "nccl" if dist.is_nccl_available() else "gloo"
+    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        network, batch = _network(64, 4), on_cuda(16, 64)
+        replica = nn.parallel.DistributedDataParallel(network)
+        expected = _gradients(replica, batch)
+        for name, variant in _variants(replica).items():
+            with variant as guard:
+                found = _gradients(replica, batch)
+            assert list(map(torch.equal, found, expected)) == [True] * len(expected), name
+            assert not guard.findings, guard.findings
+    finally:
+        dist.destroy_process_group()
+    return {"backend": backend, "gradients": len(expected)}
+
+
+def _gradients(network: nn.Module, batch: Tensor) -> list[Tensor]:
+    network.zero_grad()
+    network(batch).square().mean().backward()
+    dist.all_reduce(total := batch.clone())
+    assert torch.equal(total, batch)
+    return [parameter.grad.clone() for parameter in network.parameters() if parameter.grad is not None]
 
 
 def check_overhead() -> Figures:
@@ -432,7 +460,7 @@ def _seconds(step: Callable[[], None], context: AbstractContextManager[Any]) -> 
 
 # --- the tests ----------------------------------------------------------------------------------------------
 
-ANYWHERE = (check_error_texts, check_ledger, check_backward_is_seen)
+ANYWHERE = (check_error_texts, check_ledger, check_backward_is_seen, check_collectives)
 """The checks that pretended devices can pass."""
 
 CHECKS = (
