@@ -403,7 +403,8 @@ def check_captured_graphs() -> Figures:
 def check_collectives() -> Figures:
     """Gradients that NCCL reduces, in threads and streams of its own, are those of a run without a guard."""
     backend = "nccl" if dist.is_nccl_available() else "gloo"
-    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    store = dist.HashStore()  # type: ignore[attr-defined]  # it is there, and in no stub
+    dist.init_process_group(backend, store=store, rank=0, world_size=1)
     try:
         network, batch = _network(64, 4), on_cuda(16, 64)
         replica = nn.parallel.DistributedDataParallel(network)
