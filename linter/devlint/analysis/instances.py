@@ -202,7 +202,9 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
             return replace(value, device=_variable(place, value.device), origin=_story(place, value.origin))
         case Opaque():
             device = _variable(place, value.device)
-            return replace(value, path=place, device=device, origin=_story(place, value.origin))
+            made = value.kind is Kind.MODULE and value.path.startswith(NAMELESS)  # here, and not by the caller
+            path = value.path if made else place
+            return replace(value, path=path, device=device, origin=_story(place, value.origin))
         case Reference() if value.object not in seen:
             seen.add(value.object)
             held = heap.get(value.object)
