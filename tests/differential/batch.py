@@ -11,18 +11,24 @@ from tests.judge import Judge, Verdict
 from tests.judge.kinds import kind_of
 
 MARK = "reached:"
-"""Begins the lines of a verdict's output that say which lines of the program were executed."""
+"""Begins the lines of a verdict's output that say which stretches of the program were executed: four numbers each."""
 
 _DRIVER = """
 import contextlib, io, json, sys, torch
 
 def run(number, text):
     file = f"<program {{number}}>"
-    reached = set()
+    reached, positions = set(), {{}}
     def trace(frame, event, argument):
         if frame.f_code.co_filename == file:
-            if event == "line":
-                reached.add(("lambda " if frame.f_code.co_name == "<lambda>" else "line ") + str(frame.f_lineno))
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                code = frame.f_code
+                if code not in positions:
+                    positions[code] = list(code.co_positions())
+                line, end_line, column, end_column = positions[code][frame.f_lasti // 2]
+                if column is not None:
+                    reached.add((line, column + 1, end_line, end_column + 1))
             return trace
     error = None
     with contextlib.redirect_stdout(io.StringIO()):
@@ -75,8 +81,8 @@ def run_texts(judge: Judge, texts: Sequence[str], devices: int) -> list[Verdict]
     return [_verdict(*result) for result in results]
 
 
-def _verdict(reached: list[str], stack: list[int], exception: str, message: str) -> Verdict:
-    output = "\n".join(f"{MARK} {each}" for each in reached)
+def _verdict(reached: list[list[int]], stack: list[int], exception: str, message: str) -> Verdict:
+    output = "\n".join(" ".join(map(str, [MARK, *each])) for each in reached)
     if not exception:
         return Verdict("ok", stdout=output)
     kind = kind_of(exception, message)

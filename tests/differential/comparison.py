@@ -129,13 +129,13 @@ class Comparer:
         return Comparison(program, verdict.outcome, found, cause, tuple(disagreements))
 
     def run(self, program: Program, text: str) -> Verdict:
-        """Runs a text on the program's machine; its output tells which lines it reached."""
+        """Runs a text on the program's machine; its output tells what of it was reached."""
         return run_texts(self._judge, [text], program.devices)[0]
 
     def _refuted(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
         """The claims that a run speaks against: PyTorch executes their line and is content."""
         certain = [each for each in claims if each.certainty is Certainty.CERTAIN]
-        for claim in _passed(program, [each for each in certain if each.code != DISCARDED], verdict):
+        for claim in _passed([each for each in certain if each.code != DISCARDED], verdict):
             yield _false_alarm(claim, program)
         idle = [each for each in certain if each.code == DISCARDED]
         if idle and verdict.outcome == "ok":
@@ -150,7 +150,7 @@ class Comparer:
         for claim in claims:
             runs = [verdict, *drives] if claim in inside else [verdict]
             kept = any(_covers(claim.place, run.stack) for run in runs)
-            if not kept and any(_passed(program, [claim], run) for run in runs):
+            if not kept and any(_passed([claim], run) for run in runs):
                 yield _false_alarm(claim, program)
 
     def _idle(self, program: Program, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
@@ -209,26 +209,21 @@ def _rules() -> tuple[type[Rule], ...]:
     return tuple(rule for rule in load_rules() if rule.severity is Severity.ERROR)
 
 
-def _passed(program: Program, claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
-    """The claims whose line was executed to its end: inside a lambda, in a call of one on that line."""
+def _passed(claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
+    """The claims whose expression was executed to its end: not in a branch, an arm or a lambda that was left out."""
     if run.outcome not in ("ok", "device-error"):
         return []
-    reached = set(re.findall(rf"^{MARK} (.+)$", run.stdout, re.MULTILINE))
-    found = []
-    for each in claims:
-        where = "lambda" if _in_lambda(program, each.place) else "line"
-        if f"{where} {each.place.line}" in reached and not _covers(each.place, run.stack):
-            found.append(each)
-    return found
+    reached = [tuple(map(int, each.split())) for each in re.findall(rf"^{MARK} (.+)$", run.stdout, re.MULTILINE)]
+    return [
+        each
+        for each in claims
+        if any(_holds(each.place, *one) for one in reached) and not _covers(each.place, run.stack)
+    ]
 
 
-def _in_lambda(program: Program, place: Place) -> bool:
-    lambdas = (node for node in ast.walk(ast.parse(program.text)) if isinstance(node, ast.Lambda))
-    return any(
-        (node.lineno, node.col_offset) < (place.line, place.column)
-        and (place.end_line, place.end_column - 1) <= (node.end_lineno, node.end_col_offset)
-        for node in lambdas
-    )
+def _holds(place: Place, line: int, column: int, end_line: int, end_column: int) -> bool:
+    """Whether a stretch of the program is within a place."""
+    return (place.line, place.column) <= (line, column) and (end_line, end_column) <= (place.end_line, place.end_column)
 
 
 def _covers(place: Place, lines: Sequence[int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,6 +17,10 @@ from tests.differential.mutations import changes
 from tests.differential.program import Definition, Program, Statement
 from tests.differential.shrink import shrunken
 from tests.judge import Judge
+
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="earlier Pythons do not say where an instruction stands"
+)
 
 PROGRAMS = 50
 """So many are compared, counting what is left of a program once its failing statements are replaced."""
