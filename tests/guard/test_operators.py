@@ -148,11 +148,11 @@ def test_a_finding_is_always_an_error_of_pytorch() -> None:
     require_judge()
     from tests.torchlib.samples import operators
 
-    chosen = random.Random(5).sample(sorted(operators()), 40)
+    chosen = random.Random(5).sample(sorted(operators()), 20)
     done = _sweep(sorted({*chosen, "cat", "add", "where", "index_put", "masked_fill", "nn.functional.conv2d"}))
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     counts = json.loads(done.stdout.splitlines()[-1])
-    assert counts["foretold"] > 60
+    assert counts["foretold"] > 40
     assert counts["foretold"] > 3 * counts["missed"]
 
 

@@ -60,7 +60,7 @@ def torchrun(folder: Path, *arguments: str) -> Ended:
     return python(folder, *command, *arguments, OMP_NUM_THREADS="1")
 
 
-@pytest.mark.parametrize("way", ["--leave", "--keep"])
+@pytest.mark.parametrize("way", ["--leave", pytest.param("--keep", marks=pytest.mark.long)])
 def test_ranks_that_end_well_join_their_reports(tmp_path: Path, way: str) -> None:
     ended = torchrun(tmp_path, "--guard-mode", "record", "--guard-report", "report.json", "train.py", way)
     assert ended.stderr.count("devlint[rank 1]: DEV602") == 1, ended.stderr
