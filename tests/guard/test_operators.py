@@ -143,16 +143,17 @@ def _sweep(names: list[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_finding_is_always_an_error_of_pytorch() -> None:
+@pytest.mark.parametrize(("tried", "least"), [(20, 40), pytest.param(40, 60, marks=pytest.mark.long)])
+def test_a_finding_is_always_an_error_of_pytorch(tried: int, least: int) -> None:
     """On a sample of PyTorch's operators; `python -m tests.guard.sweep` does it for all."""
     require_judge()
     from tests.torchlib.samples import operators
 
-    chosen = random.Random(5).sample(sorted(operators()), 20)
+    chosen = random.Random(5).sample(sorted(operators()), tried)
     done = _sweep(sorted({*chosen, "cat", "add", "where", "index_put", "masked_fill", "nn.functional.conv2d"}))
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     counts = json.loads(done.stdout.splitlines()[-1])
-    assert counts["foretold"] > 40
+    assert counts["foretold"] > least
     assert counts["foretold"] > 3 * counts["missed"]
 
 

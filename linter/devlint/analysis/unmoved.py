@@ -107,7 +107,7 @@ def _surroundings(frame: Frame, name: str) -> Surroundings | None:
         places, functions = [(frame.file, frame.scope.span)], [frame.scope]
         if all(one.name != name for one in frame.scope.parameters):
             return None
-    elif owner is None or "." not in name or (classes.is_open(owner) and not classes.is_module(owner)):
+    elif owner is None or (classes.is_open(owner) and not classes.is_module(owner)):
         return None
     else:
         every = [item for item in owner.lineage if isinstance(item, UserClass)]

@@ -25,9 +25,7 @@ from devlint.domain.summary import Side
 from devlint.domain.value import Kind, ObjectId, Opaque, Reference, Tensor
 from devlint.facts import Conflict
 from devlint.frontend.ir import Function, Span
-
-TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
-"""Operations that put the elements of a list together."""
+from devlint.torchlib.knowledge import TOGETHER
 
 _PART = re.compile(r"self(\.\w+)+")
 """An attribute of a module that is called, or a method of one."""

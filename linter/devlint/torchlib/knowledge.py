@@ -77,6 +77,9 @@ STARTS_CUDA = NEEDS_CUDA | {"torch.cuda.is_available", "torch.accelerator.is_ava
 AUTOCAST = "torch.autocast"
 """The mode that computes in lower precision on one type of device."""
 
+TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
+"""Functions that put the elements of a list together."""
+
 FROM_NUMBERS = "_default"
 """A parameter of forms that take numbers alone, and put 0-dim tensors made of them on the default device."""
 
