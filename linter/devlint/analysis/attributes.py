@@ -14,6 +14,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.value import (
+    DTYPE,
     NUMBER,
     SHAPE,
     UNKNOWN,
@@ -38,6 +39,9 @@ from devlint.domain.value import (
 )
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import HOST_ATTRIBUTES, MODULE_ONLY, TENSOR_ONLY
+
+_HOST = {"shape": SHAPE, "dtype": DTYPE}
+"""What attributes are that are no plain numbers."""
 
 
 def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, place: str | None) -> Value:
@@ -64,6 +68,9 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
             return DeviceType(base.device) if name == "type" else NUMBER if name == "index" else UNKNOWN
         case Unknown() if name in TENSOR_ONLY:
             return Method(Tensor(UNKNOWN_DEVICE, None), name, place)
+        case Unknown() | Method() | Bound() if name == "device":
+            owner = frame.nameless(frame.text(span).removesuffix(".device"), span)
+            return DeviceValue(device_of(owner), True)
         case _:
             return Method(base, name, place)
 
@@ -72,7 +79,7 @@ def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: s
     if name == "device":
         return DeviceValue(base.device, True, base.origin)
     if name in HOST_ATTRIBUTES:
-        return SHAPE if name == "shape" else NUMBER
+        return _HOST.get(name, NUMBER)
     if name in ("is_cuda", "is_cpu", "is_mps", "is_xpu"):
         return on_type(conflicts.resolve(env, base.device), name.removeprefix("is_"))
     found = library.tensor_attribute(frame, env, base, name)
@@ -92,7 +99,7 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     if name in HOST_ATTRIBUTES:
         if is_computed(base):
             frame.prove(base, Kind.TENSOR)
-        return SHAPE if name == "shape" else NUMBER
+        return _HOST.get(name, NUMBER)
     if name in TENSOR_ONLY:
         frame.prove(base, Kind.TENSOR)
     elif name in MODULE_ONLY:

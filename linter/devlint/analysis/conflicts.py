@@ -118,11 +118,19 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
 def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something."""
     for side, other in ((first, second), (second, first)):
-        if side.stray is not None and follows(other.device) and not _is_of_something_unknown(other.device):
-            rank = side.stray.rank if side.rank is None else side.rank
-            created = replace(side, device=CPU, origin=side.stray.origin, rank=rank)
-            if not is_spared(created):
-                yield created, other
+        created = created_on_cpu(side)
+        if created is None or is_spared(created):
+            continue
+        if follows(other.device) and not _is_of_something_unknown(other.device):
+            yield created, other
+
+
+def created_on_cpu(side: Side) -> Side | None:
+    """A side as it is on the path on which it was created on the CPU, None if there is none."""
+    if side.stray is None:
+        return None
+    rank = side.stray.rank if side.rank is None else side.rank
+    return replace(side, device=CPU, origin=side.stray.origin, rank=rank)
 
 
 def _is_of_something_unknown(device: Device) -> bool:
@@ -242,7 +250,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     message = wording(operation, first, second)
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, True))
     first, second = clash.first, clash.second
-    frame.clashes.append(clash)
+    frame.note_clash(clash)
     unless = parameters_of(frame, first) or parameters_of(frame, second)
     placement.note(frame, first, second, unless)
     fact = Conflict(

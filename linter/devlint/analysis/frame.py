@@ -162,6 +162,7 @@ class Frame:
         proofs: what opaque values have been found to be, in this execution or an earlier one of this body.
         requirements: pairs of devices that only callers can compare.
         clashes: conflicts met in this execution, recorded or not.
+        told: where the values of those that are recorded were made.
         uses: CUDA devices that were used though nothing had made sure of them.
         displays: where the elements of tuple and list displays stand, by the display.
         raised: for each `try` around the present point, the environments in which its body raises.
@@ -206,6 +207,7 @@ class Frame:
     exits: int = 0
     requirements: list[Requirement] = field(default_factory=list)
     clashes: list[Requirement] = field(default_factory=list)
+    told: set[tuple[str, Span]] = field(default_factory=set)
     displays: dict[Span, tuple[Span, ...]] = field(default_factory=dict)
     handled: int = 0
     raised: list[Environment | None] = field(default_factory=list)
@@ -285,6 +287,13 @@ class Frame:
         """
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, unless)
+
+    def note_clash(self, clash: Requirement) -> None:
+        """Notes a conflict, and of one that is recorded that its values are told of."""
+        self.clashes.append(clash)
+        if self.recording:
+            origins = (clash.first.origin, clash.second.origin)
+            self.told.update((origin.file, origin.span) for origin in origins if origin is not None)
 
     def record_at(self, file: str, span: Span, fact: Fact) -> None:
         """Records a fact about a place that this execution need not have reached; else whoever calls it may."""

@@ -227,14 +227,18 @@ class Gathered:
         self.generators.setdefault(variable, []).append(side)
 
 
-def fits(terms: Terms, value: Value) -> bool:
-    """Whether a value can be what a parameter takes; what is not known fits everything."""
+def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
+    """Whether a value can be what a parameter takes; what is not known fits everything.
+
+    `as_number`: a tensor without dimensions counts as the number that it holds.
+    """
     if any(isinstance(term, ObjectTerm) for term in terms):
         return True
     match value:
         case Tensor(rank=rank):
+            single = (ScalarTerm, NumberTerm, SizeTerm) if as_number else ScalarTerm
             scalar = rank in (0, None)
-            return any(isinstance(t, TensorTerm) or (scalar and isinstance(t, ScalarTerm)) for t in terms)
+            return any(isinstance(term, TensorTerm) or (scalar and isinstance(term, single)) for term in terms)
         case Constant(value=None):
             return any(isinstance(term, (NoneTerm, DeviceTerm)) for term in terms)
         case Constant(value=str()):

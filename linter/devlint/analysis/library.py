@@ -52,9 +52,17 @@ def is_module_method(frame: Frame, name: str) -> bool:
 
 
 def choose(frame: Frame, signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
-    """The first form that the arguments fit; None where an argument of which nothing is known decides."""
-    found = [(one, bound) for one in signatures if (bound := _fitting(frame, one, arguments)) is not None]
-    if not found:
+    """The first form that the arguments fit; None where an argument of which nothing is known decides.
+
+    Where no form takes a tensor, one that takes a number has it as such: `torch.arange(lengths.max())`.
+    """
+    found: list[tuple[Signature, Bound]] = []
+    for as_number in (False, True):
+        fitting = ((one, _fitting(frame, one, arguments, as_number=as_number)) for one in signatures)
+        found = [(one, bound) for one, bound in fitting if bound is not None]
+        if found:
+            break
+    else:
         return None
     unclear = [given for given in arguments.all() if isinstance(_seen(frame, given.value), (Unknown, Opaque))]
     if len(found) > 1 and any(_decides(given, found) for given in unclear):
@@ -67,12 +75,12 @@ def _seen(frame: Frame, value: Value) -> Value:
     return frame.tensor(value) if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR else value
 
 
-def _fitting(frame: Frame, signature: Signature, arguments: Arguments) -> Bound | None:
+def _fitting(frame: Frame, signature: Signature, arguments: Arguments, *, as_number: bool) -> Bound | None:
     bound = bind(signature, arguments)
     if bound is None:
         return None
     fit = all(
-        fits(parameter.terms, _seen(frame, given.value))
+        fits(parameter.terms, _seen(frame, given.value), as_number=as_number)
         for parameter in signature.parameters
         for given in bound.get(parameter.name, ())
     )

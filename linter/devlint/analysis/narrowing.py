@@ -336,7 +336,7 @@ def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> 
             return NOTHING if names != _plain(names) or len(names) != len(classes) else Test(known=False)
         case Constant() | Host() | DeviceValue() if wants_tensor and len(classes) == 1:
             return Test(known=False)
-        case Constant() | Host(kind="array" | "number" | "text" | "shape") if names == {"numpy.ndarray"}:
+        case Constant() | Host(kind="array" | "number" | "text" | "shape" | "dtype") if names == {"numpy.ndarray"}:
             return Test(known=is_array(value)) if len(classes) == 1 else NOTHING
         case Opaque() if place is not None and len(classes) == 1:
             if wants_tensor:

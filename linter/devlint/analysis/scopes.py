@@ -39,6 +39,7 @@ _ACCESSORS = ("getter", "setter", "deleter")
 DESCRIPTORS = {
     "builtins.property": "property",
     "functools.cached_property": "property",
+    "torch.distributions.utils.lazy_property": "property",
     "builtins.staticmethod": "staticmethod",
     "builtins.classmethod": "classmethod",
 }

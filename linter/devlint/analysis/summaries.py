@@ -307,4 +307,4 @@ def report_through(frame: Frame, requirement: Requirement, span: Span, closure: 
                 conflicts.is_observed(requirement.first, requirement.second),
             ),
         )
-    frame.clashes.append(requirement)
+    frame.note_clash(requirement)

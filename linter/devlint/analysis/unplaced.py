@@ -44,7 +44,9 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     if not frame.recording or env.fallback or env.on_host or len(sides) < 2:
         return
     for one, other in permutations(sides, 2):
-        left = _of_loader(frame, one) or one
+        if one.stray is not None and other.stray is not None and one.stray.subject == other.stray.subject:
+            continue  # one test has created both there
+        left = _of_loader(frame, one) or conflicts.created_on_cpu(one) or one
         if _is_left_on_cpu(left) and _may_be_anywhere(other) and _knows_of_devices(frame, left):
             assert left.origin is not None
             frame.unplaced.setdefault((left.origin.file, left.origin.span), (operation, span, left, other))
@@ -53,14 +55,8 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
 
 def record(frame: Frame) -> None:
     """Records where each tensor first met something unplaced, unless it meets something that is known to be apart."""
-    told = {
-        (side.origin.file, side.origin.span)
-        for clash in frame.clashes
-        for side in (clash.first, clash.second)
-        if side.origin is not None
-    }
     for made, (operation, span, left, other) in frame.unplaced.items():
-        if made not in told:
+        if made not in frame.told:
             there = _somewhere(frame, other)
             sides = conflicts.meeting(frame, there), conflicts.meeting(frame, left)
             said = wording(operation, there, left)
@@ -157,7 +153,7 @@ def _may_be_anywhere(side: Side) -> bool:
     if isinstance(side.device, Variable) and _LOADER.match(side.device.place):
         return False
     if side.device == UNKNOWN_DEVICE:
-        return side.stray is None and (side.origin is None or side.origin.born not in ("loader", "host", "moved"))
+        return side.origin is None or side.origin.born not in ("loader", "host", "moved")
     return isinstance(side.device, Variable) and (side.device.place.startswith(NAMELESS) or not side.certain)
 
 

@@ -57,7 +57,8 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Something that is certainly no tensor and no module: "number", "text", "shape", "array", "object".
+    """Something that is certainly no tensor and no module: "number", "text", "shape", "dtype", "array",
+    "object".
 
     A count is a number that depends on how many devices there are. `rank`: how many dimensions an array has; `bounds`:
     those of a slice, where they are known. A slice only ever stands in a subscript, so no two are joined.
@@ -73,6 +74,7 @@ TEXT = Host("text")
 ARRAY = Host("array")
 COUNT = Host("count")
 SHAPE = Host("shape")
+DTYPE = Host("dtype")
 
 
 @dataclass(frozen=True, slots=True)

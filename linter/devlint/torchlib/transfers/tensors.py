@@ -18,6 +18,7 @@ from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, differ
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
+    DTYPE,
     NUMBER,
     SHAPE,
     SOME_DIMENSIONS,
@@ -150,6 +151,8 @@ def is_dtype(site: Site, given: Given) -> bool:
 
     What is unknown is one if nothing else can be called so: `work_dtype`, `self.dtype`, `torch.get_default_dtype()`.
     """
+    if given.value == DTYPE:
+        return True
     if given.value == NUMBER:
         return _DTYPE_NAME.search(site.frame.text(given.span)) is not None
     if given.value == UNKNOWN or isinstance(given.value, Opaque):
