@@ -18,7 +18,8 @@ class Certainty(enum.Enum):
     """On which runs the promise of a diagnostic comes true.
 
     CERTAIN: on every path that reaches the line. ON_ACCELERATOR: as soon as the code runs on an accelerator,
-    because one side follows an input, a module or a device variable. POSSIBLE: on some path only.
+    because one side follows an input, a module or a device variable; or as soon as a call takes the branch of the
+    called function in which it happens. POSSIBLE: on some path only.
     """
 
     CERTAIN = "certain"

@@ -47,6 +47,18 @@ def test_the_two_stories_of_a_mismatch_are_told(tmp_path: Path) -> None:
     assert done.stderr == "Found 1 error in 1 file.\n`--fix` settles 1 of them.\n"
 
 
+def test_a_call_need_not_take_the_branch_that_fails(tmp_path: Path) -> None:
+    helper = "import sys\nimport torch\n\ndef pick(x):\n    {branch}return torch.ones(3, device='cpu')[x]\n    {rest}\n"
+    call = "\npick(torch.arange(3, device='cuda:0'))\n"
+    taken = helper.format(branch="", rest="") + call
+    open_ = helper.format(branch="if len(sys.argv) > 2:\n        ", rest="return x") + call
+    for name, text in (("a.py", taken), ("b.py", open_)):
+        (tmp_path / name).write_text(text)
+    done = _devlint(tmp_path, ".", "--select", "DEV1", "--output-format", "json")
+    found = [(each["file"], each["certainty"]) for each in json.loads(done.stdout)["diagnostics"]]
+    assert found == [("a.py", "certain"), ("b.py", "on-accelerator")]
+
+
 def test_a_suppression_silences_it(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(PROGRAM.format(comment="devlint: ignore[DEV101] on purpose"))
     assert _devlint(tmp_path, "a.py", "--select", "DEV101").returncode == 0

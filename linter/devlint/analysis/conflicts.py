@@ -101,7 +101,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     for first, second in chain(pairs, *(on_one_path(first, second) for first, second in pairs)):
         kind = judge(frame, first, second)
         if kind is not None:
-            _report(frame, kind, operation, span, first, second)
+            _report(frame, kind, operation, span, first, second, always=env.always)
             return True
     for first, second in pairs:
         if not (may_be_spared(first) or may_be_spared(second)):
@@ -231,10 +231,13 @@ def is_open(first: Side, second: Side) -> bool:
     return any(map(variables_of, devices)) and UNKNOWN_DEVICE not in devices and SURROUNDINGS not in devices
 
 
-def certainty(first: Side, second: Side) -> Certainty:
-    """Certain, unless one side only follows something, or was put where it is after a check, or was observed there."""
+def certainty(first: Side, second: Side, *, always: bool = True) -> Certainty:
+    """Certain, unless one side only follows something, or was put where it is after a check, or was observed there.
+
+    `always`: whoever comes to the reported line comes to the two; a call need not take the branch that they are in.
+    """
     sides = (first, second)
-    if is_observed(first, second):
+    if is_observed(first, second) or not always:
         return Certainty.ON_ACCELERATOR
     checked = any(side.origin is not None and side.origin.checked for side in sides)
     chosen = any(follows(side.device) for side in sides)
@@ -246,9 +249,9 @@ def is_observed(first: Side, second: Side) -> bool:
     return any(side.origin is not None and side.origin.rests_on_observation for side in (first, second))
 
 
-def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side) -> None:
+def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side, *, always: bool) -> None:
     message = wording(operation, first, second)
-    clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, True))
+    clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
     first, second = clash.first, clash.second
     frame.note_clash(clash)
     unless = parameters_of(frame, first) or parameters_of(frame, second)

@@ -10,7 +10,7 @@ from devlint.analysis import documented, instances, occurrences, partial, result
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
-from devlint.domain.device import UNKNOWN_DEVICE, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -185,6 +185,9 @@ def run(
     results.note_strays(frame)
     partial.record(frame)
     unplaced.record(frame)
+    caller.scoped |= frame.scoped
+    if caller.program.default_of(closure.globals) == CPU != env.default:
+        caller.scoped.add(function)
     value = frame.result
     if function.is_generator:
         value = instances.generator(frame, frame.returned, frame.yielded)

@@ -179,6 +179,7 @@ class Frame:
         stores: what was stored in attributes of objects, with whether that registers it.
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
+        scoped: functions that were called where another device is the default than they were written for.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
@@ -224,6 +225,7 @@ class Frame:
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
     partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
+    scoped: set[Function] = field(default_factory=set)
     collected: dict[ObjectId, list[Side]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -32,12 +32,13 @@ from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
+from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance
 from devlint.domain.process import NOTHING_SETTLED, Process
-from devlint.domain.summary import Requirement, Summary
+from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -97,6 +98,7 @@ class LoadedFile:
     other_default: bool = False
     heap: Heap = field(default_factory=Heap)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
+    scoped: set[ir.Function] = field(default_factory=set)
     classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
 
 
@@ -168,6 +170,7 @@ class Program:
             loaded.globals.names.update(after.names)
             loaded.default, loaded.checked = after.default, after.checked
             loaded.process = after.process
+            loaded.scoped |= frame.scoped
             loaded.heap = self._seen_by_functions(frame, loaded, after)
 
     def _seen_by_functions(self, frame: Frame, loaded: LoadedFile, after: Environment) -> Heap:
@@ -184,7 +187,14 @@ class Program:
         """Records the facts of a file, of its body and of all functions in it; `observing`: also each value."""
         loaded = self.load(source)
         self.observing = observing
+        while not self._report(loaded):
+            self.recorder.forget(source.display)
+
+    def _report(self, loaded: LoadedFile) -> bool:
+        """Whether the default devices that functions were taken to be called with were those of their calls."""
+        self._analysed.clear()
         self._run_file(loaded, recording=True)
+        taken = True
         index = 0
         # Functions inside functions are found while those are analysed.
         while index < len(loaded.functions) or loaded.classes:
@@ -192,12 +202,15 @@ class Program:
                 cls, methods = loaded.classes.pop(0)
                 self._find_methods(loaded, cls, methods)
                 self._note_members(loaded, cls)
-                if observing:
+                if self.observing:
                     self._describe(loaded, cls)
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
-                self._analyse(loaded, closure, owner)
+                scoped = self._analyse(loaded, closure, owner) - loaded.scoped
+                taken = taken and self._analysed.isdisjoint(scoped)
+                loaded.scoped |= scoped
+        return taken
 
     def _find_methods(self, loaded: LoadedFile, cls: UserClass, methods: Sequence[Closure]) -> None:
         for value in (*cls.attributes.values(), *methods):
@@ -216,18 +229,21 @@ class Program:
         if found is not None:
             self.recorder.note_module(loaded.source.display, found)
 
-    def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> None:
-        """Executes a function for an entry of which only the declaration is known, and records its facts."""
+    def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> set[ir.Function]:
+        """Executes a function for an entry of which only the declaration is known, and records its facts.
+
+        The functions that are called meanwhile where another device is the default are the result.
+        """
         function = closure.function
         if function in self._analysed:
-            return
+            return set()
         self._analysed.add(function)
         proofs = Proofs()
         functions = len(loaded.functions)
         for last in (False, True):
             self.recorder.attempt()
             frame = self._outside(loaded)
-            names, env, site = self._entry(frame, closure, owner)
+            names, env, site = self._entry(frame, loaded, closure, owner)
             seen.begin(frame, env, closure, names)
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.process = loaded.process
@@ -240,19 +256,21 @@ class Program:
             finished = last or proofs.count == 0
             self.recorder.settle(keep=finished)
             if finished:
-                return
+                return frame.scoped
             # What was recorded, and which functions were found, did not yet know what has been proved.
             del loaded.functions[functions:]
             loaded.classes.clear()
+        raise AssertionError("the last attempt is always kept")
 
     def _outside(self, loaded: LoadedFile) -> Frame:
         return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, Proofs())
 
     def _entry(
-        self, frame: Frame, closure: Closure, owner: UserClass | None
+        self, frame: Frame, loaded: LoadedFile, closure: Closure, owner: UserClass | None
     ) -> tuple[dict[str, Value], Environment, str]:
         bound: dict[str, Value] = {}
-        env = Environment(default=self.default_of(closure.globals), heap=self._heap_of(closure.globals))
+        default = UNKNOWN_DEVICE if closure.function in loaded.scoped else self.default_of(closure.globals)
+        env = Environment(default=default, heap=self._heap_of(closure.globals))
         parameters = closure.function.parameters
         has_self = owner is not None and bool(parameters) and "staticmethod" not in closure.decorated
         site = ""
@@ -359,7 +377,7 @@ class Program:
             summaries_[key] = summary
             self._open.add(key)
             outcome = execution.run(frame, closure, owner, dict(names), start, site="")
-            latest = _summary(outcome, start)
+            latest = summary_of(outcome, start)
             self._open.discard(key)
             if latest.returns == summary.returns or function not in self._recursive:
                 summaries_[key] = latest
@@ -561,40 +579,3 @@ class Program:
         """Notes what a name holds, for `devlint facts`."""
         if frame.recording and "@" not in name and interesting(value):
             self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
-
-
-def _summary(outcome: execution.Outcome, start: Environment) -> Summary:
-    """An outcome in the terms of the parameters."""
-    uses = tuple(dict.fromkeys(outcome.frame.uses))
-    if outcome.env is None:
-        return Summary(None, tuple(outcome.frame.requirements), uses=uses)
-    made = tuple((key, value) for key, value in outcome.env.heap.changed() if key not in start.heap)
-    requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
-    after = outcome.env
-    return Summary(
-        outcome.value,
-        requires,
-        made,
-        after.checked,
-        None if after.default == start.default else after.default,
-        "kept" if after.current == start.current else after.current,
-        uses,
-        after.process,
-    )
-
-
-def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
-    """One requirement for each pair of devices: the first that the function meets."""
-    found: dict[object, Requirement] = {}
-    for requirement in requirements:
-        if requirement.kind == "pinned":
-            continue
-        devices = (requirement.first.device, requirement.second.device)
-        ranks = (
-            requirement.first.rank,
-            requirement.first.exempt,
-            requirement.second.rank,
-            requirement.second.exempt,
-        )
-        found.setdefault((requirement.kind, devices, ranks, requirement.always), requirement)
-    return tuple(found.values())

@@ -36,6 +36,12 @@ class Recorder:
         for add in waiting if keep else ():
             add()
 
+    def forget(self, file: str) -> None:
+        """Drops everything about one file."""
+        for found in (self._facts, self._environment, self._modules, self._occurrences):
+            found.pop(file, None)
+        self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
+
     def note_argument(self, function: Function, parameter: str, device: Device, scope: Scope) -> None:
         """Notes where a call in `scope` has the tensor that it passes for a parameter, or whose parameter that is."""
         key = (function, parameter)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from devlint.analysis import conflicts, instances, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import check_use
-from devlint.analysis.execution import annotated, run
+from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.analysis.substitution import Substitution, abstract, qualified, side_of
@@ -209,7 +209,7 @@ def _execute_here(
     if not quiet:
         frame.requirements.extend(one for one in outcome.frame.requirements if one.always)
         for conflict in outcome.frame.clashes:
-            report_through(frame, conflict, span, closure)
+            report_through(frame, env, conflict, span)
     if outcome.env is None or outcome.value is None:
         return None
     env.heap = env.heap.take(outcome.env.heap)
@@ -243,6 +243,7 @@ def apply(
     """What a call with these arguments does, by the function's summary."""
     substitution = Substitution(frame, env, bound, span, set())
     use_devices(frame, env, summary.uses, closure, span)
+    frame.scoped |= summary.scoped
     if not env.fallback:
         for requirement in summary.requires:
             _require(frame, env, substitution, requirement, closure, span)
@@ -277,8 +278,8 @@ def _require(
         if kind is not None:
             said = wording(requirement.operation, one, other)
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
-            if requirement.always:
-                report_through(frame, conflicts.ordered(clash), span, closure)
+            if requirement.always or requirement.met:
+                report_through(frame, env, conflicts.ordered(clash), span)
             return
     unplaced.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
@@ -286,7 +287,7 @@ def _require(
         frame.requirements.append(replace(requirement, first=first, second=second, message=said, always=always))
 
 
-def report_through(frame: Frame, requirement: Requirement, span: Span, closure: Closure) -> None:
+def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
     """A conflict inside a called body that its own analysis cannot see is reported at the call."""
     if frame.recording:
         placement.note(frame, requirement.first, requirement.second)
@@ -301,10 +302,48 @@ def report_through(frame: Frame, requirement: Requirement, span: Span, closure: 
                 requirement.operation,
                 conflicts.meeting(frame, requirement.first),
                 conflicts.meeting(frame, requirement.second),
-                conflicts.certainty(requirement.first, requirement.second),
+                conflicts.certainty(requirement.first, requirement.second, always=requirement.always),
                 requirement.message,
                 (via,),
                 conflicts.is_observed(requirement.first, requirement.second),
             ),
         )
-    frame.note_clash(requirement)
+    frame.note_clash(replace(requirement, always=requirement.always and env.always, met=True))
+
+
+def summary_of(outcome: Outcome, start: Environment) -> Summary:
+    """An outcome in the terms of the parameters."""
+    uses = tuple(dict.fromkeys(outcome.frame.uses))
+    if outcome.env is None:
+        return Summary(None, tuple(outcome.frame.requirements), uses=uses, scoped=frozenset(outcome.frame.scoped))
+    made = tuple((key, value) for key, value in outcome.env.heap.changed() if key not in start.heap)
+    requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
+    after = outcome.env
+    return Summary(
+        outcome.value,
+        requires,
+        made,
+        after.checked,
+        None if after.default == start.default else after.default,
+        "kept" if after.current == start.current else after.current,
+        uses,
+        after.process,
+        frozenset(outcome.frame.scoped),
+    )
+
+
+def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
+    """One requirement for each pair of devices: the first that the function meets."""
+    found: dict[object, Requirement] = {}
+    for requirement in requirements:
+        if requirement.kind == "pinned":
+            continue
+        devices = (requirement.first.device, requirement.second.device)
+        ranks = (
+            requirement.first.rank,
+            requirement.first.exempt,
+            requirement.second.rank,
+            requirement.second.exempt,
+        )
+        found.setdefault((requirement.kind, devices, ranks, requirement.always), requirement)
+    return tuple(found.values())

@@ -13,7 +13,7 @@ from devlint.domain.heap import Object
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import Origin, Stray
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 from devlint.records import dataclass
 
 
@@ -65,7 +65,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """These two must go together, at `span` of `file`, on every call that gets there; kind as for a conflict."""
+    """These two must go together, at `span` of `file`; kind as for a conflict.
+
+    Attributes:
+        always: every call comes there, whatever branches it takes.
+        met: the body itself has found the two apart; of the others, those count that every call comes to.
+    """
 
     kind: str
     operation: str
@@ -75,6 +80,7 @@ class Requirement:
     file: str
     span: Span
     always: bool
+    met: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,7 @@ class Summary:
         uses: CUDA devices among the arguments that are used with nothing made sure of.
         process: what the call settles about the process.
         checks: the call returns only where an accelerator is known to be there.
+        scoped: the functions that it calls where another device is the default than they were written for.
     """
 
     returns: Value | None
@@ -100,3 +107,4 @@ class Summary:
     current: int | str | None = "kept"
     uses: tuple[DeviceValue, ...] = ()
     process: Process = NOTHING_SETTLED
+    scoped: frozenset[Function] = frozenset()
