@@ -130,7 +130,7 @@ def created_on_cpu(side: Side) -> Side | None:
     if side.stray is None:
         return None
     rank = side.stray.rank if side.rank is None else side.rank
-    return replace(side, device=CPU, origin=side.stray.origin, rank=rank)
+    return replace(side, device=CPU, origin=side.stray.origin, rank=rank, certain=True)
 
 
 def _is_of_something_unknown(device: Device) -> bool:

@@ -22,6 +22,7 @@ from devlint.domain.value import (
     Host,
     Kind,
     Opaque,
+    Rank,
     Reference,
     Tensor,
     Tuple,
@@ -93,8 +94,12 @@ def _listed(items: tuple[Value, ...]) -> Elements:
 
 def row(tensor: Tensor) -> Tensor:
     """One element of a tensor along its first dimension."""
-    rank = tensor.rank - 1 if tensor.rank is not None and tensor.rank > 0 else None
-    return replace(tensor, rank=rank, role="plain")
+    stray = tensor.stray and replace(tensor.stray, rank=_rank_of_row(tensor.stray.rank))
+    return replace(tensor, rank=_rank_of_row(tensor.rank), role="plain", stray=stray)
+
+
+def _rank_of_row(rank: Rank) -> Rank:
+    return rank - 1 if rank is not None and rank > 0 else None
 
 
 def element(frame: Frame, value: Opaque, step: str) -> Value:
@@ -104,7 +109,7 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
     """
     kind = frame.kind(value)
     if kind is Kind.TENSOR and step.startswith("[") and step[1] not in "'\"":
-        return frame.tensor(value)
+        return row(frame.tensor(value))
     path = value.path + step
     if len(path) > LONGEST_PATH:
         return UNKNOWN

@@ -38,6 +38,7 @@ from devlint.domain.value import (
     Host,
     Kind,
     Library,
+    Method,
     Opaque,
     Reference,
     Tensor,
@@ -110,8 +111,13 @@ def _given(frame: Frame, register: ir.Register) -> Given:
 
 
 def _operand(frame: Frame, register: ir.Register) -> Given:
-    """What an operator is given: of what a library names without a call, such as `math.pi`, that is a number."""
+    """What an operator is given: of what a library names without a call, such as `math.pi`, that is a number.
+
+    No operator takes a method: what nothing has stored, another class has.
+    """
     given = _given(frame, register)
+    if isinstance(given.value, Method):
+        return replace(given, value=UNKNOWN)
     if isinstance(given.value, Library):
         terms = frame.program.catalogue.value(given.value.name)
         if terms is not None and all(isinstance(term, NumberTerm) for term in terms):

@@ -351,7 +351,7 @@ class Frame:
         device = value.device
         if device == UNKNOWN_DEVICE and value.path in self.proofs.followed:
             device = device_of(value)
-        return Tensor(device, rank, origin=value.origin)
+        return Tensor(device, rank, origin=value.origin, stray=value.stray)
 
     def follow(self, device: Device) -> None:
         """Notes that something is put where another thing is: whoever writes that expects that thing anywhere."""

@@ -130,7 +130,7 @@ class Gathered:
                 declared = value.path.isidentifier() and value.device == UNKNOWN_DEVICE  # as a number, or for the host
                 likely = not declared and (certain or self.frame.is_likely_tensor(value))
                 tensor = self.frame.tensor(value)
-                device, rank, origin = tensor.device, tensor.rank, value.origin
+                device, rank, origin, stray = tensor.device, tensor.rank, value.origin, value.stray
             case _ if is_host(value) or isinstance(value, Library):
                 return
             case _:

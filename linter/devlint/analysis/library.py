@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from devlint.analysis import conflicts, placement
@@ -51,12 +52,16 @@ def is_module_method(frame: Frame, name: str) -> bool:
     return frame.program.catalogue.method(MODULE, name) is not None
 
 
-def choose(frame: Frame, signatures: tuple[Signature, ...], arguments: Arguments) -> tuple[Signature, Bound] | None:
-    """The first form that the arguments fit; None where an argument of which nothing is known decides.
+Form = tuple[Signature, Bound]
+"""A form of a function, and the arguments by its parameters."""
+
+
+def choose(frame: Frame, signatures: tuple[Signature, ...], arguments: Arguments) -> Form | None:
+    """The first form that the arguments fit; None where an argument of which nothing is known decides what is returned.
 
     Where no form takes a tensor, one that takes a number has it as such: `torch.arange(lengths.max())`.
     """
-    found: list[tuple[Signature, Bound]] = []
+    found: list[Form] = []
     for as_number in (False, True):
         fitting = ((one, _fitting(frame, one, arguments, as_number=as_number)) for one in signatures)
         found = [(one, bound) for one, bound in fitting if bound is not None]
@@ -65,9 +70,8 @@ def choose(frame: Frame, signatures: tuple[Signature, ...], arguments: Arguments
     else:
         return None
     unclear = [given for given in arguments.all() if isinstance(_seen(frame, given.value), (Unknown, Opaque))]
-    if len(found) > 1 and any(_decides(given, found) for given in unclear):
-        return None
-    return found[0]
+    deciding = [given for given in unclear if len(found) > 1 and _decides(given, found)]
+    return _for_numbers(found, deciding) if deciding else found[0]
 
 
 def _seen(frame: Frame, value: Value) -> Value:
@@ -87,14 +91,28 @@ def _fitting(frame: Frame, signature: Signature, arguments: Arguments, *, as_num
     return bound if fit else None
 
 
-def _decides(given: Given, found: list[tuple[Signature, Bound]]) -> bool:
+def _decides(given: Given, found: list[Form]) -> bool:
     """Whether the forms take an argument for different things: a tensor in one, a number in another."""
-    kinds = set()
-    for signature, bound in found:
-        for parameter in signature.parameters:
-            if any(item is given for item in bound.get(parameter.name, ())):
-                kinds.add(any(isinstance(term, (TensorTerm, ListTerm)) for term in parameter.terms))
-    return len(kinds) > 1
+    return len({kind for form in found for kind in _takes_tensor(form, given)}) > 1
+
+
+def _takes_tensor(form: Form, given: Given) -> Iterator[bool]:
+    """Whether a form takes an argument for a tensor or a list of them, if it takes it by name."""
+    signature, bound = form
+    for parameter in signature.parameters:
+        if any(item is given for item in bound.get(parameter.name, ())):
+            yield any(isinstance(term, (TensorTerm, ListTerm)) for term in parameter.terms)
+
+
+def _for_numbers(found: list[Form], deciding: list[Given]) -> Form | None:
+    """The form that takes arguments of which nothing is known for numbers, so that nothing is asked of them.
+
+    None if it returns something else than the others do.
+    """
+    if any(signature.returns != found[0][0].returns for signature, _ in found):
+        return None
+    forms = (form for form in found if not any(kind for given in deciding for kind in _takes_tensor(form, given)))
+    return next(forms, None)
 
 
 def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:

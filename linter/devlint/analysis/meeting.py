@@ -8,6 +8,7 @@ named after the name and the place. Two uses of it agree, and it follows its sur
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -71,7 +72,7 @@ def _merged_instance(
     for name, value in held.attributes:
         ours, theirs = left.get(name), right.get(name)
         if name in held.registered:
-            attributes.append((name, replace(value, stray=None) if isinstance(value, Tensor) else value))
+            attributes.append((name, replace(value, stray=None) if isinstance(value, (Tensor, Opaque)) else value))
             continue  # it moves with the module, wherever one of the paths has created it
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
             value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
@@ -104,9 +105,13 @@ def _identified(
         return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         met = _thing(frame, left, right, name, span)
-        if frame.recording and not _DEVICE_WORD.search(frame.text(span)):
+        if _DEVICE_WORD.search(frame.text(span)):
+            return met
+        if frame.recording:
             partial.note_meeting(frame, left, right, met, name, span)
-        return met
+        if met.device != UNKNOWN_DEVICE:
+            return met
+        return replace(met, stray=_stray(frame, left, right, subject or _subject(frame, span)))
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:
         assert isinstance(left, DeviceValue)
         assert isinstance(right, DeviceValue)
@@ -149,11 +154,13 @@ _DEVICE_WORD = re.compile(
 """A test with such a word may know what is on which device: what its sides create is no stray."""
 
 
-def _stray(frame: Frame, one: Tensor, other: Tensor, subject: str) -> Stray | None:
-    """How one of two tensors was created on the CPU, if the other is somewhere else."""
-    for tensor, beside in ((one, other.device), (other, one.device)):
-        if tensor.stray is not None:
+def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None:
+    """How one of two values was created on the CPU, if the other is somewhere else."""
+    for tensor, beside in ((one, other), (other, one)):
+        if isinstance(tensor, (Tensor, Opaque)) and tensor.stray is not None:
             return tensor.stray
+        if not isinstance(tensor, Tensor):
+            continue
         made = tensor.origin
         if made is not None and made.born == KEPT:
             made = made.because
@@ -161,7 +168,8 @@ def _stray(frame: Frame, one: Tensor, other: Tensor, subject: str) -> Stray | No
             if made.checked:
                 return None
             frame.program.subjects.add(subject)
-            return Stray(tensor.origin, subject, tensor.rank, beside)
+            there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE
+            return Stray(tensor.origin, subject, tensor.rank, there)
     return None
 
 
@@ -184,7 +192,7 @@ def test_again(frame: Frame, env: Environment, span: Span) -> None:
     if frame.program.subjects.isdisjoint(subjects):
         return
     for name, value in env.names.items():
-        if type(value) is Tensor and value.stray is not None:
+        if isinstance(value, (Tensor, Opaque)) and value.stray is not None:
             env.names[name] = _without_stray(value, subjects)
     for identity in tuple(env.heap.strayed()):
         held = env.heap[identity]
@@ -194,17 +202,28 @@ def test_again(frame: Frame, env: Environment, span: Span) -> None:
             env.heap[identity] = replace(held, attributes=kept)
 
 
+def drop_strays(env: Environment, before: Mapping[str, Value]) -> None:
+    """Forgets that names are strays, which they were not before: they held the same on one path, untouched."""
+    for name, value in env.names.items():
+        if isinstance(value, (Tensor, Opaque)) and value.stray is not None:
+            held = before.get(name)
+            if isinstance(held, Tensor) and held.stray is None and held.origin is value.stray.origin:
+                env.names[name] = replace(value, stray=None)
+
+
 def _has_stray(value: Value, subjects: tuple[str, ...]) -> bool:
-    return isinstance(value, Tensor) and value.stray is not None and value.stray.subject in subjects
+    return isinstance(value, (Tensor, Opaque)) and value.stray is not None and value.stray.subject in subjects
 
 
 def _without_stray(value: Value, subjects: tuple[str, ...]) -> Value:
-    return replace(value, stray=None) if isinstance(value, Tensor) and _has_stray(value, subjects) else value
+    if isinstance(value, (Tensor, Opaque)) and _has_stray(value, subjects):
+        return replace(value, stray=None)
+    return value
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
     if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
-        return Tensor(value.device, None, origin=value.origin)
+        return Tensor(value.device, None, origin=value.origin, stray=value.stray)
     return value if isinstance(value, Tensor) else None
 
 

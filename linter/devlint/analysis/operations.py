@@ -291,7 +291,7 @@ def _stray(firm: Sequence[Side]) -> Stray | None:
     """
     for side in firm:
         if side.stray is not None:
-            others = [other.device for other in firm if other is not side]
+            others = [other.device for other in firm if other is not side and other.certain]
             rank = side.stray.rank if side.rank is None else side.rank
             decides = not others or (bool(rank) and all(isinstance(device, UnknownDevice) for device in others))
             return side.stray if decides else None

@@ -53,6 +53,6 @@ def _placed(frame: Frame, tensor: Tensor, span: Span) -> Side | None:
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
     """A result that is a tensor, or what a module has computed."""
-    if isinstance(value, Opaque) and (frame.kind(value) is Kind.TENSOR or is_computed(value)):
+    if isinstance(value, Opaque) and (frame.kind(value) is Kind.TENSOR or is_computed(value) or value.stray):
         return frame.tensor(value)
     return value if isinstance(value, Tensor) else None

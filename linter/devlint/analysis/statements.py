@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, occurrences, partial, protocols, reads
 from devlint.analysis.frame import Frame, Loop
-from devlint.analysis.meeting import TURN, merge, returned, test_again
+from devlint.analysis.meeting import TURN, drop_strays, merge, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Heap
@@ -106,10 +106,26 @@ def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environme
         instruction.test,
         env,
         lambda side: execute(frame, instruction.then, side),
-        lambda side: execute(frame, instruction.orelse, side),
+        lambda side: _otherwise(frame, instruction.orelse, side),
     )
     if frame.recording and instruction.orelse:
         partial.note_branches(frame, instruction)
+    return after
+
+
+def _otherwise(frame: Frame, block: ir.Block, env: Environment) -> Environment | None:
+    """The other side of an `if`; behind the last `elif` without an `else`, no stray is what was there before.
+
+    Such a chain goes through all that there is, and what stands before it holds a place for what the branches store.
+    """
+    last = block[-1] if block else None
+    if not isinstance(last, ir.If) or last.orelse:
+        return execute(frame, block, env)
+    start = execute(frame, block[:-1], env)
+    before = {} if start is None else dict(start.names)
+    after = None if start is None else execute(frame, block[-1:], start)
+    if after is not None:
+        drop_strays(after, before)
     return after
 
 

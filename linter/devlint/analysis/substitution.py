@@ -19,7 +19,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Vari
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.heap import summary as all_of
-from devlint.domain.provenance import Origin
+from devlint.domain.provenance import Origin, Stray
 from devlint.domain.summary import Side
 from devlint.domain.value import (
     UNKNOWN,
@@ -143,12 +143,19 @@ class Substitution:
             return module_device(self.frame, self.env, value)[1]
         return origin
 
+    def _stray(self, value: Tensor) -> Stray | None:
+        """How a result is created on the CPU on a path of the caller's: as the argument is that it follows."""
+        given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
+        if isinstance(given, (Tensor, Opaque)) and given.stray is not None:
+            return replace(given.stray, rank=value.rank)
+        return value.stray
+
     def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:
         """A value of the summary as the caller sees it; objects made by the callee become the call's."""
         match value:
             case Tensor():
-                origin = self.origin_of(value.device, value.origin)
-                return replace(value, device=self.device(value.device), origin=origin)
+                origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
+                return replace(value, device=self.device(value.device), origin=origin, stray=stray)
             case Opaque():
                 if value.path.endswith("()"):
                     return replace(
@@ -224,7 +231,7 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     given = substitution.bound.get(root[0]) if root is not None else None
     value = substitution.lookup(variable.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
-    stray = value.stray if isinstance(value, Tensor) else None
+    stray = value.stray if isinstance(value, (Tensor, Opaque)) else None
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
     called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)

@@ -15,7 +15,7 @@ from itertools import chain, permutations
 
 from devlint.analysis import classes, conflicts, practice
 from devlint.analysis.arguments import Arguments, Bound, Given
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
@@ -92,7 +92,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         )
         if _is_left_on_cpu(side) and side.rank is not None and "len" not in f"{keyword} {side.name}":
             left.append(side)
-        elif certain and follows(device):
+        elif (certain or (isinstance(given.value, Opaque) and is_computed(given.value))) and follows(device):
             placed.append(side)
     if left and placed and not env.fallback and not env.on_host and _knows_of_devices(frame, left[0]):
         made = left[0].origin

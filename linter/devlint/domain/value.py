@@ -124,13 +124,15 @@ class Kind(enum.Enum):
 class Opaque:
     """Something unknown that keeps its identity: a parameter, an attribute of one, an element of one.
 
-    `device` is where it lives if it lives anywhere; a MOVABLE has a `.to`, so it is no number.
+    `device` is where it lives if it lives anywhere; a MOVABLE has a `.to`, so it is no number. `stray` is as for a
+    tensor, which the value is on that path.
     """
 
     path: str
     kind: Kind = Kind.ANY
     device: Device = UNKNOWN_DEVICE
     origin: Origin | None = field(default=None, compare=False)
+    stray: Stray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +386,8 @@ def join(left: Value, right: Value) -> Value:
             return replace(left, device=device, rank=rank, role=role, stray=left.stray or right.stray)
         case Opaque(), Opaque() if left.path == right.path:
             kind = left.kind if left.kind == right.kind else Kind.ANY
-            return replace(left, kind=kind, device=join_devices(left.device, right.device))
+            device = join_devices(left.device, right.device)
+            return replace(left, kind=kind, device=device, stray=left.stray or right.stray)
         case (Opaque(kind=Kind.TENSOR), Opaque(kind=Kind.TENSOR) | Tensor()) | (Tensor(), Opaque(kind=Kind.TENSOR)):
             return join(_as_tensor(left), _as_tensor(right))
         case Tuple(), Tuple() if len(left.items) == len(right.items):
@@ -402,7 +405,7 @@ def join(left: Value, right: Value) -> Value:
 
 def _as_tensor(value: Value) -> Value:
     """What an opaque tensor is without its identity."""
-    return Tensor(value.device, None, origin=value.origin) if isinstance(value, Opaque) else value
+    return Tensor(value.device, None, origin=value.origin, stray=value.stray) if isinstance(value, Opaque) else value
 
 
 def present(value: Value) -> Value | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from devlint.frontend import ir
@@ -34,7 +35,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
         returns=annotation_of(node.returns),
         is_generator=inner.has_yield,
         is_async=type(node) is ast.AsyncFunctionDef,
-        is_stub=all(map(_is_placeholder, node.body)),
+        is_stub=_is_stub(node.body),
         documentation=inner.documentation,
     )
     register = scope.register()
@@ -168,6 +169,16 @@ def _bind_type_parameters(scope: ScopeBuilder, node: ast.AST) -> None:
     for parameter in getattr(node, "type_params", ()):
         span = span_of(parameter)
         scope.store_name(parameter.name, scope.anything(span), span)
+
+
+def _is_stub(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing stands in a body but placeholders; what is behind a `raise` is not reached."""
+    for statement in body:
+        if not _is_placeholder(statement):
+            return False
+        if isinstance(statement, ast.Raise):
+            break
+    return True
 
 
 def _is_placeholder(statement: ast.stmt) -> bool:
