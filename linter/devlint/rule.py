@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import PurePath
-from typing import ClassVar, TypeAlias, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 import libcst as cst
-from libcst.metadata import BaseMetadataProvider, CodePosition, CodeRange, PositionProvider, ProviderT
+from libcst.metadata import CodeRange
 
 from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
@@ -32,48 +32,10 @@ HEADINGS = (
 )
 """The headings that a rule's docstring must have, in this order."""
 
-Stretch: TypeAlias = tuple[int, int, int, int]
-"""Line, column, end line and end column as LibCST counts: lines from 1, columns in code points from 0."""
-
 
 def kebab(name: str) -> str:
     """`MixedDeviceOperands` as `mixed-device-operands`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
-
-
-class FactsProvider(BaseMetadataProvider[tuple[Anchored, ...]]):
-    """Gives each node the facts of its stretch, which are passed in as the provider's cache by stretch.
-
-    Analysis and LibCST agree on the stretches of all nodes (brackets around an expression are no part of it)
-    but two: the brackets of a tuple or generator belong to it for Python's `ast`, and not for LibCST.
-    """
-
-    METADATA_DEPENDENCIES = (PositionProvider,)
-
-    def __init__(self, cache: object = None) -> None:
-        super().__init__(cache)
-        self._by_stretch = cast("Mapping[Stretch, tuple[Anchored, ...]]", cache)
-
-    @staticmethod
-    def gen_cache(
-        root_path: object, paths: list[str], *, timeout: int | None = None, use_pyproject_toml: bool = False
-    ) -> Mapping[str, object]:
-        """Refuses: facts come from devlint's analysis; that this exists tells LibCST to ask for the cache."""
-        raise NotImplementedError("facts come from the analysis, pass them as the wrapper's cache")
-
-    def _gen_impl(self, module: cst.Module) -> None:
-        positions = cast("Mapping[cst.CSTNode, CodeRange]", self.metadata[PositionProvider])
-        for node, position in positions.items():
-            anchored = self._by_stretch.get(_stretch(position.start, position.end))
-            if anchored is None and isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:
-                start, end = positions[node.lpar[-1]].start, positions[node.rpar[0]].end
-                anchored = self._by_stretch.get(_stretch(start, end))
-            if anchored is not None:
-                self.set_metadata(node, anchored)
-
-
-def _stretch(start: CodePosition, end: CodePosition) -> Stretch:
-    return (start.line, start.column, end.line, end.column)
 
 
 @dataclass(slots=True)
@@ -82,10 +44,16 @@ class Shared:
 
     Attributes:
         shifts: by line, how many columns LibCST counts too few: it passes over form feeds that begin a line.
+        module: the file; None before a visit.
+        positions: where LibCST has its nodes.
+        facts: by node, those of its stretch.
         syntax: built when the first of them asks.
     """
 
     shifts: Mapping[int, int] = field(default_factory=dict)
+    module: cst.Module | None = None
+    positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict)
+    facts: Mapping[cst.CSTNode, tuple[Anchored, ...]] = field(default_factory=dict)
     syntax: Syntax | None = None
 
 
@@ -106,8 +74,6 @@ class Rule(cst.BatchableCSTVisitor):
         shared: one object for all rules that visit a file together.
     """
 
-    METADATA_DEPENDENCIES: ClassVar[tuple[ProviderT, ...]] = (PositionProvider, FactsProvider)
-
     code: ClassVar[str] = ""
     name: ClassVar[str] = ""
     severity: ClassVar[Severity] = Severity.WARNING
@@ -126,18 +92,13 @@ class Rule(cst.BatchableCSTVisitor):
         self.display = display
         self._diagnostics: list[Diagnostic] = []
         self._asked: set[int] = set()
-        self._module: cst.Module | None = None
         self.shared = Shared()
-
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: N802
-        """Keeps the file for `syntax`; a rule with a visitor of its own for files has to call this one."""
-        self._module = node
 
     def syntax(self) -> Syntax:
         """The file's nodes by place, and the edits that change them: what a fix is made with."""
         if self.shared.syntax is None:
-            assert self._module is not None, "before the visit there is no syntax"
-            self.shared.syntax = Syntax(self._module, self.place_of)
+            assert self.shared.module is not None, "before the visit there is no syntax"
+            self.shared.syntax = Syntax(self.shared.module, self.place_of)
         return self.shared.syntax
 
     @property
@@ -182,7 +143,7 @@ class Rule(cst.BatchableCSTVisitor):
     def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:
         """The facts of that kind which belong to the node, in the order the analysis found them."""
         found: list[FactT] = []
-        for anchored in self.get_metadata(FactsProvider, node, ()):
+        for anchored in self.shared.facts.get(node, ()):
             if isinstance(anchored.fact, kind):
                 self._asked.add(id(anchored))
                 found.append(anchored.fact)
@@ -198,10 +159,10 @@ class Rule(cst.BatchableCSTVisitor):
 
     def place_of(self, node: cst.CSTNode) -> Place:
         """The stretch of a node: that of its facts where it has some, so that rule and analysis agree."""
-        anchored: tuple[Anchored, ...] = self.get_metadata(FactsProvider, node, ())
-        if anchored:
+        anchored = self.shared.facts.get(node)
+        if anchored is not None:
             return anchored[0].place
-        position = self.get_metadata(PositionProvider, node)
+        position = self.shared.positions[node]
         start, end, shifts = position.start, position.end, self.shared.shifts
         first, last = start.column + shifts.get(start.line, 0), end.column + shifts.get(end.line, 0)
         return Place(self.display, start.line, first + 1, end.line, last + 1)
@@ -240,11 +201,12 @@ class Rule(cst.BatchableCSTVisitor):
 
 
 class OperationRule(Rule):
-    """Base of rules about operations: every expression and every statement is handed to `operation`.
+    """Base of rules about operations: each of which there are facts is handed to `operation`.
 
     An operation is whatever executes: an operator, a call, a subscript, an assignment, a loop. Several nodes
     may have one stretch, such as a call and the statement that is nothing but the call; then each is handed
-    over with the same facts, and what is reported twice counts once.
+    over with the same facts, and what is reported twice counts once. Such a rule is not taken through the whole
+    file, so it has no visitors of its own.
     """
 
     def operation(self, node: cst.CSTNode) -> None:
@@ -252,21 +214,8 @@ class OperationRule(Rule):
         raise NotImplementedError
 
 
-def _forwarder(kind: type[cst.CSTNode]) -> Callable[[OperationRule, cst.CSTNode], None]:
-    """A method `visit_<kind>` that hands its node to `operation`; LibCST finds visitors by this name."""
-
-    def visit(self: OperationRule, node: cst.CSTNode) -> None:
-        self.operation(node)
-
-    visit.__name__ = f"visit_{kind.__name__}"
-    return visit
-
-
-_STATEMENTS = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
-_OPERATIONS = (*_STATEMENTS, cst.BaseExpression, cst.CompFor, cst.Arg)
-for _kind in vars(cst).values():
-    if isinstance(_kind, type) and issubclass(_kind, _OPERATIONS) and not _kind.__name__.startswith("Base"):
-        setattr(OperationRule, f"visit_{_kind.__name__}", _forwarder(_kind))
+OPERATIONS = (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.BaseExpression, cst.CompFor, cst.Arg)
+"""The nodes that stand for something that executes."""
 
 
 def validate(rule: type[Rule]) -> None:
@@ -290,6 +239,11 @@ def validate(rule: type[Rule]) -> None:
         raise refuse(f"severity {rule.severity!r} is not a Severity")
     if not rule.since:
         raise refuse("`since` is missing")
+    if issubclass(rule, OperationRule):
+        own = rule.__mro__[: rule.__mro__.index(OperationRule)]
+        visitors = [name for cls in own for name in vars(cls) if name.startswith(("visit_", "leave_"))]
+        if visitors:
+            raise refuse(f"is an OperationRule, of which nobody calls {visitors[0]}; with visitors it is a Rule")
     stem = PurePath(path or "").stem
     if stem.replace("_", "-") != rule.name:
         raise refuse(f"is called {rule.name}, its file is called {stem}.py")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 import libcst as cst
 from devlint.diagnostics import Place
 from devlint.rule import OperationRule
-from devlint.syntax import Syntax
+from devlint.syntax import Syntax, parts
 
 PlaceOf = Callable[[cst.CSTNode], Place]
 Position = tuple[int, int]
@@ -32,7 +32,7 @@ class Surroundings:
         pending: list[cst.CSTNode] = [module]
         while pending:
             node = pending.pop()
-            pending.extend(_parts(node))
+            pending.extend(_values(node))
             bound = _bound_by(node)
             self._bound.extend((name.value, place_of(name)) for name in bound)
             if isinstance(node, (cst.Assign, cst.AnnAssign)):
@@ -119,9 +119,9 @@ def _names_in(expression: str) -> set[str]:
     return names - {"next"}
 
 
-def _parts(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+def _values(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
     """The parts of a node in which names stand for values: neither attributes nor the keywords of calls."""
-    return [node.value] if isinstance(node, (cst.Attribute, cst.Arg)) else node.children
+    return [node.value] if isinstance(node, (cst.Attribute, cst.Arg)) else parts(node)
 
 
 def _bound_by(node: cst.CSTNode) -> list[cst.Name]:

@@ -144,6 +144,10 @@ BROKEN = {
         "it has What it does, Why is this bad, Use instead, Example",
     ),
     "empty section": (DOCUMENTED.replace("    It is not.\n", ""), "nothing stands under Why is this bad"),
+    "visitors": (
+        DOCUMENTED.replace("import Rule", "import OperationRule as Rule") + "\n    def visit_Call(self, node): ...\n",
+        "is an OperationRule, of which nobody calls visit_Call",
+    ),
     "no docstring": (DOCUMENTED.replace('    """\n    ##', '    x = """\n    ##'), "it lacks What it does"),
 }
 

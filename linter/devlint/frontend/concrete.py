@@ -7,14 +7,15 @@ import contextlib
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from devlint.diagnostics import Diagnostic
 from devlint.errors import RuleError
 from devlint.facts import Anchored, FileFacts
-from devlint.rule import FactsProvider, Rule, Shared, Stretch
+from devlint.rule import OPERATIONS, OperationRule, Rule, Shared
 
 MAX_DEPTH = 400
 """The deepest nesting of expressions and statements that is given to LibCST.
@@ -22,6 +23,9 @@ MAX_DEPTH = 400
 Its parser is native code and recursive: it ends the process on a few thousand levels (libcst 1.9). Python's
 own parser refuses 200 nested brackets, but neither long chains of operators nor long chains of `elif`.
 """
+
+Stretch: TypeAlias = tuple[int, int, int, int]
+"""Line, column, end line and end column as LibCST counts: lines from 1, columns in code points from 0."""
 
 _FRAMES_PER_LEVEL = 12
 """At most so many Python frames does LibCST need for one level of nesting (measured: 10)."""
@@ -59,19 +63,56 @@ def _visit(text: str, display: str, facts: FileFacts, rules: list[Rule]) -> None
         RuleError: LibCST cannot read it.
     """
     plain, shifts = _without_leading_form_feeds(text)
-    shared = Shared(shifts)
-    for rule in rules:
-        rule.shared = shared
     with _room_for(_depth(text, display)):
         try:
             module = cst.parse_module(plain)
-            wrapper = MetadataWrapper(module, True, {FactsProvider: _by_stretch(facts, shifts)})
-            wrapper.visit_batched(rules)
+            wrapper = MetadataWrapper(module, True)
+            positions = wrapper.resolve(PositionProvider)
+            shared = Shared(shifts, module, positions, _by_node(facts, positions, shifts))
+            for rule in rules:
+                rule.shared = shared
+            _hand_over([rule for rule in rules if isinstance(rule, OperationRule)], shared)
+            visitors = [rule for rule in rules if not isinstance(rule, OperationRule)]
+            if visitors:
+                wrapper.visit_batched(visitors)
         except cst.ParserSyntaxError as error:
             reason = f"LibCST cannot parse this file: {error.message}"
             raise RuleError(reason, path=display, line=error.raw_line) from error
         except RecursionError as error:
             raise RuleError("the code is nested too deeply for LibCST", path=display) from error
+
+
+def _hand_over(rules: Sequence[OperationRule], shared: Shared) -> None:
+    """Shows the operations of which there are facts to the rules that ask for no other nodes."""
+    for node in shared.facts:
+        if isinstance(node, OPERATIONS):
+            for rule in rules:
+                rule.operation(node)
+
+
+def _by_node(
+    facts: FileFacts, positions: Mapping[cst.CSTNode, CodeRange], shifts: Mapping[int, int]
+) -> dict[cst.CSTNode, tuple[Anchored, ...]]:
+    """The facts of each node that has some, outer nodes before inner ones.
+
+    Analysis and LibCST agree on the stretches of all nodes (brackets around an expression are no part of it)
+    but two: the brackets of a tuple or generator belong to it for Python's `ast`, and not for LibCST.
+    """
+    by_stretch = _by_stretch(facts, shifts)
+    found: list[tuple[Stretch, cst.CSTNode]] = []
+    # LibCST notes where a node is when it leaves it: of two with one stretch, the outer one is the later.
+    for node, position in reversed([*positions.items()]):
+        stretch = _stretch(position, position)
+        if stretch not in by_stretch and isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:
+            stretch = _stretch(positions[node.lpar[-1]], positions[node.rpar[0]])
+        if stretch in by_stretch:
+            found.append((stretch, node))
+    found.sort(key=lambda each: (each[0][:2], [-end for end in each[0][2:]]))
+    return {node: by_stretch[stretch] for stretch, node in found}
+
+
+def _stretch(first: CodeRange, last: CodeRange) -> Stretch:
+    return (first.start.line, first.start.column, last.end.line, last.end.column)
 
 
 def _by_stretch(facts: FileFacts, shifts: Mapping[int, int]) -> dict[Stretch, tuple[Anchored, ...]]:
