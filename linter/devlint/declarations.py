@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, cast
 
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Certainty, Severity
 from devlint.records import dataclass
 
 if TYPE_CHECKING:
@@ -32,10 +32,14 @@ class Declaration:
     mentions: str
 
     def concerns(self, text: str, facts: FileFacts) -> bool:
-        """Whether the rule has to visit a file with that text and those facts."""
+        """Whether the rule has to visit a file with that text and those facts.
+
+        Conflicts that are merely possible concern opt-in rules alone.
+        """
         if self.mentions and self.mentions in text:
             return True
-        return any(type(anchored.fact).__name__ in self.wants for anchored in facts.facts)
+        wanted = (anchored.fact for anchored in facts.facts if type(anchored.fact).__name__ in self.wants)
+        return any(self.opt_in or getattr(fact, "certainty", None) is not Certainty.POSSIBLE for fact in wanted)
 
     def rule(self) -> type[Rule]:
         """The rule, loaded if it is not yet."""

@@ -10,9 +10,9 @@ from devlint_rules._conflict import ConflictRule
 class CpuTensorBesideUnplacedValue(ConflictRule):
     """
     ## What it does
-    Reports a tensor that was created without a device, or is otherwise left on the CPU, where it first meets a value of
-    which nothing says where it is, in a function or class that names a device somewhere; and one that a module hands to
-    a part of which nothing is known, beside one that moves. The rule is opt-in.
+    Reports a tensor that was created without a device, or is otherwise left on the CPU, if only on one path, where it
+    first meets a value of which nothing says where it is, in a function or class that names a device somewhere; and one
+    that a module hands to a part of which nothing is known, beside one that moves. The rule is opt-in.
 
     ## Why is this bad
     The result of a call, an attribute that others fill, an entry of a batch: what a program computes with is mostly

@@ -4,8 +4,9 @@ A place is `device=x.device` of a call that makes a tensor, or `.to(x.device)` o
 its tensor on the CPU, or the value stays where it is.
 
 Not every function shows that something is missing then. What it only hands on, by `return` or in an attribute, meets
-nothing there; and of what it was given, or has from a call, it does not say that it is not where it should be. A
-tensor made of one number has no dimensions: in elementwise operations it may be on the CPU.
+nothing there; and of what it was given, or has from a call, it does not say that it is not where it should be, nor of
+what is made like that. A tensor made of one number has no dimensions: in elementwise operations it may be on the CPU.
+An index on the CPU selects from any tensor.
 """
 
 from __future__ import annotations
@@ -115,7 +116,11 @@ class Flow:
 
     def why_not_of_factory(self, call: ast.Call) -> str:
         """Why the function may not show that a tensor is made on the CPU; empty if nothing says so."""
-        return ", handed on" if self._is_handed_on(call) else ", of a number" if _is_of_number(call) else ""
+        if _is_like(call) and not self._is_made(call.args[0], frozenset()):
+            return ", like one from elsewhere"
+        if self._is_handed_on(call):
+            return ", handed on"
+        return ", of a number" if _is_of_number(call) else ", an index" if self._is_index(call) else ""
 
     def why_not_of_move(self, call: ast.Call) -> str:
         """Why it may not show that something is not moved: it has neither made it nor brought it to the CPU."""
@@ -150,6 +155,21 @@ class Flow:
             case _:
                 return False
 
+    def _is_index(self, value: ast.expr) -> bool:
+        """Whether all that becomes of a value is that it selects from others: `x[i]`, `x[:, i]`."""
+        node: ast.AST = value
+        parent = self._parents.get(node)
+        if isinstance(parent, ast.Tuple):
+            node, parent = parent, self._parents.get(parent)
+        match parent:
+            case ast.Subscript(slice=chosen):
+                return chosen is node
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                loads = self._loads.get(name, ())
+                return len(self._stored.get(name, ())) == 1 and bool(loads) and all(map(self._is_index, loads))
+            case _:
+                return False
+
     def _is_no_meeting(self, load: ast.expr) -> bool:
         """Whether a use only fills what a name holds, or asks for its shape: `x[i] = y`, `x.shape`."""
         match self._parents.get(load):
@@ -162,6 +182,11 @@ class Flow:
 
 
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.IfExp)
+
+
+def _is_like(call: ast.Call) -> bool:
+    """Whether a factory makes its tensor where another one is, if it is not told."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_like") and bool(call.args)
 
 
 def _is_of_number(call: ast.Call) -> bool:

@@ -85,6 +85,20 @@ class Holder:
         made = torch.ones(3, device=x.device)
         return made + x
 
+    def makes_one_like_another(self, x, y):
+        return x + torch.zeros_like(y, device=x.device)
+
+    def makes_one_like_what_it_made(self, x):
+        return x + torch.zeros_like(torch.ones(3), device=x.device)
+
+    def selects(self, x):
+        rows = torch.arange(3, device=x.device)
+        return x[rows] + x[:, rows]
+
+    def selects_and_computes(self, x):
+        rows = torch.arange(3, device=x.device)
+        return x[rows] + rows
+
     def moves_a_parameter(self, x, y):
         y = y.float()
         return x + y.to(x.device)
@@ -111,6 +125,10 @@ def test_places_say_what_their_function_may_not_show() -> None:
         "factory",
         "factory, of a number",
         "factory, of a number",
+        "factory",
+        "factory, like one from elsewhere",
+        "factory",
+        "factory, an index",
         "factory",
         "move, from elsewhere",
         "move, from elsewhere",

@@ -38,7 +38,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import HOST_ATTRIBUTES, MODULE_ONLY, TENSOR_ONLY
+from devlint.torchlib.knowledge import HOST_ATTRIBUTES, MODULE_ONLY, SAVED, TENSOR_ONLY
 
 _HOST = {"shape": SHAPE, "dtype": DTYPE}
 """What attributes are that are no plain numbers."""
@@ -108,8 +108,8 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
         child = element(frame, base, f".{name}")
         if not isinstance(child, Opaque) or is_computed(base):
             return child
-        # What an object stores about itself need not be where the object is.
-        return replace(child, device=UNKNOWN_DEVICE)
+        # What an object stores about itself need not be where the object is; what it has saved has devices of its own.
+        return replace(child, device=Variable(child.path) if name == SAVED else UNKNOWN_DEVICE)
     return Method(base, name, place)
 
 

@@ -31,6 +31,7 @@ from devlint.domain.value import (
 from devlint.domain.value import join as join_values
 from devlint.frontend import ir
 from devlint.records import dataclass
+from devlint.torchlib.knowledge import SAVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,8 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
     if isinstance(device, Variable):
         device = Variable(path)
     part = Opaque(path, Kind.ANY, device, value.origin)
+    if value.path.endswith(f".{SAVED}"):
+        return replace(part, kind=Kind.TENSOR)
     return replace(part, kind=Kind.MOVABLE) if is_loaded(part) else part
 
 

@@ -21,6 +21,7 @@ from devlint.domain.value import (
     Constant,
     DeviceValue,
     Globals,
+    Host,
     Kind,
     Opaque,
     Test,
@@ -98,7 +99,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     if wanted == {"numpy.ndarray"}:
         return ARRAY
     if wanted == {DTYPE}:
-        return NUMBER
+        return Host("dtype")
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted and wanted <= TENSOR_NAMES:

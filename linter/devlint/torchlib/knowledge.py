@@ -44,6 +44,9 @@ CALLED_MODULE = re.compile(r"(model|module|net|network|encoder|decoder|\.forward
 HOST_ATTRIBUTES = frozenset("shape ndim dtype nbytes itemsize".split())
 """Attributes that are host values on tensors and arrays alike."""
 
+SAVED = "saved_tensors"
+"""The attribute with which the context of an autograd function gives back the tensors that `forward` has saved."""
+
 MODULE_METHODS = frozenset(
     """
     to cuda cpu xpu ipu half float double bfloat16 type to_empty train eval requires_grad_ share_memory apply
