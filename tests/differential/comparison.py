@@ -134,6 +134,11 @@ class Comparer:
 
     def _refuted(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
         """The claims that a run speaks against: PyTorch executes their line and is content."""
+        if cut := [each for each in claims if _is_cut_short(each.place, program.text, verdict.stack)]:
+            claims = [each for each in claims if each not in cut]
+            whole = self.run(program, _without(program.text, verdict.stack[-1]))
+            for claim in _passed([each for each in cut if each.certainty is Certainty.CERTAIN], whole):
+                yield _false_alarm(claim, program)
         certain = [each for each in claims if each.certainty is Certainty.CERTAIN]
         for claim in _passed([each for each in certain if each.code != DISCARDED], verdict):
             yield _false_alarm(claim, program)
@@ -219,6 +224,21 @@ def _passed(claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
         for each in claims
         if any(_holds(each.place, *one) for one in reached) and not _covers(each.place, run.stack)
     ]
+
+
+def _is_cut_short(place: Place, text: str, stack: Sequence[int]) -> bool:
+    """Whether a line is behind the refused one in a loop: the turn for which it is reported ends before it."""
+    loops = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.For, ast.While))]
+    return any(loop.lineno <= line < place.line <= (loop.end_lineno or 0) for loop in loops for line in stack)
+
+
+def _without(text: str, line: int) -> str:
+    """A program that does nothing on one line."""
+    lines = text.splitlines()
+    indent = re.match(" *", lines[line - 1])
+    assert indent is not None
+    lines[line - 1] = f"{indent.group()}pass"
+    return "\n".join(lines) + "\n"
 
 
 def _holds(place: Place, line: int, column: int, end_line: int, end_column: int) -> bool:

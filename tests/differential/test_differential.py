@@ -116,6 +116,17 @@ def test_what_counts_as_disagreement(
     assert [f"{each.what} {each.about}" for each in found.disagreements] == expected
 
 
+def test_what_a_turn_does_not_come_to_is_judged_without_what_ends_it(
+    comparer: Comparer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = (Statement("x + torch.ones(3)"), Statement("torch.ones(3) + x"), Statement("x + x"))
+    loop = Statement("for x in (torch.ones(3), torch.ones(3, device='cuda')):", body)
+    program = replace(PLANTED, definitions=(), main=(loop,))
+    for planted, wrong in (((3, 4), []), ((3, 4, 5), [5])):
+        monkeypatch.setattr(comparison, "find", finding([claim(line) for line in planted]))
+        assert [each.line for each in comparer.compare(program).disagreements] == wrong
+
+
 def test_a_move_to_where_the_tensor_is_moves_nothing(comparer: Comparer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "find", finding([claim(5, "DEV203")]))
     repaired = PLANTED.repaired([9])
