@@ -98,7 +98,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return DeviceValue(Variable(name), True, origin)
     if wanted == {"numpy.ndarray"}:
         return ARRAY
-    if wanted == {DTYPE}:
+    if wanted == {DTYPE} and name != "device":  # which is declared like the `dtype` beside it by mistake
         return Host("dtype")
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
