@@ -134,14 +134,11 @@ class Comparer:
 
     def _refuted(self, program: Program, verdict: Verdict, claims: Sequence[Diagnostic]) -> Iterator[Disagreement]:
         """The claims that a run speaks against: PyTorch executes their line and is content."""
-        if cut := [each for each in claims if _is_cut_short(each.place, program.text, verdict.stack)]:
-            claims = [each for each in claims if each not in cut]
-            whole = self.run(program, _without(program.text, verdict.stack[-1]))
-            for claim in _passed([each for each in cut if each.certainty is Certainty.CERTAIN], whole):
-                yield _false_alarm(claim, program)
         certain = [each for each in claims if each.certainty is Certainty.CERTAIN]
         for claim in _passed([each for each in certain if each.code != DISCARDED], verdict):
-            yield _false_alarm(claim, program)
+            is_cut_short = _is_cut_short(claim.place, program.text, verdict.stack)
+            if not is_cut_short or _passed([claim], self.run(program, _without(program.text, verdict.stack[-1]))):
+                yield _false_alarm(claim, program)
         idle = [each for each in certain if each.code == DISCARDED]
         if idle and verdict.outcome == "ok":
             yield from self._idle(program, idle)
