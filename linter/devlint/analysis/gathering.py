@@ -253,5 +253,7 @@ def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
             return any(isinstance(term, (NumberTerm, SizeTerm, DeviceTerm)) for term in terms)
         case Host(kind="array"):
             return any(isinstance(term, ArrayTerm) for term in terms)
+        case Library() | Host(kind="dtype"):  # a dtype or a function is no size
+            return not all(isinstance(term, SizeTerm) for term in terms)
         case _:
             return True
