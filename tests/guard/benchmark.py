@@ -142,9 +142,11 @@ LIMITS = {
 }
 ADAPTIVE = "adaptive, long run"
 LONG_NULL = "  none after none"
-LONG_ROUNDS = 150
-LONG, FIRST = 1000, 40
-"""Steps of a run as users have it, and how many of them are timed together with entering and leaving the guard."""
+LONG_ROUNDS = 15
+LONG, FIRST, LATER = 1000, 40, 10
+"""Steps of a run as users have it; of them, those timed together with entering and leaving; and of a later stretch."""
+FIRST_PAIRS, LATER_PAIRS = 5, 60
+"""So many pairs give one figure of such a run."""
 ADAPTIVE_LIMIT = 1.02
 CALL_LIMIT = 0.7
 
@@ -194,21 +196,26 @@ def _ratio(step: Callable[[], None], steps: int, context: AbstractContextManager
 def _long_ratio(step: Callable[[], None], context: Callable[[], AbstractContextManager[Any]]) -> float:
     """Of a long run in a context, entered and left within the time.
 
-    It is put together from two ratios, of its beginning and of a later stretch as long, each between stretches
-    without: in the seconds that a long run takes, the speed of a machine drifts by more than what is measured.
+    It is put together from its beginning and the rest, each the median of many short pairs: in the seconds that a
+    long run takes, the speed of a machine drifts by more than what is measured.
     """
+    first = statistics.median(_beginning(step, context()) for _ in range(FIRST_PAIRS))
+    later = statistics.median(_ratio(step, LATER, context()) for _ in range(LATER_PAIRS))
+    return (FIRST * first + (LONG - FIRST) * later) / LONG
+
+
+def _beginning(step: Callable[[], None], context: AbstractContextManager[Any]) -> float:
     gc.collect()
     gc.disable()
     before = _time(step, FIRST, contextlib.nullcontext())
     start = time.process_time()
-    with context():
+    with context:
         for _ in range(FIRST):
             step()
     taken = time.process_time() - start
     after = _time(step, FIRST, contextlib.nullcontext())
     gc.enable()
-    later = _ratio(step, FIRST, context())
-    return (FIRST * 2 * taken / (before + after) + (LONG - FIRST) * later) / LONG
+    return 2 * taken / (before + after)
 
 
 def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
