@@ -143,9 +143,9 @@ LIMITS = {
 ADAPTIVE = "adaptive, long run"
 LONG_NULL = "  none after none"
 LONG_ROUNDS = 15
-LONG, FIRST, LATER = 1000, 40, 10
-"""Steps of a run as users have it; of them, those timed together with entering and leaving; and of a later stretch."""
-FIRST_PAIRS, LATER_PAIRS = 5, 60
+LONG, FIRST = 1000, 40
+"""Steps of a run as users have it; and of them, those timed together with entering and leaving, or behind so many."""
+FIRST_PAIRS, LATER_PAIRS = 5, 20
 """So many pairs give one figure of such a run."""
 ADAPTIVE_LIMIT = 1.02
 CALL_LIMIT = 0.7
@@ -169,13 +169,13 @@ def training_step(build: Callable[[], tuple[nn.Module, Tensor]]) -> tuple[nn.Mod
     return module, step
 
 
-def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[Any]) -> float:
+def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[Any], warm: int = WARM) -> float:
     """Seconds for some steps; entering and leaving the context, and the first steps in it, do not count.
 
     What changes a class, as a guard does, makes Python forget what it has learnt of the code that uses it.
     """
     with context:
-        for _ in range(WARM):
+        for _ in range(warm):
             step()
         start = time.process_time()
         for _ in range(steps):
@@ -183,12 +183,12 @@ def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[
         return time.process_time() - start
 
 
-def _ratio(step: Callable[[], None], steps: int, context: AbstractContextManager[Any]) -> float:
+def _ratio(step: Callable[[], None], steps: int, context: AbstractContextManager[Any], warm: int = WARM) -> float:
     gc.collect()
     gc.disable()
-    before = _time(step, steps, contextlib.nullcontext())
-    taken = _time(step, steps, context)
-    after = _time(step, steps, contextlib.nullcontext())
+    before = _time(step, steps, contextlib.nullcontext(), warm)
+    taken = _time(step, steps, context, warm)
+    after = _time(step, steps, contextlib.nullcontext(), warm)
     gc.enable()
     return 2 * taken / (before + after)
 
@@ -200,7 +200,7 @@ def _long_ratio(step: Callable[[], None], context: Callable[[], AbstractContextM
     long run takes, the speed of a machine drifts by more than what is measured.
     """
     first = statistics.median(_beginning(step, context()) for _ in range(FIRST_PAIRS))
-    later = statistics.median(_ratio(step, LATER, context()) for _ in range(LATER_PAIRS))
+    later = statistics.median(_ratio(step, FIRST, context(), warm=FIRST) for _ in range(LATER_PAIRS))
     return (FIRST * first + (LONG - FIRST) * later) / LONG
 
 
@@ -233,7 +233,7 @@ def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
             found[chosen].append(_ratio(step, workload.steps, VARIANTS[chosen](module)))
     if name == "mlp":
         found[ADAPTIVE], found[LONG_NULL] = [], []
-        for _ in range(LONG_ROUNDS // (10 if quick else 1)):
+        for _ in range(LONG_ROUNDS // (5 if quick else 1)):
             found[ADAPTIVE].append(_long_ratio(step, lambda: Guard(module)))
             found[LONG_NULL].append(_long_ratio(step, contextlib.nullcontext))
     return {measured: _quartiles(values) for measured, values in found.items()}
