@@ -1,4 +1,4 @@
-"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about ten minutes.
+"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about a quarter of an hour.
 
 A variant is timed between two runs without a guard, in one process, and its ratio is to the mean of the two; what is
 printed is the median over many such pairs, with quartiles. `none` between two runs of itself shows how far to trust
@@ -183,11 +183,26 @@ def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[
         return time.process_time() - start
 
 
-def _ratio(step: Callable[[], None], steps: int, context: AbstractContextManager[Any], warm: int = WARM) -> float:
+def _time_whole(step: Callable[[], None], steps: int, context: AbstractContextManager[Any], warm: int) -> float:
+    """As `_time`, with entering and leaving the context, and with the first steps in it."""
+    start = time.process_time()
+    with context:
+        for _ in range(steps):
+            step()
+    return time.process_time() - start
+
+
+def _ratio(
+    step: Callable[[], None],
+    steps: int,
+    context: AbstractContextManager[Any],
+    warm: int = WARM,
+    timed: Callable[..., float] = _time,
+) -> float:
     gc.collect()
     gc.disable()
     before = _time(step, steps, contextlib.nullcontext(), warm)
-    taken = _time(step, steps, context, warm)
+    taken = timed(step, steps, context, warm)
     after = _time(step, steps, contextlib.nullcontext(), warm)
     gc.enable()
     return 2 * taken / (before + after)
@@ -199,27 +214,13 @@ def _long_ratio(step: Callable[[], None], context: Callable[[], AbstractContextM
     It is put together from its beginning and the rest, each the median of many short pairs: in the seconds that a
     long run takes, the speed of a machine drifts by more than what is measured.
     """
-    first = statistics.median(_beginning(step, context()) for _ in range(FIRST_PAIRS))
+    first = statistics.median(_ratio(step, FIRST, context(), timed=_time_whole) for _ in range(FIRST_PAIRS))
     later = statistics.median(_ratio(step, FIRST, context(), warm=FIRST) for _ in range(LATER_PAIRS))
     return (FIRST * first + (LONG - FIRST) * later) / LONG
 
 
-def _beginning(step: Callable[[], None], context: AbstractContextManager[Any]) -> float:
-    gc.collect()
-    gc.disable()
-    before = _time(step, FIRST, contextlib.nullcontext())
-    start = time.process_time()
-    with context:
-        for _ in range(FIRST):
-            step()
-    taken = time.process_time() - start
-    after = _time(step, FIRST, contextlib.nullcontext())
-    gc.enable()
-    return 2 * taken / (before + after)
-
-
 def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
-    """For each variant the quartiles of its ratios to no guard; for `mlp` those of a long run, too."""
+    """For each variant the quartiles of its ratios to no guard; for `mlp` those of a long run too."""
     workload = WORKLOADS[name]
     module, step = training_step(workload.build)
     for variant in VARIANTS.values():
