@@ -79,7 +79,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
             else:
                 keywords.append((argument.keyword, given))
         elif argument.keyword is None:
-            items = items_of(env, value)
+            items = items_of(frame, env, value)
             exact = exact and items is not None
             positional.extend(Given(item, argument.span) for item in items or ())
         else:

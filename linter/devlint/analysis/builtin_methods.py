@@ -127,7 +127,7 @@ def pairs_of(site: Site, value: Value) -> tuple[tuple[object, Value], ...] | Non
     if isinstance(held, Dictionary):
         return held.items if held.complete else None
     pairs: list[tuple[object, Value]] = []
-    for item in items_of(site.env, value) or (UNKNOWN,):
+    for item in items_of(site.frame, site.env, value) or (UNKNOWN,):
         if not (isinstance(item, Tuple) and len(item.items) == 2 and isinstance(item.items[0], Constant)):
             return None
         pairs.append((item.items[0].value, item.items[1]))

@@ -190,6 +190,8 @@ def invoke_closure(
         _let_go(env, arguments)
         return UNKNOWN
     env.arriving = frozenset()
+    for argument in arguments.all():
+        frame.iterated(env, argument.value)
     return summaries.call(frame, env, closure, owner, arguments, span)
 
 

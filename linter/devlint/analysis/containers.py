@@ -53,6 +53,7 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
         case Tuple():
             return _listed(value.items)
         case Reference():
+            frame.iterated(env, value)
             held = env.heap.get(value.object)
             match held:
                 case Sequence(items=items) if items is not None:
@@ -77,10 +78,11 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
             return Elements(UNKNOWN)
 
 
-def items_of(env: Environment, value: Value) -> tuple[Value, ...] | None:
+def items_of(frame: Frame, env: Environment, value: Value) -> tuple[Value, ...] | None:
     """What iterating over a container yields, where all of it is known."""
     if isinstance(value, Tuple):
         return value.items
+    frame.iterated(env, value)
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     if isinstance(held, Dictionary) and held.complete:
         return tuple(Constant(key) for key, _ in held.items)
@@ -142,7 +144,7 @@ def build(frame: Frame, instruction: ir.Build, env: Environment) -> Environment:
             if items is not None:
                 items.append(value)
             continue
-        inner = items_of(env, value)
+        inner = items_of(frame, env, value)
         if inner is None:
             items = None
         elif items is not None:
@@ -220,7 +222,7 @@ def add_element(env: Environment, container: Reference, value: Value, *, repeate
 
 def extend(frame: Frame, env: Environment, container: Reference, more: Value) -> None:
     """`list.extend`: adds everything that `more` yields."""
-    items = items_of(env, more)
+    items = items_of(frame, env, more)
     if items is None:
         add_element(env, container, elements_of(frame, env, more).each, repeated=True)
     for item in items or ():
@@ -237,6 +239,7 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
     if isinstance(value, Tuple):
         listed = value.items
     elif isinstance(value, Reference):
+        frame.iterated(env, value)
         held = env.heap.get(value.object)
         if isinstance(held, Sequence):
             listed = held.items

@@ -180,6 +180,7 @@ class Frame:
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
         scoped: functions that were called where another device is the default than they were written for.
+        lazy: by object, what fills it when somebody iterates over it.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
@@ -226,6 +227,7 @@ class Frame:
     partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
     scoped: set[Function] = field(default_factory=set)
+    lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
     collected: dict[ObjectId, list[Side]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -239,6 +241,15 @@ class Frame:
         """The content of a register as it is stored somewhere."""
         value = self.registers[register]
         return optional(value) if self.optional[register] else value
+
+    def iterated(self, env: Environment, value: Value) -> None:
+        """Runs what has waited for somebody to iterate over a value, or to take it where that cannot be seen."""
+        if not self.lazy or not isinstance(value, Reference):
+            return
+        fill = self.lazy.pop(value.object, None)  # while it runs it may come past the object of its last turn
+        if fill is not None:
+            fill(env)
+            self.lazy[value.object] = fill
 
     @property
     def file(self) -> str:

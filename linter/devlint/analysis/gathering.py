@@ -148,7 +148,7 @@ class Gathered:
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
         if isinstance(value, (Tensor, Opaque)):
             return
-        items = items_of(self.env, value)
+        items = items_of(self.frame, self.env, value)
         if items is None:
             items = (elements_of(self.frame, self.env, value).each,)
         spans = self.frame.displays.get(span, ())

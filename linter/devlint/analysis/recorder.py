@@ -86,15 +86,26 @@ class Recorder:
             return False
         return device in (None, CPU) and all(self._is_on_cpu(caller, seen) for caller in callers)
 
-    def _is_told_elsewhere(self, fact: Fact) -> bool:
-        """Whether a conflict inside a called function is reported there, where it can be mended."""
+    def _is_told_elsewhere(self, item: Anchored) -> bool:
+        """Whether a conflict inside a called function is reported there, where it can be mended.
+
+        It is, too, where that function passes both values on: the call then stands there in which they meet.
+        """
+        fact = item.fact
         if not isinstance(fact, Conflict) or not fact.via:
             return False
-        inner = fact.via[-1].place
-        return any(
-            isinstance(item.fact, Conflict) and item.place == inner and not _is_merely_possible(item.fact)
-            for item in self._facts.get(inner.file, {}).values()
-        )
+        inner, alike = fact.via[-1].place, replace(fact, certainty=Certainty.POSSIBLE)
+
+        def tells(other: Anchored) -> bool:
+            if not isinstance(other.fact, Conflict):
+                return False
+            if other.place == inner:
+                return not _is_merely_possible(other.fact)
+            is_nearer = other.place != item.place and _lies_in(fact.first.place, other.place)
+            return is_nearer and replace(other.fact, certainty=Certainty.POSSIBLE) == alike
+
+        files = {inner.file, fact.first.place.file}
+        return any(tells(other) for file in files for other in self._facts.get(file, {}).values())
 
     def note(self, file: str, line: int, name: str, text: str) -> None:
         """Adds what is known of a name, for `devlint facts`."""
@@ -126,7 +137,7 @@ class Recorder:
         own = [
             item
             for (span, _), item in found.items()
-            if not self._is_told_elsewhere(item.fact) and not self._is_refuted(file, span, item.fact)
+            if not self._is_told_elsewhere(item) and not self._is_refuted(file, span, item.fact)
         ]
         ordered = sorted(own, key=lambda item: (item.place, type(item.fact).__name__))
         seen = self._occurrences.get(file, {})
@@ -136,6 +147,11 @@ class Recorder:
             tuple(seen[anchor] for anchor in sorted(seen)),
             tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
         )
+
+
+def _lies_in(inner: Place, outer: Place) -> bool:
+    begins_in = (outer.line, outer.column) <= (inner.line, inner.column)
+    return begins_in and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
 
 
 def _is_merely_possible(fact: Fact) -> bool:

@@ -295,6 +295,7 @@ def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Envir
 def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> None:
     """`return`: control leaves the function."""
     value = Constant(None) if instruction.source is None else frame.kept(instruction.source)
+    frame.iterated(env, value)
     if frame.recording and not env.fallback:
         frame.results.append((value, instruction.span))
     frame.leave(env, value, lambda before, now: returned(frame, before, now, instruction.span))

@@ -33,7 +33,7 @@ def module_list(site: Site) -> Value:
     given = site.arguments.get(0, "modules") or site.arguments.get(0, "parameters")
     if given is None:
         return site.allocate(site.name, SequenceObject((), UNKNOWN, site.name))
-    items = items_of(site.env, given.value)
+    items = items_of(site.frame, site.env, given.value)
     each = elements_of(site.frame, site.env, given.value).each if items is None else UNKNOWN
     return site.allocate(site.name, SequenceObject(items, each, site.name))
 

@@ -60,7 +60,7 @@ def _owners(site: Site, params: Value | None) -> tuple[Value, ...] | None:
     if isinstance(held, SequenceObject) and held.owner is not None:
         return (held.owner,)
     found: list[Value] = []
-    for group in items_of(site.env, params if params is not None else UNKNOWN) or (UNKNOWN,):
+    for group in items_of(site.frame, site.env, params if params is not None else UNKNOWN) or (UNKNOWN,):
         inner = site.held(group)
         owners = _owners(site, inner.get("params")) if isinstance(inner, Dictionary) else None
         if owners is None:

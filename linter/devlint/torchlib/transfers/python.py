@@ -13,6 +13,7 @@ from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
+from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, summary
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
@@ -74,7 +75,7 @@ def make_list(site: Site) -> Value:
     given = site.arguments.first()
     if given is None:
         return site.allocate("list", SequenceObject(()))
-    items = items_of(site.env, given.value)
+    items = items_of(site.frame, site.env, given.value)
     if items is not None and site.name in ("builtins.list", "builtins.reversed"):
         return site.allocate("list", SequenceObject(items if site.name == "builtins.list" else items[::-1]))
     each = _each(site, given.value)
@@ -89,7 +90,7 @@ def make_tuple(site: Site) -> Value:
     given = site.arguments.first()
     if given is None:
         return Tuple(())
-    items = items_of(site.env, given.value)
+    items = items_of(site.frame, site.env, given.value)
     if items is not None:
         return Tuple(items)
     return site.allocate("tuple", SequenceObject(None, _each(site, given.value)))
@@ -119,7 +120,7 @@ def make_range(site: Site) -> Value:
 def enumerate_(site: Site) -> Value:
     """`enumerate(xs)`: pairs of a number and an element."""
     given = site.arguments.first()
-    items = None if given is None else items_of(site.env, given.value)
+    items = None if given is None else items_of(site.frame, site.env, given.value)
     start = site.constant(1, "start") if len(site.arguments.all()) > 1 else 0
     if items is not None and type(start) is int:
         pairs = tuple(Tuple((Constant(place, True), item)) for place, item in enumerate(items, start))
@@ -130,7 +131,7 @@ def enumerate_(site: Site) -> Value:
 
 def zip_(site: Site) -> Value:
     """`zip(xs, ys)`: tuples of elements."""
-    known = [items_of(site.env, given.value) for given in site.arguments.positional]
+    known = [items_of(site.frame, site.env, given.value) for given in site.arguments.positional]
     listed = [items for items in known if items is not None]
     if listed and len(listed) == len(known):
         return site.allocate("zip", SequenceObject(tuple(map(Tuple, zip(*listed, strict=False)))))
@@ -144,15 +145,24 @@ def _each(site: Site, value: Value) -> Value:
 
 
 def map_(site: Site) -> Value:
-    """`map(f, xs)`: what `f` makes of the elements."""
-    given = site.arguments.positional
-    if len(given) < 2:
+    """`map(f, xs)`: what `f` makes of the elements, when somebody iterates over it."""
+    if len(site.arguments.positional) < 2:
         return UNKNOWN
-    if len(given) == 2 and (few := protocols.iterate(site.frame, site.env, given[1].value, site.span).few) is not None:
-        results = [_applied(site, given[0], (replace(given[1], value=item),)) for item in few]
-        return site.allocate("map", SequenceObject(tuple(results)))
-    each = tuple(replace(item, value=_each(site, item.value)) for item in given[1:])
-    return site.allocate("map", SequenceObject(None, _applied(site, given[0], each)))
+    made = site.allocate("map", SequenceObject(None))
+
+    def fill(env: Environment) -> None:
+        env.heap[made.object] = _mapped(replace(site, env=env))
+
+    site.frame.lazy[made.object] = fill
+    return made
+
+
+def _mapped(site: Site) -> SequenceObject:
+    function, *given = site.arguments.positional
+    if len(given) == 1 and (few := protocols.iterate(site.frame, site.env, given[0].value, site.span).few) is not None:
+        return SequenceObject(tuple(_applied(site, function, (replace(given[0], value=item),)) for item in few))
+    each = tuple(replace(item, value=_each(site, item.value)) for item in given)
+    return SequenceObject(None, _applied(site, function, each))
 
 
 def _applied(site: Site, function: Given, arguments: tuple[Given, ...]) -> Value:
@@ -270,7 +280,7 @@ def sum_(site: Site) -> Value:
     given = site.arguments.first()
     if given is None or len(site.arguments.all()) > 1:
         return UNKNOWN
-    items = items_of(site.env, given.value)
+    items = items_of(site.frame, site.env, given.value)
     if not items:
         each = _each(site, given.value)
         return replace(each, role="plain") if isinstance(each, Tensor) else UNKNOWN
