@@ -117,7 +117,7 @@ _wraps = False
 
 
 def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    if self.__class__ in _compared:
+    if type(self) in _compared:
         device = None
         tensor: Tensor | None
         for tensor in self._parameters.values():
@@ -133,7 +133,7 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
                     device = tensor.device
                     break
         for value in args:
-            kind = value.__class__
+            kind = type(value)
             if kind is Tensor or kind is Parameter:
                 if device is None:
                     device = value.device
@@ -145,7 +145,7 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
                 break
         if kwargs:
             for value in kwargs.values():
-                kind = value.__class__
+                kind = type(value)
                 if kind is Tensor or kind is Parameter:
                     if device is None:
                         device = value.device
@@ -166,11 +166,11 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
 
 def _differs(container: Any, device: Any) -> bool:
     """Whether a container holds a tensor elsewhere than on `device`, or of which `device` says nothing yet."""
-    for value in container.values() if container.__class__ is dict else container:
+    for value in container.values() if type(container) is dict else container:
         if isinstance(value, Tensor):
             if value.device != device:
                 return True
-        elif value.__class__ in _CONTAINERS and _differs(value, device):
+        elif type(value) in _CONTAINERS and _differs(value, device):
             return True
     return False
 
