@@ -7,6 +7,8 @@ and `instances` carry what is known across calls and classes; `recorder` collect
 
 from __future__ import annotations
 
+import functools
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +24,14 @@ from devlint.torchlib import catalogue
 RECURSION_LIMIT = 6_000
 """The interpreter follows the nesting of the source and the depth of calls with Python's own stack."""
 
+MOST_LINES = 120_000
+"""Of the files whose execution is kept: some 250 MB. With more, all of it is dropped, and done again as it is needed."""
+
 
 class Analyser:
     """Facts about the files of one project.
+
+    What it has learned of one file it keeps for the next, up to a size that does not depend on that of the project.
 
     Args:
         project: finds and reads the files; imports are resolved in it.
@@ -45,9 +52,15 @@ class Analyser:
         views: Sequence[View] = (),
     ) -> None:
         known = catalogue.load(signatures)
-        self._program = Program(project, known, devices)
+        self._new = functools.partial(Program, project, known, devices)
+        self._views = views
+        self._begin()
+
+    def _begin(self) -> None:
+        self._program = self._new()
         # Each view has a program of its own, so that nothing observed gets into what is known without.
-        self._seen = [(view, Program(project, known, devices, view)) for view in views]
+        self._seen = [(view, self._new(view)) for view in self._views]
+        self._most_lines = 0
 
     def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
         """Everything known of one file that a rule may ask for, and if asked for, each value at each place.
@@ -55,6 +68,9 @@ class Analyser:
         Raises:
             SyntaxError: the file is not Python.
         """
+        if self._program.lines > self._most_lines > 0:
+            self._begin()
+            gc.collect()  # files refer to each other in circles
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, RECURSION_LIMIT))
         try:
@@ -64,6 +80,8 @@ class Analyser:
                 if view.has(source.display):
                     program.report(source)
                     facts = with_observed(facts, program.recorder.facts(source.display))
+            # Twice what the first file needs, since the next may need as much.
+            self._most_lines = self._most_lines or max(MOST_LINES, 2 * self._program.lines)
             return facts
         finally:
             sys.setrecursionlimit(before)

@@ -110,6 +110,9 @@ class Program:
         catalogue: what is known of libraries.
         devices: how many CUDA devices to assume; None: as many as the program asks for.
         view: what a run has seen, to stand for what nothing is known of.
+
+    Attributes:
+        lines: of all files that it keeps.
     """
 
     def __init__(self, project: Project, catalogue: Catalogue, devices: int | None, view: View | None = None) -> None:
@@ -120,6 +123,7 @@ class Program:
         self.recorder = Recorder(self.place)
         self.running: set[ir.Function] = set()
         self.observing = False
+        self.lines = 0
         self.subjects: set[str] = set()
         """What has chosen a path on which something is a stray, anywhere so far."""
         self._files: dict[str, LoadedFile | None] = {}
@@ -148,6 +152,7 @@ class Program:
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
         loaded.other_default = any(map(source.text.__contains__, _DEFAULT_SETTERS)) or counts_on_default(source.text)
         self._files[source.display] = loaded
+        self.lines += len(loaded.lines)
         self._run_file(loaded, recording=False)
         self._forget(loaded)
         return loaded
