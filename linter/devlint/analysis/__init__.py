@@ -25,7 +25,7 @@ RECURSION_LIMIT = 6_000
 """The interpreter follows the nesting of the source and the depth of calls with Python's own stack."""
 
 MOST_LINES = 120_000
-"""Of the files whose execution is kept: some 250 MB. With more, all of it is dropped, and done again as it is needed."""
+"""Of the files that are kept executed, in some 250 MB; with more all are dropped, and executed again when needed."""
 
 
 class Analyser:

@@ -1,0 +1,65 @@
+"""What an analyser keeps from file to file has a bound, and nothing that it says depends on what it has kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from devlint import analysis
+from devlint.analysis import Analyser
+from devlint.analysis.program import Program
+from devlint.facts import FileFacts
+from devlint.project import Project
+
+SHARED = """\
+import torch
+
+
+def on_cpu(x):
+    return x.cpu()
+
+
+def combine(x, y):
+    return x + y
+"""
+
+FILE = """\
+import torch
+
+from shared import combine, on_cpu
+
+
+def total(x):
+    y = torch.ones(3, device="cuda:0")
+    return combine(on_cpu(x), y)
+"""
+
+FILES = 12
+
+
+def _facts(folder: Path) -> list[FileFacts]:
+    project = Project(folder)
+    analyser = Analyser(project)
+    return [analyser.facts(project.source(folder / f"file{number}.py")) for number in range(FILES)]
+
+
+def test_files_are_let_go_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shared.py").write_text(SHARED)
+    for number in range(FILES):
+        (tmp_path / f"file{number}.py").write_text(FILE)
+    whole = _facts(tmp_path)
+    assert all(facts.facts for facts in whole)
+
+    made: list[Program] = []
+
+    class Noted(Program):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)  # type: ignore[arg-type]
+            made.append(self)
+
+    monkeypatch.setattr(analysis, "Program", Noted)
+    monkeypatch.setattr(analysis, "MOST_LINES", 0)
+    assert _facts(tmp_path) == whole
+    needed = (SHARED + FILE).count("\n") + 2
+    assert len(made) > 2
+    assert all(program.lines <= 3 * needed for program in made)
