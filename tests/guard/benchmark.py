@@ -3,7 +3,8 @@
 A variant is timed between two runs without a guard, in one process, and its ratio is to the mean of the two; what is
 printed is the median over many such pairs, with quartiles. `none` between two runs of itself shows how far to trust
 them. Times are of the processor, since other work may run beside; on a machine that has nothing else to do they are the
-best. Each workload has a process of its own.
+best. Each workload has a process of its own, and so has each figure of a long run: where things lie in the memory of a
+process shifts all that it measures by more than a guard does.
 """
 
 from __future__ import annotations
@@ -140,9 +141,11 @@ LIMITS = {
     "module level": {"mlp": 1.02, "transformer": 1.01, "resnet": 1.01},
     "operator level": {"mlp": 3.1, "transformer": 1.9, "resnet": 1.3},
 }
+LONG_WORKLOAD = "mlp"
 ADAPTIVE = "adaptive, long run"
 LONG_NULL = "  none after none"
 LONG_ROUNDS = 15
+"""So many processes give one figure each."""
 LONG, FIRST = 1000, 40
 """Steps of a run as users have it; and of them, those timed together with entering and leaving, or behind so many."""
 FIRST_PAIRS, LATER_PAIRS = 5, 20
@@ -208,6 +211,15 @@ def _ratio(
     return 2 * taken / (before + after)
 
 
+def long_ratios() -> dict[str, float]:
+    """A figure of a long run under a guard, and one of none after none."""
+    module, step = _settled(WORKLOADS[LONG_WORKLOAD])
+    return {
+        ADAPTIVE: _long_ratio(step, lambda: Guard(module)),
+        LONG_NULL: _long_ratio(step, contextlib.nullcontext),
+    }
+
+
 def _long_ratio(step: Callable[[], None], context: Callable[[], AbstractContextManager[Any]]) -> float:
     """Of a long run in a context, entered and left within the time.
 
@@ -219,24 +231,25 @@ def _long_ratio(step: Callable[[], None], context: Callable[[], AbstractContextM
     return (FIRST * first + (LONG - FIRST) * later) / LONG
 
 
-def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
-    """For each variant the quartiles of its ratios to no guard; for `mlp` those of a long run too."""
-    workload = WORKLOADS[name]
+def _settled(workload: Workload) -> tuple[nn.Module, Callable[[], None]]:
+    """A module and its training step, once every variant has been in use."""
     module, step = training_step(workload.build)
     for variant in VARIANTS.values():
         _time(step, 2, variant(module))
     gc.freeze()  # what is there by now costs no collection any more
+    return module, step
+
+
+def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
+    """For each variant the quartiles of its ratios to no guard."""
+    workload = WORKLOADS[name]
+    module, step = _settled(workload)
     found: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     order = list(VARIANTS)
     for _ in range(max(3, workload.rounds // (10 if quick else 1))):
         random.shuffle(order)
         for chosen in order:
             found[chosen].append(_ratio(step, workload.steps, VARIANTS[chosen](module)))
-    if name == "mlp":
-        found[ADAPTIVE], found[LONG_NULL] = [], []
-        for _ in range(LONG_ROUNDS // (5 if quick else 1)):
-            found[ADAPTIVE].append(_long_ratio(step, lambda: Guard(module)))
-            found[LONG_NULL].append(_long_ratio(step, contextlib.nullcontext))
     return {measured: _quartiles(values) for measured, values in found.items()}
 
 
@@ -292,8 +305,8 @@ def _table(measured: dict[str, dict[str, Quartiles]]) -> Iterator[str]:
             limit = LIMITS.get(variant, {}).get(name)
             cells.append(_cell(found[variant], limit, found["none (again)"]))
         yield variant.ljust(width) + "".join(f"{cell:>30}" for cell in cells)
-    if "mlp" in measured:
-        found = measured["mlp"]
+    if LONG_WORKLOAD in measured:
+        found = measured[LONG_WORKLOAD]
         yield f"{ADAPTIVE.ljust(width)}{_cell(found[ADAPTIVE], ADAPTIVE_LIMIT, found[LONG_NULL]):>30}"
         yield f"{LONG_NULL.ljust(width)}{_cell(found[LONG_NULL], None, found[LONG_NULL]):>30}"
 
@@ -318,6 +331,9 @@ def main() -> None:
     if options.only == "calls":
         print(json.dumps([microseconds_a_call(True), microseconds_a_call(False)]))
         return
+    if options.only == "long":
+        print(json.dumps(long_ratios()))
+        return
     if options.only:
         print(json.dumps(ratios(options.only, options.quick)))
         return
@@ -326,7 +342,11 @@ def main() -> None:
     print(
         "ratios to no guard, median and quartiles; ≤ is the limit, ! is over it, ~ over it by no more than the null\n"
     )
-    print("\n".join(_table({name: _run(name, quick) for name in options.workloads})))
+    measured = {name: _run(name, quick) for name in options.workloads}
+    if LONG_WORKLOAD in measured:
+        figures = [_run("long", quick) for _ in range(LONG_ROUNDS // (5 if options.quick else 1))]
+        measured[LONG_WORKLOAD] |= {name: _quartiles([each[name] for each in figures]) for name in figures[0]}
+    print("\n".join(_table(measured)))
     with_parameters, without = _run("calls", quick)
     print(
         f"\nmodule level, microseconds a call: {with_parameters:.2f} with two parameters, {without:.2f} without", end=""
