@@ -15,13 +15,13 @@ from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
+    DTYPE,
     NUMBER,
     UNKNOWN,
     Closure,
     Constant,
     DeviceValue,
     Globals,
-    Host,
     Kind,
     Opaque,
     Test,
@@ -30,7 +30,8 @@ from devlint.domain.value import (
 )
 from devlint.frontend.ir import Annotation, Parameter
 from devlint.records import dataclass
-from devlint.torchlib.knowledge import DEVICE, DTYPE, MODULE, TENSOR, TENSOR_NAMES
+from devlint.torchlib import knowledge
+from devlint.torchlib.knowledge import DEVICE, MODULE, TENSOR, TENSOR_NAMES
 
 
 @dataclass(slots=True)
@@ -98,8 +99,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return DeviceValue(Variable(name), True, origin)
     if wanted == {"numpy.ndarray"}:
         return ARRAY
-    if wanted == {DTYPE} and name != "device":  # which is declared like the `dtype` beside it by mistake
-        return Host("dtype")
+    if wanted == {knowledge.DTYPE} and name != "device":  # which is declared like the `dtype` beside it by mistake
+        return DTYPE
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted and wanted <= TENSOR_NAMES:

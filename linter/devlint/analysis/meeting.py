@@ -33,6 +33,8 @@ from devlint.domain.value import (
     join,
     optional,
     present,
+    stray_of,
+    without_stray,
 )
 from devlint.frontend.ir import Span
 
@@ -72,7 +74,7 @@ def _merged_instance(
     for name, value in held.attributes:
         ours, theirs = left.get(name), right.get(name)
         if name in held.registered:
-            attributes.append((name, replace(value, stray=None) if isinstance(value, (Tensor, Opaque)) else value))
+            attributes.append((name, without_stray(value)))
             continue  # it moves with the module, wherever one of the paths has created it
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
             value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
@@ -157,8 +159,9 @@ _DEVICE_WORD = re.compile(
 def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None:
     """How one of two values was created on the CPU, if the other is somewhere else."""
     for tensor, beside in ((one, other), (other, one)):
-        if isinstance(tensor, (Tensor, Opaque)) and tensor.stray is not None:
-            return tensor.stray
+        stray = stray_of(tensor)
+        if stray is not None:
+            return stray
         if not isinstance(tensor, Tensor):
             continue
         made = tensor.origin
@@ -192,12 +195,11 @@ def test_again(frame: Frame, env: Environment, span: Span) -> None:
     if frame.program.subjects.isdisjoint(subjects):
         return
     for name, value in env.names.items():
-        if isinstance(value, (Tensor, Opaque)) and value.stray is not None:
-            env.names[name] = _without_stray(value, subjects)
+        env.names[name] = _without_stray(value, subjects)
     for identity in tuple(env.heap.strayed()):
         held = env.heap[identity]
         assert isinstance(held, Instance)
-        if any(_has_stray(value, subjects) for _, value in held.attributes):
+        if any(_is_stray(value, subjects) for _, value in held.attributes):
             kept = tuple((name, _without_stray(value, subjects)) for name, value in held.attributes)
             env.heap[identity] = replace(held, attributes=kept)
 
@@ -205,20 +207,18 @@ def test_again(frame: Frame, env: Environment, span: Span) -> None:
 def drop_strays(env: Environment, before: Mapping[str, Value]) -> None:
     """Forgets that names are strays, which they were not before: they held the same on one path, untouched."""
     for name, value in env.names.items():
-        if isinstance(value, (Tensor, Opaque)) and value.stray is not None:
-            held = before.get(name)
-            if isinstance(held, Tensor) and held.stray is None and held.origin is value.stray.origin:
-                env.names[name] = replace(value, stray=None)
+        stray, held = stray_of(value), before.get(name)
+        if stray is not None and isinstance(held, Tensor) and held.stray is None and held.origin is stray.origin:
+            env.names[name] = without_stray(value)
 
 
-def _has_stray(value: Value, subjects: tuple[str, ...]) -> bool:
-    return isinstance(value, (Tensor, Opaque)) and value.stray is not None and value.stray.subject in subjects
+def _is_stray(value: Value, subjects: tuple[str, ...]) -> bool:
+    stray = stray_of(value)
+    return stray is not None and stray.subject in subjects
 
 
 def _without_stray(value: Value, subjects: tuple[str, ...]) -> Value:
-    if isinstance(value, (Tensor, Opaque)) and _has_stray(value, subjects):
-        return replace(value, stray=None)
-    return value
+    return without_stray(value) if _is_stray(value, subjects) else value
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

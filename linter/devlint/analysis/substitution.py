@@ -37,6 +37,7 @@ from devlint.domain.value import (
     UserClass,
     Value,
     optional,
+    stray_of,
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -146,9 +147,8 @@ class Substitution:
     def _stray(self, value: Tensor) -> Stray | None:
         """How a result is created on the CPU on a path of the caller's: as the argument is that it follows."""
         given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
-        if isinstance(given, (Tensor, Opaque)) and given.stray is not None:
-            return replace(given.stray, rank=value.rank)
-        return value.stray
+        stray = stray_of(given)
+        return value.stray if stray is None else replace(stray, rank=value.rank)
 
     def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:
         """A value of the summary as the caller sees it; objects made by the callee become the call's."""
@@ -231,12 +231,19 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     given = substitution.bound.get(root[0]) if root is not None else None
     value = substitution.lookup(variable.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
-    stray = value.stray if isinstance(value, (Tensor, Opaque)) else None
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
     called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
     module = placement.holder(substitution.env, given.value) if called and given is not None else None
     file = substitution.frame.file
     return replace(
-        side, name=name, device=device, origin=origin, rank=rank, span=where, module=module, file=file, stray=stray
+        side,
+        name=name,
+        device=device,
+        origin=origin,
+        rank=rank,
+        span=where,
+        module=module,
+        file=file,
+        stray=stray_of(value),
     )

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, ObjectId, Opaque, Tensor, UserClass, Value
+from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value, stray_of, without_stray
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -70,8 +70,8 @@ class Instance:
 
     def put(self, name: str, value: Value, *, registered: bool, where: tuple[str, Span] | None = None) -> Instance:
         """The instance after storing an attribute; what a module registers moves with it, wherever it was created."""
-        if registered and isinstance(value, (Tensor, Opaque)):
-            value = replace(value, stray=None)
+        if registered:
+            value = without_stray(value)
         attributes = [item for item in self.attributes if item[0] != name]
         attributes.append((name, value))
         names = self.registered
@@ -337,7 +337,7 @@ class Heap(MutableMapping[ObjectId, Object]):
 
 def has_stray(held: Instance) -> bool:
     """Whether an attribute of an instance is a stray on some path."""
-    return any(isinstance(value, (Tensor, Opaque)) and value.stray is not None for _, value in held.attributes)
+    return any(stray_of(value) is not None for _, value in held.attributes)
 
 
 def join_heaps(left: Heap, right: Heap) -> Heap:

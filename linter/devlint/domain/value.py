@@ -453,3 +453,13 @@ def chosen(winner: Value, loser: Value | None) -> Value:
     if isinstance(winner, (Constant, DeviceValue)) and winner != loser:
         return replace(winner, checked=True)
     return winner
+
+
+def stray_of(value: Value) -> Stray | None:
+    """How a value was created on the CPU on one of the paths that have met, None if on none."""
+    return value.stray if isinstance(value, (Tensor, Opaque)) else None
+
+
+def without_stray(value: Value) -> Value:
+    """The value as on the paths that have not created it on the CPU."""
+    return replace(value, stray=None) if isinstance(value, (Tensor, Opaque)) and value.stray is not None else value
