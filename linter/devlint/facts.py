@@ -246,7 +246,7 @@ class DiscardedMove:
     Attributes:
         device: where it should have gone.
         trace: how it got where it is.
-        before: where it is; one that only follows something may be at its goal already.
+        before: where it is; if one of the two only follows something, it may be at its goal already.
     """
 
     name: str

@@ -72,10 +72,11 @@ class DiscardedMove(SurroundedRule):
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
             remedy = self._keep(move, self.place_of(node))
+            is_elsewhere = isinstance(move.before, Concrete) and isinstance(move.device, Concrete)
             self.report(
                 node,
                 f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
-                certainty=Certainty.CERTAIN if isinstance(move.before, Concrete) else Certainty.ON_ACCELERATOR,
+                certainty=Certainty.CERTAIN if is_elsewhere else Certainty.ON_ACCELERATOR,
                 related=story(move.trace),
                 advice=remedy.advice,
                 fix=remedy.fix,

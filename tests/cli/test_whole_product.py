@@ -59,6 +59,15 @@ def test_a_call_need_not_take_the_branch_that_fails(tmp_path: Path) -> None:
     assert found == [("a.py", "certain"), ("b.py", "on-accelerator")]
 
 
+def test_a_discarded_move_may_lead_where_the_tensor_is(tmp_path: Path) -> None:
+    start = "import torch\n\ndef start(y: torch.Tensor):\n    x = torch.ones(3, device='cuda:0')\n    x.to({goal})\n"
+    for name, goal in (("a.py", "'cuda:1'"), ("b.py", "y.device")):
+        (tmp_path / name).write_text(start.format(goal=goal))
+    done = _devlint(tmp_path, ".", "--select", "DEV203", "--output-format", "json")
+    found = [(each["file"], each["certainty"]) for each in json.loads(done.stdout)["diagnostics"]]
+    assert found == [("a.py", "certain"), ("b.py", "on-accelerator")]
+
+
 def test_a_suppression_silences_it(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(PROGRAM.format(comment="devlint: ignore[DEV101] on purpose"))
     assert _devlint(tmp_path, "a.py", "--select", "DEV101").returncode == 0

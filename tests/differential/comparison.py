@@ -224,9 +224,10 @@ def _passed(claims: Sequence[Diagnostic], run: Verdict) -> list[Diagnostic]:
 
 
 def _is_cut_short(place: Place, text: str, stack: Sequence[int]) -> bool:
-    """Whether a line is behind the refused one in a loop: the turn for which it is reported ends before it."""
+    """Whether a line is in a loop with the refused one, which may end it before the turn for which it is reported."""
     loops = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.For, ast.While))]
-    return any(loop.lineno <= line < place.line <= (loop.end_lineno or 0) for loop in loops for line in stack)
+    spans = [range(loop.lineno, (loop.end_lineno or 0) + 1) for loop in loops]
+    return any(place.line in span and line in span for span in spans for line in stack)
 
 
 def _without(text: str, line: int) -> str:
