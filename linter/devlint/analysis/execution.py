@@ -24,6 +24,7 @@ from devlint.domain.value import (
     Globals,
     Kind,
     Opaque,
+    Optional,
     Test,
     UserClass,
     Value,
@@ -73,7 +74,10 @@ def parameter_values(
             is_input = (
                 first_is_self and position > 0 and not parameter.has_default and _is_forward(frame, owner, closure)
             )
-            names[parameter.name] = symbol(frame, closure, parameter, defaults.get(parameter.name), is_input)
+            default = defaults.get(parameter.name)
+            value = symbol(frame, closure, parameter, default, is_input)
+            left_out = default == Constant(None) and isinstance(value, Opaque) and value.kind is Kind.TENSOR
+            names[parameter.name] = Optional(value) if left_out else value
     return names
 
 
