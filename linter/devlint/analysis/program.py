@@ -391,11 +391,16 @@ class Program:
         summaries_[key] = replace(summary, returns=UNKNOWN)
         return summaries_[key]
 
-    def note_arguments(self, frame: Frame, function: ir.Function, arguments: Mapping[str, Given]) -> None:
-        """Notes what a call passes, for conflicts that rest on a parameter being on an accelerator."""
+    def note_arguments(self, frame: Frame, closure: Closure, arguments: Mapping[str, Given]) -> None:
+        """Notes what a call passes, for conflicts that rest on a parameter being on an accelerator.
+
+        Calls from other files do not count: which of them are analysed before is a matter of chance.
+        """
+        if closure.globals is not frame.globals:
+            return
         for name, given in arguments.items():
             if isinstance(given.value, (Tensor, Opaque)):
-                self.recorder.note_argument(function, name, given.value.device, frame.scope)
+                self.recorder.note_argument(closure.function, name, given.value.device, frame.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""

@@ -86,7 +86,7 @@ def call(
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
             bound.setdefault(name, Given(default, span))
-    frame.program.note_arguments(frame, closure.function, bound)
+    frame.program.note_arguments(frame, closure, bound)
     if _hands_over_objects(frame, env, bound):
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = _entry(frame, closure, bound)
@@ -133,7 +133,7 @@ def call_forward(
     if bound is None or not arguments.exact or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
-    frame.program.note_arguments(frame, closure.function, bound)
+    frame.program.note_arguments(frame, closure, bound)
     entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
