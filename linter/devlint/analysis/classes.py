@@ -71,7 +71,7 @@ def reached_from(cls: UserClass, method: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=500)  # it keeps the bodies
 def _names_read(function: ir.Function) -> frozenset[str]:
     """The attributes that a function reads, and those inside of it."""
     found = set()
