@@ -46,7 +46,10 @@ def get_item(site: Site) -> Value:
     if any(part == SLICE or (isinstance(part, Constant) and type(part.value) is int) for part in parts):
         site.frame.prove_dimensions(site.env, site.receiver.value, site.receiver.place)
     _select(site, "[…]", site.receiver, given)
-    return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role="plain")
+    stray = receiver.stray
+    if stray is not None:
+        stray = replace(stray, rank=_rank_behind(site, stray.rank, given.value))
+    return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role="plain", stray=stray)
 
 
 def set_item(site: Site) -> Value:
