@@ -288,7 +288,7 @@ def _call_method(
         case Constant(value=str()):
             return text_method(receiver.value, name, arguments)
         case _:
-            if receiver.value == UNKNOWN and name in MOVES:
+            if name in MOVES and (receiver.value == UNKNOWN or isinstance(receiver.value, Method)):
                 return _move_unknown(frame, env, name, arguments, span)
             return UNKNOWN
 
