@@ -9,7 +9,7 @@ from devlint.analysis import attributes, calls, instances, library, protocols
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.containers import items_of
-from devlint.analysis.moves import is_module
+from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
@@ -34,6 +34,7 @@ from devlint.domain.value import (
     Value,
     is_host,
 )
+from devlint.torchlib.knowledge import MODULE
 
 
 def number(site: Site) -> Value:
@@ -238,7 +239,12 @@ def isinstance_(site: Site) -> Value:
     if isinstance(subject.value, Reference) and set(classes) <= {Library("numpy.ndarray")}:
         held = site.held(subject.value)
         return UNKNOWN if held is None or (isinstance(held, Instance) and held.open) else Test(known=False)
-    return is_instance(subject.value, classes, subject.place)
+    return is_instance(subject.value, tuple(dict.fromkeys(_as_module(site, cls) for cls in classes)), subject.place)
+
+
+def _as_module(site: Site, cls: Value) -> Value:
+    """A class of modules as `nn.Module`: what is one of it moves as one."""
+    return Library(MODULE) if isinstance(cls, Library) and is_module_class(site.frame, cls.name) else cls
 
 
 def cast(site: Site) -> Value:
