@@ -30,13 +30,16 @@ from devlint.torchlib.knowledge import TOGETHER
 _PART = re.compile(r"self(\.\w+)+")
 """An attribute of a module that is called, or a method of one."""
 
-_LOADER = re.compile(r"(\w*loader)\[")
-"""A part of what a loader, which the function was given, gives."""
+_LOADER = re.compile(r"((?:self\.)?\w*loader)\[")
+"""A part of what a loader gives, which the function was given or its object keeps."""
+
+_LOSS = re.compile(r"(^|[._])(loss|criterion|loss_(fn?|func|function))$")
+"""Something with such a name that is called compares what it is given."""
 
 _KEY = re.compile(r"\[[\"']")
 """The beginning of a subscript that names an entry."""
 
-_NAMES_A_DEVICE = re.compile(r"\.device\b|\bdevice\b *[=:,)]|\.is_cuda\b|\.cuda\(")
+_NAMES_A_DEVICE = re.compile(r"\.device\b|\b_?device\b *[=:,)]|\.is_cuda\b|\.cuda\(")
 
 
 def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> None:
@@ -74,10 +77,13 @@ def _somewhere(frame: Frame, side: Side) -> Side:
 def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
     """Notes that a part of a module that cannot be followed is given what was left on the CPU, beside what is not.
 
-    Lengths stay on the CPU by design.
+    A loss, whose ever it is, compares that with what was computed, of which nothing says where it is. Lengths stay on
+    the CPU by design.
     """
     name = frame.text(function.span)
-    if not frame.recording or frame.owner is None or not _PART.fullmatch(name) or not classes.is_module(frame.owner):
+    compares = _LOSS.search(name) is not None
+    is_part = frame.owner is not None and classes.is_module(frame.owner) and _PART.fullmatch(name)
+    if not frame.recording or not (compares or is_part):
         return
     left, placed = [], []
     named = (*(("", given) for given in arguments.positional), *arguments.keywords)
@@ -90,14 +96,27 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         side = Side(
             frame.text(given.span), device, value.rank, given.span, value.origin, certain=certain, file=frame.file
         )
-        if _is_left_on_cpu(side) and side.rank is not None and "len" not in f"{keyword} {side.name}":
+        of_loader = _of_loader(frame, side) if compares else None
+        if of_loader is not None:
+            side = replace(of_loader, certain=True)
+        ranked = compares or side.rank is not None
+        if _is_left_on_cpu(side) and ranked and "len" not in f"{keyword} {side.name}":
             left.append(side)
-        elif (certain or (isinstance(given.value, Opaque) and is_computed(given.value))) and follows(device):
+        elif (certain or _is_result(frame, given, compares)) and (
+            follows(device) or (compares and _may_be_anywhere(side))
+        ):
             placed.append(side)
     if left and placed and not env.fallback and not env.on_host and _knows_of_devices(frame, left[0]):
         made = left[0].origin
         assert made is not None
         frame.unplaced.setdefault((made.file, made.span), (name, span, left[0], placed[0]))
+
+
+def _is_result(frame: Frame, given: Given, likely: bool) -> bool:
+    """Whether a part of a module has computed what is given, or, where that is enough, it is `likely` a tensor."""
+    if not isinstance(given.value, Opaque):
+        return False
+    return is_computed(given.value) or (likely and frame.is_likely_tensor(given.value))
 
 
 def note_collected(frame: Frame, env: Environment, given: Given, collection: ObjectId) -> None:
