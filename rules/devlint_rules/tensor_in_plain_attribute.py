@@ -13,8 +13,8 @@ from devlint_rules._wording import quoted
 class TensorInPlainAttribute(OperationRule):
     """
     ## What it does
-    Reports a tensor with dimensions that the `__init__` of a module keeps as a plain attribute. The rule is opt-in,
-    and leaves those that are seen to meet what moves to `unregistered-tensor-attribute`.
+    Reports a tensor with dimensions that the `__init__` of a module, or a method that it calls, keeps as a plain
+    attribute. The rule is opt-in, and leaves those that are seen to meet what moves to `unregistered-tensor-attribute`.
 
     ## Why is this bad
     `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays where it is, and
@@ -56,8 +56,8 @@ class TensorInPlainAttribute(OperationRule):
     No fix is offered: a tensor that stays on the CPU on purpose is a plain attribute, too.
 
     ## Known limits
-    Nothing is said of attributes that other methods store, of those in a list or dict, and of classes that override
-    `to` or `_apply`.
+    Nothing is said of attributes that methods store which `__init__` does not call, of those in a list or dict, and of
+    classes that override `to` or `_apply`.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got index is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_gather)

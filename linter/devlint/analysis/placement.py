@@ -47,7 +47,7 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
         return value
     if not frame.text(span).endswith(f".{name}"):
         return value
-    if frame.scope.name.endswith(".__init__") and not (isinstance(value, Tensor) and value.rank == 0):
+    if _builds(frame) and not (isinstance(value, Tensor) and value.rank == 0):
         frame.record(span, KeptTensor(frame.text(span)))  # one without dimensions is as good as a number
     what = f"kept in {frame.text(span)}, which a move of the module does not reach"
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
@@ -123,6 +123,12 @@ def _runs_forward(frame: Frame) -> bool:
         return False
     name = frame.scope.name.rpartition(".")[2]
     return name == "forward" or name in classes.reached_from(frame.owner, "forward")
+
+
+def _builds(frame: Frame) -> bool:
+    """Whether the executed function is an `__init__`, or a method that one calls."""
+    name = frame.scope.name.rpartition(".")[2]
+    return name == "__init__" or (frame.owner is not None and name in classes.reached_from(frame.owner, "__init__"))
 
 
 def _is_of_self(device: Device) -> bool:
