@@ -11,9 +11,9 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
     """
     ## What it does
     Reports a tensor that was created without a device, or is otherwise left on the CPU, if only on one path, where it
-    first meets a value of which nothing says where it is, in a function or class that names a device somewhere; one that
-    a module hands to a part of which nothing is known, beside one that moves; and one that a loss of which nothing is
-    known (`criterion`, `self.loss_fn`) is to compare with what was computed. The rule is opt-in.
+    first meets a value of which nothing says where it is, in a function or class that names a device somewhere; one
+    that a module hands to a part of which nothing is known, beside one that moves; and one that a loss of which nothing
+    is known (`criterion`, `self.loss_fn`) is to compare with what was computed. The rule is opt-in.
 
     ## Why is this bad
     The result of a call, an attribute that others fill, an entry of a batch: what a program computes with is mostly
@@ -56,8 +56,8 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
     The other value may be on the CPU too, or no tensor at all, which is why the rule is opt-in: it is for audits. Where
     the other value is known to follow something, `cpu-tensor-in-device-code` reports it. A function that is given
     something called a loader, or whose object keeps one, is taken to get batches on the CPU from it, unless it reads
-    entries of them by key. What was put on the CPU on purpose is left out, and so are tensors without dimensions and functions whose documentation
-    speaks of the host.
+    entries of them by key. What was put on the CPU on purpose is left out, and so are tensors without dimensions and
+    functions whose documentation speaks of the host.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got tensor is on cpu, different from other tensors on cuda:0
