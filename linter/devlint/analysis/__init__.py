@@ -24,8 +24,8 @@ from devlint.torchlib import catalogue
 RECURSION_LIMIT = 6_000
 """The interpreter follows the nesting of the source and the depth of calls with Python's own stack."""
 
-MOST_LINES = 80_000
-"""Of the files that are kept executed, in some 200 MB; with more all are dropped, and executed again when needed."""
+MOST_LINES = 150_000
+"""Of the files that are kept executed, in some 300 MB; with more all are dropped, and executed again when needed."""
 
 
 class Analyser:
