@@ -1,0 +1,207 @@
+"""What is said of a place without running it: PyTorch takes each kind of mutant that is said not to show anything."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.judge import Judge
+from tests.mutants.flow import ALONE
+from tests.mutants.places import Place, places
+
+SHOWN = """
+def computes(x):
+    return torch.ones(3, device=x.device) * x
+
+def computes_later(x):
+    made = torch.ones(3, device=x.device).view(1, 3)
+    return made + x
+
+def computes_in_a_loop(x):
+    total = torch.zeros(3, device=x.device)
+    for row in x:
+        total = total + row
+    return total
+
+def computes_in_the_next_turn(x):
+    made = None
+    for row in x:
+        if made is not None:
+            x = x + made
+        made = torch.ones(3, device=x.device)
+    return x
+
+def computes_with_what_it_keeps(x):
+    holder.mask = torch.ones(3, device=x.device)
+    return x * holder.mask
+
+def is_a_vector(x):
+    return x + torch.tensor([1.0, 2.0, 3.0], device=x.device)
+
+def goes_where_a_mask_says(x):
+    x[x > 0] = torch.ones(9, device=x.device)
+    return x
+
+def is_made_on_one_path(x):
+    made = x
+    if len(x) == 3:
+        made = torch.ones(3, device=x.device)
+    return x + made
+
+def is_one_of_two(x):
+    made, other = torch.ones(3, device=x.device), x
+    return made + other
+
+def comes_back(x):
+    return x + x.cpu().sort()[0].to(x.device)
+
+def is_moved(x):
+    made = torch.ones(3)
+    made = made / made.sum()
+    return x + made.to(x.device)
+"""
+"""Functions in which a tensor that is left on the CPU meets another one."""
+
+NOT_SHOWN = """
+def returns(x):
+    return torch.ones(3, device=x.device), x
+
+def returns_a_view(x):
+    made = torch.ones(3, device=x.device).view(3, 1)
+    return made.float() / 2
+
+def returns_one_like_it(x):
+    made = torch.ones(3, device=x.device)
+    return torch.full_like(made, 2.0)
+
+def returns_what_it_moves(x):
+    made = torch.ones(3)
+    return made.to(x.device)
+
+def gives_back(x):
+    return x.cpu().sort()[0].to(x.device)
+
+def keeps(x):
+    holder.mask = torch.ones(3, device=x.device)
+    holder.parameter = torch.nn.Parameter(torch.ones(3, device=x.device))
+    holder.register_buffer("buffer", torch.ones(3, device=x.device))
+    holder.masks = {"mask": torch.ones(3, device=x.device)[0:2]}
+
+def copies(x):
+    x.copy_(torch.ones(3, device=x.device))
+    x[0] = torch.ones(3, device=x.device)
+
+def asks(x):
+    return torch.ones(3, device=x.device).dtype, len(torch.ones(3, device=x.device))
+
+def uses_numbers(x):
+    return x * torch.ones(3, device=x.device).sum().item()
+
+def never_uses(x):
+    made = torch.ones(3, device=x.device)
+    made = x + 1
+    return made + x
+
+def uses_the_name_before(x):
+    made = x + 1
+    x = made + x
+    made = torch.ones(3, device=x.device)
+    return made
+
+def moves_what_is_there(x):
+    made = x.float()
+    made = made.to(x.device) + x
+    made = made.cpu()
+    return made
+
+def selects(x):
+    rows = torch.arange(3, device=x.device)
+    return x[rows] + x[:, rows.view(-1)] + x[rows[: len(x)], rows]
+
+def puts(x):
+    rows = torch.arange(3, device=x.device)
+    x[rows] = 1.0
+    x[rows, 0] += 1.0
+    x[torch.ones(3, dtype=torch.bool, device=x.device)] = 2.0
+
+def adds_a_number(x, factor: float = 2.0):
+    x = x + torch.tensor(-1.5, device=x.device) * torch.zeros((), device=x.device)
+    x = x * torch.as_tensor(factor, device=x.device) / torch.tensor(math.pi / 2, device=x.device)
+    return x - torch.scalar_tensor(len(x) + 0, device=x.device)
+
+def adds_what_is_found_to_be_a_number(x, factor=2.0):
+    if isinstance(factor, (int, float)):
+        factor = torch.as_tensor(factor, device=x.device)
+    return x + factor
+
+def keeps_each(x):
+    made = torch.ones(3, device=x.device)
+    holder.rows = []
+    for i in range(3):
+        holder.rows[i:] = [made[i]]
+
+def makes_one_like_another(x):
+    return x + torch.zeros_like(x, device=x.device)
+"""
+"""Functions that show nothing."""
+
+PRELUDE = """
+import math
+import torch
+
+holder = torch.nn.Module()
+
+"""
+
+
+REFUSED = """
+try:
+    {call}
+except (RuntimeError, ValueError) as error:
+    assert "device" in str(error) or "backend" in str(error), error
+else:
+    raise AssertionError("{name} {said}")
+"""
+
+
+def _mutants(text: str) -> Iterator[tuple[Place, str, str]]:
+    """Each function with each of its places: the place, its function with the others, and the call of that."""
+    whole = PRELUDE + text
+    names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    for place in places(Path("code.py"), "", whole):
+        yield place, place.without(whole), f"{names[place.function]}(torch.ones(3, 3, device='cuda'))"
+
+
+def test_who_meets_another_is_in_view(judge: Judge) -> None:
+    """PyTorch refuses each of them in its function."""
+    program = ""
+    for place, mutant, call in _mutants(SHOWN):
+        assert place.is_in_view, (place, call)
+        program += mutant + REFUSED.format(call=call, name=call.partition("(")[0], said=place.said.replace('"', ""))
+    verdict = judge.run(program)
+    assert verdict.outcome == "ok", verdict.message
+
+
+def test_who_meets_nothing_is_not(judge: Judge) -> None:
+    """PyTorch has nothing against any of them."""
+    program = ""
+    for place, mutant, call in _mutants(NOT_SHOWN):
+        assert not place.is_in_view, (place, call)
+        program += f"{mutant}\n{call}\n"
+    verdict = judge.run(program)
+    assert verdict.outcome == "ok", (verdict.message, program.splitlines()[(verdict.line or 1) - 1])
+
+
+def test_functions_of_one_tensor_take_one_tensor() -> None:
+    """By PyTorch's own schemas; `to` takes another one to go where that is."""
+    torch = pytest.importorskip("torch")
+    for name in sorted(ALONE):
+        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+        assert schemas or hasattr(torch.Tensor, name), name
+        for schema in schemas:
+            kinds = [str(argument.type) for argument in schema.arguments if argument.name != "out"]
+            assert kinds.count("Tensor") <= 1 + (name == "to"), schema
+            assert "List[Tensor]" not in kinds
