@@ -382,9 +382,10 @@ class Frame:
 
     def prove_dimensions(self, env: Environment, value: Value, place: str | None) -> None:
         """Notes that a value has a length: an opaque one wherever it is used, a tensor from here on."""
+        held = None if place is None else env.names.get(place)
+        if isinstance(value, Tensor) and isinstance(held, Opaque) and self.tensor(held) == value:
+            value = held
         if isinstance(value, Opaque):
             self.proofs.add_dimensions(value.path)
-        elif isinstance(value, Tensor) and value.rank is None and place is not None:
-            held = env.names.get(place)
-            if held == value:
-                env.names[place] = replace(value, rank=SOME_DIMENSIONS)
+        elif isinstance(value, Tensor) and value.rank is None and place is not None and held == value:
+            env.names[place] = replace(value, rank=SOME_DIMENSIONS)
