@@ -349,7 +349,8 @@ class Frame:
 
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""
-        return self.proofs.kinds.get(value.path, value.kind) if value.kind is not Kind.TENSOR else value.kind
+        decided = value.kind in (Kind.TENSOR, Kind.OTHER)
+        return value.kind if decided else self.proofs.kinds.get(value.path, value.kind)
 
     def is_likely_tensor(self, value: Opaque) -> bool:
         """Whether a call has returned a value, or it has a shape, or others are put where it is; numbers rarely are."""

@@ -124,7 +124,7 @@ class Gathered:
                 if only_tensor:
                     self.frame.prove(value, Kind.TENSOR)
                 kind = self.frame.kind(value)
-                if kind is Kind.MODULE:
+                if kind in (Kind.MODULE, Kind.OTHER):
                     return
                 certain = only_tensor or kind is not Kind.ANY
                 declared = value.path.isidentifier() and value.device == UNKNOWN_DEVICE  # as a number, or for the host

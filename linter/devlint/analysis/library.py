@@ -293,7 +293,7 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     module = Side(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
-    certain = isinstance(held, Tensor) or frame.kind(held) is not Kind.ANY
+    certain = isinstance(held, Tensor) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
     where = conflicts.resolve(env, held.device)
     one = Side(frame.text(value.span), where, rank, value.span, held.origin, "", certain, "input", file=frame.file)
     conflicts.find(frame, env, operation, span, (module, one))

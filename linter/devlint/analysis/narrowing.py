@@ -340,7 +340,9 @@ def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> 
             return Test(known=is_array(value)) if len(classes) == 1 else NOTHING
         case Opaque() if place is not None and len(classes) == 1:
             if wants_tensor:
-                return Test(holds=(Replace(place, value, _as_kind(value, Kind.TENSOR)),))
+                other = value.kind is Kind.ANY and TENSOR in names
+                fails = (Replace(place, value, _as_kind(value, Kind.OTHER)),) if other else ()
+                return Test((Replace(place, value, _as_kind(value, Kind.TENSOR)),), fails)
             if MODULE in names:
                 return Test(holds=(Replace(place, value, _as_kind(value, Kind.MODULE)),))
             host = _HOSTS & names

@@ -111,13 +111,14 @@ class Tensor:
 
 
 class Kind(enum.Enum):
-    """What an opaque value has been seen to be; ARRAY is a tensor or a numpy array."""
+    """What an opaque value has been seen to be; ARRAY is a tensor or a numpy array, OTHER is no tensor."""
 
     ANY = "any"
     MOVABLE = "movable"
     ARRAY = "array"
     TENSOR = "tensor"
     MODULE = "module"
+    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)

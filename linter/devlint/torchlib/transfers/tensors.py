@@ -60,7 +60,8 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
         return site.frame.tensor(data)
     sliced = isinstance(data, Opaque) and site.frame.kind(data) in (Kind.ARRAY, Kind.MOVABLE)
-    if sliced or (keeps_unknown and (data == UNKNOWN or isinstance(data, Opaque))):
+    unclear = data == UNKNOWN or (isinstance(data, Opaque) and site.frame.kind(data) is not Kind.OTHER)
+    if sliced or (keeps_unknown and unclear):
         return Tensor(UNKNOWN_DEVICE, None)
     if site.arguments.keyword("device") is not None:
         return Tensor(UNKNOWN_DEVICE, rank)
