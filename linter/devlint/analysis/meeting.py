@@ -8,9 +8,10 @@ named after the name and the place. Two uses of it agree, and it follows its sur
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from devlint.analysis import partial
 from devlint.analysis.frame import Frame
@@ -189,19 +190,34 @@ def _subject_of(text: str) -> str:
 _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
 
 
-def test_again(frame: Frame, env: Environment, span: Span) -> None:
+Cleared: TypeAlias = dict[str, tuple[Value, Value]]
+"""By name, what a test has left of a stray, and the stray."""
+
+
+def test_again(frame: Frame, env: Environment, span: Span) -> Cleared:
     """Forgets what one path has created where a test of the same subject, or of the turn, may exclude that path."""
     subjects = (_subject(frame, span), TURN)
     if frame.program.subjects.isdisjoint(subjects):
-        return
-    for name, value in env.names.items():
-        env.names[name] = _without_stray(value, subjects)
+        return {}
+    strays = ((name, value) for name, value in env.names.items() if _is_stray(value, subjects))
+    cleared = {name: (without_stray(value), value) for name, value in strays}
+    env.names.update((name, left) for name, (left, _) in cleared.items())
     for identity in tuple(env.heap.strayed()):
         held = env.heap[identity]
         assert isinstance(held, Instance)
         if any(_is_stray(value, subjects) for _, value in held.attributes):
             kept = tuple((name, _without_stray(value, subjects)) for name, value in held.attributes)
             env.heap[identity] = replace(held, attributes=kept)
+    return cleared
+
+
+def put_back(env: Environment, sides: Sequence[tuple[Environment, Cleared]]) -> None:
+    """Makes names strays again behind a test that has excluded no path: control comes from both sides, untouched."""
+    (then, of_then), (orelse, of_else) = sides
+    for name, (left, stray) in of_then.items():
+        other, same = of_else.get(name, (None, None))
+        if same is stray and then.names.get(name) is left and orelse.names.get(name) is other:
+            env.names[name] = stray
 
 
 def drop_strays(env: Environment, before: Mapping[str, Value]) -> None:

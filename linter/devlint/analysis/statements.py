@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, occurrences, partial, protocols, reads
 from devlint.analysis.frame import Frame, Loop
-from devlint.analysis.meeting import TURN, drop_strays, merge, returned, test_again
+from devlint.analysis.meeting import TURN, Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Heap
@@ -73,9 +73,10 @@ def branch(
     always, exits = env.always, frame.exits
     holds = apply_proofs(env.copy(), outcome.holds)
     fails = apply_proofs(env, outcome.fails)
+    cleared: list[Cleared] = []
     for side in (holds, fails):
         if side is not None:
-            test_again(frame, side, frame.spans[test])
+            cleared.append(test_again(frame, side, frame.spans[test]))
             side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
     frame.branching += 1
     after_then = None if holds is None else then(holds)
@@ -89,6 +90,8 @@ def branch(
     result = merge(frame, after_then, after_else, frame.spans[test])
     if result is not None:
         result.always = always and frame.exits == exits
+        if after_then is not None and after_else is not None:
+            put_back(result, tuple(zip((after_then, after_else), cleared, strict=True)))
     return result
 
 

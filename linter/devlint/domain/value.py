@@ -458,9 +458,12 @@ def chosen(winner: Value, loser: Value | None) -> Value:
 
 def stray_of(value: Value) -> Stray | None:
     """How a value was created on the CPU on one of the paths that have met, None if on none."""
-    return value.stray if isinstance(value, (Tensor, Opaque)) else None
+    held = value.present if isinstance(value, Optional) else value
+    return held.stray if isinstance(held, (Tensor, Opaque)) else None
 
 
 def without_stray(value: Value) -> Value:
     """The value as on the paths that have not created it on the CPU."""
+    if isinstance(value, Optional):
+        return Optional(without_stray(value.present))
     return replace(value, stray=None) if isinstance(value, (Tensor, Opaque)) and value.stray is not None else value
