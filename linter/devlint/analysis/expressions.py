@@ -20,7 +20,7 @@ from devlint.analysis import (
 )
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import note_literal
-from devlint.analysis.frame import Frame
+from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.narrowing import apply_proofs, both, compare, either, negate, truth
 from devlint.analysis.statements import TRANSFERS, branch, evaluate
 from devlint.domain.device import Concrete
@@ -185,6 +185,10 @@ def binary(
 ) -> Value:
     """The result of a binary operator: a tensor's method where one side is a tensor, else Python's own."""
     name = METHODS.get(operator)
+    if not (is_host(left.value) or is_host(right.value)):
+        for side in (left.value, right.value):
+            if isinstance(side, Opaque) and is_computed(side):
+                frame.prove(side, Kind.TENSOR)  # and no container: what it is combined with is no number
     for one, other, prefix in ((left, right, ""), (right, left, "r")):
         if name is None or not _is_tensor(frame, one.value):
             continue

@@ -10,7 +10,7 @@ import re
 
 from devlint.analysis import classes, documented
 from devlint.analysis.frame import Frame
-from devlint.domain.device import Variable
+from devlint.domain.device import NAMELESS, Either, Variable
 from devlint.domain.summary import Side
 from devlint.frontend.ir import Function
 
@@ -21,12 +21,15 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     """Whether there is such a reason, for an operation that has a role of the CPU (see `Side`).
 
     * It was moved to a device that the program chooses, or computed by a module. Who pins what was moved to a device
-      that a caller names has a caller that names the CPU.
+      that a caller names has a caller that names the CPU. What a part has computed from one argument, and what is
+      combined with another one, is where the caller has those.
     * It was taken out of the graph, so it comes out of a computation that is trained: `x.detach().numpy()`.
     * It is an input of `forward`, which follows the module. A tensor that only says lengths may be handed over on the
       CPU on its own; an element of a batch is moved with the batch.
     """
     if side.origin is not None and side.origin.born in ("moved", "module"):
+        if side.origin.born == "module" and isinstance(side.device, Either):
+            return all(variable.place.startswith(NAMELESS) for variable in side.device.variables)
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable) or _is_about_host_data(frame):
         return False
