@@ -209,8 +209,8 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
                 return None  # a test has found it there, where the other one may be too
             if kind == "operands" and may_be_given_on_the_host(frame, side, other):
                 return None
-            if side.role == "generator":
-                return None  # generators are on the CPU as often as not
+            if side.role == "generator" and (side.origin is None or side.origin.born != "created"):
+                return None  # those from elsewhere are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):
                 return None
             return "pinned" if kind in ("operands", "module-input") else kind
