@@ -39,7 +39,10 @@ _LOSS = re.compile(r"(^|[._])(loss|criterion|loss_(fn?|func|function))$")
 _KEY = re.compile(r"\[[\"']")
 """The beginning of a subscript that names an entry."""
 
-_NAMES_A_DEVICE = re.compile(r"\.device\b|\b_?device\b *[=:,)]|\.is_cuda\b|\.cuda\(")
+_NAMES_A_DEVICE = re.compile(
+    r"\.device\b|\b_?device\b *[=:,)]|\.is_cuda\b|\.cuda\(|\.new_(zeros|ones|full|empty|tensor)\(|\.type_as\("
+)
+"""Code with such a word expects tensors anywhere: it says where they are, or makes others there."""
 
 
 def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> None:
@@ -177,7 +180,7 @@ def _may_be_anywhere(side: Side) -> bool:
 
 
 def _knows_of_devices(frame: Frame, left: Side) -> bool:
-    """Whether the function or its class names a device somewhere, or is a module, which moves.
+    """Whether the function or its class names a device somewhere, or goes by that of a tensor, or is a module.
 
     A loop over batches is the heart of its program: of that it may stand in any other function of the file. What a
     batch has by keys is moved key by key, in place, which is not followed.
