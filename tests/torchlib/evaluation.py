@@ -46,7 +46,6 @@ class Constraints:
     devices: dict[str, list[torch.device]] = field(default_factory=dict)
     exempt: dict[str, list[torch.device]] = field(default_factory=dict)
     ranks: dict[str, set[int]] = field(default_factory=dict)
-    highest: dict[str, int] = field(default_factory=dict)
     seen: dict[str, list[torch.device]] = field(default_factory=dict)
     dimensions: list[int] = field(default_factory=list)
     named: Mapping[str, object] = field(default_factory=dict)
@@ -60,12 +59,12 @@ class Constraints:
         found = self.devices.get(name) or self.exempt.get(name) or []
         return next((device for device in found if device.type != "cpu"), next(iter(found), None))
 
-    def rank(self, device: str, rank: Rank) -> int | str | None:
+    def rank(self, rank: Rank) -> int | str | None:
         """The number a rank stands for, or `positive`, or None if nothing decides it."""
         if rank is None or isinstance(rank, int) or rank == "positive":
             return rank
         if rank == "broadcast":
-            return self.highest.get(device)
+            return max(self.dimensions, default=None)
         if rank in ("reduced", "squeezed", "product", "loss", "equation"):
             return self._computed(rank)
         name, *change = rank.split()
@@ -265,7 +264,6 @@ def _constrain_tensor(terms: Terms, value: torch.Tensor, into: Constraints) -> N
         elif term.device != "any":
             store = into.exempt if exempt else into.devices
             store.setdefault(term.device, []).append(value.device)
-            into.highest[term.device] = max(into.highest.get(term.device, 0), value.dim())
             into.dimensions.append(value.dim())
         if isinstance(term.rank, str):
             into.ranks.setdefault(term.rank, set()).add(value.dim())
@@ -323,7 +321,7 @@ def _claims_term(term: Term, result: object, prediction: Prediction) -> Iterator
             expected = constraints.device(device) if device != "any" else None
             if expected is not None and result.device != expected:
                 yield f"returned on {result.device}, not on {expected}"
-            known = constraints.rank(device, rank)
+            known = constraints.rank(rank)
             if (known == "positive" and result.dim() == 0) or (isinstance(known, int) and result.dim() != known):
                 yield f"returned rank {result.dim()}, not {known}"
         case ListTerm(element):
@@ -346,8 +344,8 @@ def _claims_term(term: Term, result: object, prediction: Prediction) -> Iterator
         case ArrayTerm(rank):
             if not isinstance(result, np.ndarray):
                 yield f"returned {type(result).__name__}, not an array"
-            elif rank is not None and constraints.rank("", rank) not in (None, result.ndim):
-                yield f"returned an array of rank {result.ndim}, not {constraints.rank('', rank)}"
+            elif rank is not None and constraints.rank(rank) not in (None, result.ndim):
+                yield f"returned an array of rank {result.ndim}, not {constraints.rank(rank)}"
         case NoneTerm():
             if result is not None:
                 yield f"returned {type(result).__name__}, not None"
