@@ -159,7 +159,7 @@ def _bound(frame: Frame, env: Environment, base: Reference, found: tuple[Value, 
     if not isinstance(value, Closure):
         return value
     if "property" in value.decorated:
-        result = calls.invoke_closure(frame, env, value, owner, Arguments((), ()).behind(calls.given(base, span)), span)
+        result = calls.invoke_closure(frame, env, value, owner, Arguments((), ()).behind(Given(base, span)), span)
         return UNKNOWN if result is None else result
     if "staticmethod" in value.decorated:
         return value

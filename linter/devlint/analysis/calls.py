@@ -8,6 +8,7 @@ from devlint.analysis import (
     classes,
     conflicts,
     forwarding,
+    idle,
     instances,
     library,
     moves,
@@ -58,11 +59,6 @@ from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import CALLED_MODULE, MODULE, MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
-
-
-def given(value: Value, span: Span) -> Given:
-    """A value as an argument."""
-    return Given(value, span)
 
 
 def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Environment | None:
@@ -126,6 +122,7 @@ def _is_part(function: Value) -> bool:
 def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
     """The result of a call, None if it does not return."""
     value = function.value
+    frame.called.add(idle.called(value))
     match value:
         case Library():
             return _call_library(frame, env, value, arguments, span)
@@ -187,6 +184,7 @@ def invoke_closure(
         for name in closure.function.nonlocal_names:
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:
+        frame.matters = True
         _let_go(env, arguments)
         return UNKNOWN
     env.arriving = frozenset()

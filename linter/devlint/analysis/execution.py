@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import documented, instances, occurrences, partial, results, statements, unplaced
+from devlint.analysis import documented, idle, instances, occurrences, partial, results, statements, unplaced
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -188,6 +188,7 @@ def run(
     after = statements.execute(frame, function.body, inner)
     if after is not None:
         frame.leave(after, Constant(None))
+    frame.matters = frame.matters or idle.matters(frame, inner.heap)
     results.note_strays(frame)
     partial.record(frame)
     unplaced.record(frame)

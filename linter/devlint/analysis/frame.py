@@ -182,6 +182,8 @@ class Frame:
         scoped: functions that were called where another device is the default than they were written for.
         lazy: by object, what fills it when somebody iterates over it.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
+        matters: something was met, here or in what was called, that is on a device, names one or cannot be followed.
+        called: the parameters that were called, or had a method called.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
@@ -229,6 +231,8 @@ class Frame:
     scoped: set[Function] = field(default_factory=set)
     lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
     collected: dict[ObjectId, list[Side]] = field(default_factory=dict)
+    matters: bool = False
+    called: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         count = self.scope.registers

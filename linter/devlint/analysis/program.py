@@ -32,6 +32,7 @@ from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
+from devlint.analysis.substitution import Entry, handed_in
 from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
@@ -344,7 +345,7 @@ class Program:
         frame: Frame,
         closure: Closure,
         owner: UserClass | None,
-        entry: Mapping[str, Value],
+        entry: Entry,
         env: Environment,
         cls: UserClass | None = None,
     ) -> Summary | None:
@@ -368,7 +369,7 @@ class Program:
             return None
         self._entries[function] = self._entries.get(function, 0) + 1
         start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
-        bound = dict(entry)
+        bound = handed_in(entry, start.heap)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
             if generic is None:

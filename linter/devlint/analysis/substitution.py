@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
+from typing import TypeAlias
 
 from devlint.analysis import attributes, conflicts, containers, placement
 from devlint.analysis.arguments import Given
@@ -17,7 +18,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, module_device
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.heap import summary as all_of
 from devlint.domain.provenance import Origin, Stray
 from devlint.domain.summary import Side
@@ -63,6 +64,31 @@ def abstract(frame: Frame, name: str, value: Value) -> Value:
             return Opaque(name, Kind.ANY, Variable(name), origin)
         case _:
             return value
+
+
+Entry: TypeAlias = Mapping[str, Value | Sequence | Dictionary]
+"""What a summary is made for: arguments by parameter, as `abstract` leaves them, and lists and dicts as such."""
+
+HANDED = "handed:"
+"""How the objects are called that a summary's entry brings along: `handed:kwargs`."""
+
+
+def handed_in(entry: Entry, heap: Heap) -> dict[str, Value]:
+    """The values with which a body begins; lists and dicts become objects of their own."""
+    bound: dict[str, Value] = {}
+    for name, value in entry.items():
+        if isinstance(value, (Sequence, Dictionary)):
+            identity = ObjectId(HANDED + name)
+            heap[identity] = value
+            bound[name] = Reference(identity)
+        else:
+            bound[name] = value
+    return bound
+
+
+def is_handed(identity: ObjectId) -> bool:
+    """Whether an object is one that an entry has brought along."""
+    return identity.site.startswith(HANDED)
 
 
 @dataclass(slots=True)
@@ -177,7 +203,7 @@ class Substitution:
             case Reference() if value.object in objects:
                 return self.adopt(value.object, objects)
             case Reference():
-                return UNKNOWN
+                return self.lookup(value.object.site.removeprefix(HANDED)) if is_handed(value.object) else UNKNOWN
             case _:
                 return value
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from devlint.analysis import conflicts, instances, placement, unplaced
+from devlint.analysis import conflicts, idle, instances, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
-from devlint.analysis.substitution import Substitution, abstract, qualified, side_of
+from devlint.analysis.substitution import Substitution, abstract, is_handed, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment
@@ -82,11 +82,15 @@ def call(
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind(frame, env, closure, arguments, span)
     if bound is None or not arguments.exact or closure.function.is_stub:
+        frame.matters = frame.matters or not closure.function.is_stub
         return UNKNOWN
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
             bound.setdefault(name, Given(default, span))
     frame.program.note_arguments(frame, closure, bound)
+    general = idle.summary(frame, env, closure, owner, bound)
+    if general is not None:
+        return apply(frame, env, general, bound, closure, span)
     if _hands_over_objects(frame, env, bound):
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = _entry(frame, closure, bound)
@@ -114,7 +118,9 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
     entry = _entry(frame, closure, bound)
     (parameter,) = bound
     summary = frame.program.summarise(frame, closure, None, entry, env)
-    return summary is not None and replace(summary, heap=()) == Summary(entry[parameter])
+    if summary is None:
+        return False
+    return replace(summary, heap=(), matters=False, called=frozenset()) == Summary(entry[parameter])
 
 
 def call_forward(
@@ -203,6 +209,8 @@ def _execute_here(
     # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
     outcome = run(frame, closure, owner, names, env, site=site)
     frame.program.running.discard(closure.function)
+    frame.matters |= outcome.frame.matters
+    frame.called |= outcome.frame.called
     use_devices(frame, env, outcome.frame.uses, closure, span)
     for file, where, fact in outcome.frame.deferred:
         frame.record_at(file, where, fact)
@@ -244,6 +252,8 @@ def apply(
     substitution = Substitution(frame, env, bound, span, set())
     use_devices(frame, env, summary.uses, closure, span)
     frame.scoped |= summary.scoped
+    frame.matters |= summary.matters
+    frame.called.update(idle.called_through(summary.called, bound))
     if not env.fallback:
         for requirement in summary.requires:
             _require(frame, env, substitution, requirement, closure, span)
@@ -315,8 +325,16 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
     """An outcome in the terms of the parameters."""
     uses = tuple(dict.fromkeys(outcome.frame.uses))
     if outcome.env is None:
-        return Summary(None, tuple(outcome.frame.requirements), uses=uses, scoped=frozenset(outcome.frame.scoped))
-    made = tuple((key, value) for key, value in outcome.env.heap.changed() if key not in start.heap)
+        return Summary(
+            None,
+            tuple(outcome.frame.requirements),
+            uses=uses,
+            scoped=frozenset(outcome.frame.scoped),
+            matters=outcome.frame.matters,
+            called=frozenset(outcome.frame.called),
+        )
+    changed = outcome.env.heap.changed()
+    made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
     requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
     after = outcome.env
     return Summary(
@@ -329,6 +347,8 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         uses,
         after.process,
         frozenset(outcome.frame.scoped),
+        outcome.frame.matters,
+        frozenset(outcome.frame.called),
     )
 
 

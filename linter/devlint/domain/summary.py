@@ -97,6 +97,8 @@ class Summary:
         process: what the call settles about the process.
         checks: the call returns only where an accelerator is known to be there.
         scoped: the functions that it calls where another device is the default than they were written for.
+        matters: something is met on the way that is on a device, names one or cannot be followed.
+        called: the parameters that are called, or have a method called.
     """
 
     returns: Value | None
@@ -108,3 +110,5 @@ class Summary:
     uses: tuple[DeviceValue, ...] = ()
     process: Process = NOTHING_SETTLED
     scoped: frozenset[Function] = frozenset()
+    matters: bool = False
+    called: frozenset[str] = frozenset()

@@ -1,0 +1,175 @@
+"""Functions that have nothing to do with devices: what builds documentation, reads configurations, parses text.
+
+Whether one is idle is asked of its summary for arguments of which nothing is known, which takes all paths through it.
+Where no path comes to a tensor, a module or the name of a device, none does with texts, numbers, functions that are not
+called and containers of these; so that summary stands for all such calls. Large programs have much of it, and call it
+for each of their classes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from devlint.analysis.arguments import Given
+from devlint.analysis.classes import find, is_module
+from devlint.analysis.frame import Frame
+from devlint.analysis.substitution import Entry, abstract, is_handed
+from devlint.domain.device import NAMELESS, parse
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence
+from devlint.domain.summary import Summary
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    Constant,
+    DeviceType,
+    DeviceValue,
+    Host,
+    Imported,
+    Library,
+    Method,
+    Opaque,
+    Optional,
+    Reference,
+    SourceFile,
+    Tensor,
+    Test,
+    Tuple,
+    Unknown,
+    UserClass,
+    Value,
+    is_host,
+)
+
+MOST_PARTS = 2000
+"""An argument with more parts is not looked through."""
+
+_TEXTS = re.compile(r"\.__(name|qualname|doc|module)__(\.|$)")
+"""What is read from these attributes is text, whatever has them."""
+
+
+def summary(
+    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, Given]
+) -> Summary | None:
+    """The summary that stands for a call, if the function is idle and hands over what costs as much as executing it."""
+    if closure.enclosing or closure.function in frame.program.running or closure.function.is_generator:
+        return None
+    if not any(isinstance(given.value, (Reference, Closure, UserClass)) for given in bound.values()):
+        return None
+    if not _may_be_idle_with(env, bound, ()):
+        return None
+    entry: Entry = {name: _anything(frame, env, name, given.value) for name, given in bound.items()} | {
+        name: default if is_host(default) else UNKNOWN for name, default in closure.defaults if name not in bound
+    }
+    found = frame.program.summarise(frame, closure, owner, entry, env)
+    if found is None or found.matters or not _may_be_idle_with(env, bound, found.called):
+        return None
+    if any(is_handed(identity) for identity, _ in found.heap) or _takes_out(found.returns):
+        return None
+    return found
+
+
+def matters(frame: Frame, heap: Heap) -> bool:
+    """Whether an execution has come to anything that is on a device, or names one."""
+    return any(_matters(heap, value) for value in frame.registers)
+
+
+def called(value: Value) -> str:
+    """The place, among the parameters, of what is called: `x`, `x.name`; none for text that is read from one."""
+    of, name = (value.receiver, f".{value.name}") if isinstance(value, Method) else (value, "")
+    if not isinstance(of, Opaque) or of.path.startswith(NAMELESS) or _TEXTS.search(of.path):
+        return ""
+    return of.path + name
+
+
+def called_through(places: Iterable[str], bound: Mapping[str, Given]) -> Iterator[str]:
+    """Places among the parameters of a function that is called, as places among those of its caller."""
+    for place in places:
+        root = re.match(r"\w+", place)
+        given = bound.get(root[0]) if root is not None else None
+        if root is not None and given is not None and isinstance(given.value, Opaque):
+            yield called(given.value) + place[root.end() :]
+
+
+def _takes_out(result: Value | None) -> bool:
+    """Whether a result is a part of what the function was given."""
+    match result:
+        case Tuple():
+            return any(map(_takes_out, result.items))
+        case Optional():
+            return _takes_out(result.present)
+        case Opaque():
+            return not (result.path.isidentifier() or result.path.startswith(NAMELESS))
+        case _:
+            return False
+
+
+def _matters(heap: Heap, value: Value) -> bool:
+    match value:
+        case Tensor() | DeviceValue() | DeviceType():
+            return True
+        case Constant(value=str(text)):
+            return parse(text) is not None
+        case Reference():
+            held = heap.get(value.object)
+            return isinstance(held, (LibraryObject, Optimizer)) or (isinstance(held, Instance) and is_module(held.cls))
+        case _:
+            return False
+
+
+def _anything(frame: Frame, env: Environment, name: str, value: Value) -> Value | Sequence | Dictionary:
+    """Any argument, or any list or dict where the call hands over one."""
+    unknown = abstract(frame, name, UNKNOWN)
+    match env.heap.get(value.object) if isinstance(value, Reference) else None:
+        case Sequence():
+            return Sequence(None, abstract(frame, f"{name}[*]", UNKNOWN))
+        case Dictionary():
+            return Dictionary((), abstract(frame, f"{name}[*]", UNKNOWN), complete=False)
+        case _:
+            return unknown
+
+
+def _may_be_idle_with(env: Environment, bound: Mapping[str, Given], called: Iterable[str]) -> bool:
+    """Whether nothing among the arguments is on a device, and none that is called leads to code of the program."""
+    for name, given in bound.items():
+        steps = [place.removeprefix(name) for place in called if re.split(r"[.\[]", place)[0] == name]
+        parts = _parts(env, given.value)
+        if len(parts) > MOST_PARTS or not all(map(_is_beside_devices, parts)):
+            return False
+        if any(_leads_on(part, step, inside=part is not given.value) for part in parts for step in steps):
+            return False
+    return True
+
+
+def _parts(env: Environment, value: Value) -> Collection[Value]:
+    """The elements of a list, dict or tuple; any other value itself."""
+    match env.heap.get(value.object) if isinstance(value, Reference) else value:
+        case Sequence(module=None, items=items, rest=rest):
+            return (rest,) if items is None else items
+        case Dictionary(module=None, items=pairs, rest=rest):
+            return (rest, *(item for _, item in pairs))
+        case Tuple(items):
+            return items
+        case Optional(present):
+            return (present,)
+        case _:
+            return (value,)
+
+
+def _is_beside_devices(value: Value) -> bool:
+    """Whether a value is nothing that may be on a device, nor holds any."""
+    return isinstance(value, (Unknown, Constant, Host, Test, Opaque, Closure, UserClass, Library, SourceFile, Imported))
+
+
+def _leads_on(value: Value, steps: str, *, inside: bool) -> bool:
+    """Whether calling something that begins with a value, or with what holds it, may execute code of the program."""
+    match value:
+        case SourceFile() | Imported():
+            return True
+        case UserClass() if steps.startswith(".") and not inside:
+            return find(value, re.split(r"[.\[]", steps)[1]) is not None
+        case Closure() | UserClass():
+            return inside or not steps
+        case _:
+            return False
