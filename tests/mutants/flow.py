@@ -21,10 +21,10 @@ FACTORIES = frozenset(
 
 ALONE = frozenset(
     """
-    abs all any bfloat16 bool byte ceil clone contiguous cos cumsum detach diag diag_embed diagonal double exp expand
-    flatten flip float floor half int log long mean neg nonzero norm permute prod relu repeat reshape roll round rsqrt
-    short sigmoid sign sin softmax sqrt squeeze squeeze_ std sum t tan tanh to transpose tril triu unflatten unique
-    unsqueeze unsqueeze_ var view zero_
+    abs all any bfloat16 bool byte ceil clone contiguous cos cpu cumsum detach diag diag_embed diagonal double exp
+    expand exponential_ flatten flip float floor half int log long mean neg nonzero norm normal_ permute prod random_
+    relu repeat reshape roll round rsqrt short sigmoid sign sin softmax sqrt squeeze squeeze_ std sum t tan tanh to
+    to_dense transpose tril triu unflatten uniform_ unique unsqueeze unsqueeze_ var view zero_
     """.split()
 )
 """Methods, and functions of torch, that take one tensor and numbers: their result is where the tensor is.
@@ -40,9 +40,12 @@ _ASKS = frozenset(
 )
 """Methods that say something of a tensor, or give its numbers to Python."""
 
+_WITH_NUMBERS = frozenset({"add", "clamp", "clamp_", "clip", "div", "fill_", "mul", "mul_", "pow", "sub"})
+"""Methods that may take another tensor; given numbers alone, they take none."""
+
 _ASKED = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad", "layout"})
 _VIEWS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
-_PYTHON = frozenset({"len", "isinstance", "id", "type", "repr", "print"})
+_PYTHON = frozenset({"len", "isinstance", "id", "type", "repr", "print", "int", "float", "bool"})
 """Functions of Python that compare no devices."""
 
 _NUMBERS = frozenset({"int", "float", "bool"})
@@ -98,7 +101,7 @@ class Flow:
 
     def _is_made(self, value: ast.expr, seen: frozenset[ast.AST]) -> bool:
         for node in ast.walk(value):
-            if isinstance(node, ast.Call) and (is_factory(node.func) or _brings_to_cpu(node.func)):
+            if isinstance(node, ast.Call) and (_makes_on_cpu(node) or _brings_to_cpu(node.func)):
                 return True
             if isinstance(node, ast.Name):
                 for store in self._stored.get(node.id, ()):
@@ -132,6 +135,8 @@ class Flow:
                 return True
             case ast.Call(func=ast.Attribute(attr="item" | "numel" | "dim"), args=[]):
                 return True
+            case ast.Attribute(value=ast.Name(), attr="eps" | "tiny" | "min" | "max"):
+                return True  # of what `torch.finfo` gives
             case ast.Attribute(value=ast.Name(id="math")) | ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
                 return True
             case ast.Name(id=name) if not any(self._reaches(name, one, value) for one in self._stored.get(name, ())):
@@ -179,6 +184,8 @@ class Flow:
                 pass
             case ast.UnaryOp():
                 yield from self._becomes(parent, seen)
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                pass
             case ast.BinOp(left=left, right=right) if self._is_number(right if left is value else left):
                 yield from self._becomes(parent, seen)
             case ast.Call():
@@ -223,7 +230,10 @@ class Flow:
     def _becomes_of_attribute(self, attribute: ast.expr, name: str, seen: frozenset[ast.AST]) -> Iterator[str]:
         call = self._parents.get(attribute)
         if isinstance(call, ast.Call) and call.func is attribute:
-            if name in ALONE and all(self._is_no_tensor(argument) for argument in _given(call)):
+            if _places(call, name):
+                return
+            numbers = name in _WITH_NUMBERS and all(map(self._is_number, _given(call)))
+            if numbers or (name in ALONE and all(map(self._is_no_tensor, _given(call)))):
                 yield from self._becomes(call, seen)
             elif name not in _ASKS:
                 yield "met"
@@ -347,6 +357,8 @@ def _is_mask(key: ast.expr) -> bool:
 def _counts(node: ast.AST, name: str) -> bool:
     """Whether a name is a number in a statement: `for name in range(…)`, `if isinstance(name, float)`."""
     match node:
+        case ast.For(target=ast.Tuple(elts=[ast.Name(id=counter), _]), iter=ast.Call(func=ast.Name(id="enumerate"))):
+            return counter == name
         case ast.For(target=ast.Name(id=counter), iter=ast.Call(func=ast.Name(id="range"))):
             return counter == name
         case ast.If(test=ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=tested), kinds]), orelse=[]):
@@ -383,6 +395,18 @@ def is_factory(function: ast.expr) -> bool:
 def _is_like(call: ast.Call) -> bool:
     """Whether a factory makes its tensor where another one is, if it is not told."""
     return isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_like") and bool(call.args)
+
+
+def _makes_on_cpu(call: ast.Call) -> bool:
+    """Whether a call makes a tensor and does not say where."""
+    return is_factory(call.func) and all(keyword.arg != "device" for keyword in call.keywords)
+
+
+def _places(call: ast.Call, name: str) -> bool:
+    """Whether a method puts a tensor somewhere, wherever it was: `x.to(y.device)`, `x.cuda()`."""
+    where = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+    named = any(isinstance(one, ast.Attribute) and one.attr == "device" for one in where)
+    return name == "cuda" or (name == "to" and named)
 
 
 def _brings_to_cpu(function: ast.expr) -> bool:

@@ -111,6 +111,21 @@ def uses_the_name_before(x):
     made = torch.ones(3, device=x.device)
     return made
 
+def places_it_later(x):
+    made = torch.ones(3, device=x.device)
+    made = made.to(x.device).float()
+    return x + made + torch.ones(3, device=x.device).cuda()
+
+def moves_what_is_placed(x):
+    made = torch.ones(3, device=x.device)
+    return x + made.to(x.device)
+
+def fills_with_numbers(x):
+    made = torch.empty(3, device=x.device).uniform_(0, 1)
+    holder.made = made.clamp(min=0, max=1) if made is not None else None
+    for i, row in enumerate(x):
+        holder.number = int(made[i])
+
 def moves_what_is_there(x):
     made = x.float()
     made = made.to(x.device) + x
@@ -130,6 +145,8 @@ def puts(x):
 def adds_a_number(x, factor: float = 2.0):
     x = x + torch.tensor(-1.5, device=x.device) * torch.zeros((), device=x.device)
     x = x * torch.as_tensor(factor, device=x.device) / torch.tensor(math.pi / 2, device=x.device)
+    kind = torch.finfo(x.dtype)
+    x = x + torch.tensor(kind.tiny, device=x.device)
     return x - torch.scalar_tensor(len(x) + 0, device=x.device)
 
 def adds_what_is_found_to_be_a_number(x, factor=2.0):
