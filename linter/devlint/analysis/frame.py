@@ -60,7 +60,7 @@ class Loop:
 
     Attributes:
         scopes: how many `with` are around it.
-        breaks, continues: the environments with which `break` and `continue` leave its body.
+        breaks, continues: the environments with which `break` and `continue` leave its body; `continued` is the latest.
         plan: what its text says.
         branching: how many branches are around its body; what is in no other branch happens in each turn.
         collected: the tensors that a turn has appended to lists, each with its list and where it stands.
@@ -69,6 +69,7 @@ class Loop:
     scopes: int = 0
     breaks: Environment | None = None
     continues: Environment | None = None
+    continued: Environment | None = None
     plan: Plan = NO_PLAN
     branching: int = 0
     collected: list[tuple[Tensor, ObjectId, Span]] = field(default_factory=list)

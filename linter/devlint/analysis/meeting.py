@@ -211,12 +211,17 @@ def test_again(frame: Frame, env: Environment, span: Span) -> Cleared:
     return cleared
 
 
-def put_back(env: Environment, sides: Sequence[tuple[Environment, Cleared]]) -> None:
-    """Makes names strays again behind a test that has excluded no path: control comes from both sides, untouched."""
+def put_back(env: Environment, sides: Sequence[tuple[Environment, Cleared]], *, turn_only: bool) -> None:
+    """Makes names strays again behind a test that has excluded no path: control comes from both sides, untouched.
+
+    `turn_only`: one side goes on to the next turn, which is then the first that comes here.
+    """
     (then, of_then), (orelse, of_else) = sides
     for name, (left, stray) in of_then.items():
         other, same = of_else.get(name, (None, None))
-        if same is stray and then.names.get(name) is left and orelse.names.get(name) is other:
+        if same is not stray or (turn_only and not _is_stray(stray, (TURN,))):
+            continue
+        if then.names.get(name) is left and orelse.names.get(name) is other:
             env.names[name] = stray
 
 

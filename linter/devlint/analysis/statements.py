@@ -79,8 +79,8 @@ def branch(
             cleared.append(test_again(frame, side, frame.spans[test]))
             side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
     frame.branching += 1
-    after_then = None if holds is None else then(holds)
-    after_else = None if fails is None else orelse(fails)
+    after_then, ends_then = _side(frame, holds, then)
+    after_else, ends_else = _side(frame, fails, orelse)
     frame.branching -= 1
     if after_then is not None and after_else is not None:
         by_then = changed_by(after_then, outcome.holds, outcome.fails)
@@ -90,9 +90,23 @@ def branch(
     result = merge(frame, after_then, after_else, frame.spans[test])
     if result is not None:
         result.always = always and frame.exits == exits
-        if after_then is not None and after_else is not None:
-            put_back(result, tuple(zip((after_then, after_else), cleared, strict=True)))
+        if ends_then is not None and ends_else is not None:
+            excludes = after_then is None or after_else is None
+            put_back(result, tuple(zip((ends_then, ends_else), cleared, strict=True)), turn_only=excludes)
     return result
+
+
+def _side(
+    frame: Frame, env: Environment | None, run: Callable[[Environment], Environment | None]
+) -> tuple[Environment | None, Environment | None]:
+    """What one side of a branch leaves behind it, and what it leaves there or for the next turn of the loop."""
+    if env is None:
+        return None, None
+    loop = frame.loops[-1] if frame.loops else None
+    if loop is not None:
+        loop.continued = None
+    after = run(env)
+    return after, loop.continued if after is None and loop is not None else after
 
 
 def _is_decided_by_machine(outcome: Test) -> bool:
@@ -321,4 +335,5 @@ def transfer_continue(frame: Frame, instruction: ir.Continue, env: Environment) 
     """`continue`: on to the next turn."""
     if frame.loops:  # else the text can be parsed, but Python does not compile it
         loop = frame.loops[-1]
+        loop.continued = env
         loop.continues = join(loop.continues, frame.behind_scopes(env, loop.scopes))
