@@ -20,7 +20,7 @@ from devlint.analysis import (
 )
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
-from devlint.analysis.containers import add_element, is_loaded
+from devlint.analysis.containers import add_element, is_loaded, saves
 from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame, device_of, is_computed
 from devlint.analysis.narrowing import names_accelerator
@@ -145,6 +145,8 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque():
             first = arguments.first()
+            for saved in arguments.positional if saves(value) else ():
+                frame.prove(saved.value, Kind.TENSOR)
             if frame.kind(value) is Kind.MODULE and value.path.startswith(NAMELESS) and first is not None:
                 library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
             elif frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(value.path):

@@ -31,7 +31,7 @@ from devlint.domain.value import (
 from devlint.domain.value import join as join_values
 from devlint.frontend import ir
 from devlint.records import dataclass
-from devlint.torchlib.knowledge import SAVED
+from devlint.torchlib.knowledge import SAVED, SAVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,11 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
 def is_loaded(value: Opaque) -> bool:
     """Whether a value is a part of a batch: a loader makes tensors of all numbers."""
     return value.path.endswith("]") and value.origin is not None and value.origin.born == "loader"
+
+
+def saves(value: Opaque) -> bool:
+    """Whether a value is the method of a context that is given tensors to save, and nothing else."""
+    return value.path.endswith(f".{SAVES}")
 
 
 LONGEST_PATH = 60

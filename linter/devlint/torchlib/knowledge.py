@@ -47,6 +47,9 @@ HOST_ATTRIBUTES = frozenset("shape ndim dtype nbytes itemsize".split())
 SAVED = "saved_tensors"
 """The attribute with which the context of an autograd function gives back the tensors that `forward` has saved."""
 
+SAVES = "save_for_backward"
+"""The method with which that context saves tensors in `forward`, and takes nothing else."""
+
 MODULE_METHODS = frozenset(
     """
     to cuda cpu xpu ipu half float double bfloat16 type to_empty train eval requires_grad_ share_memory apply
