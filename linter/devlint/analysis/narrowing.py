@@ -15,6 +15,7 @@ from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import Dictionary, Sequence
 from devlint.domain.value import (
     COUNT,
+    NUMBER,
     UNKNOWN,
     Assume,
     Closure,
@@ -338,6 +339,9 @@ def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> 
             return Test(known=False)
         case Constant() | Host(kind="array" | "number" | "text" | "shape" | "dtype") if names == {"numpy.ndarray"}:
             return Test(known=is_array(value)) if len(classes) == 1 else NOTHING
+        case Opaque() if place is not None and len(names) == len(classes) and names <= _BUILTIN:
+            numbers = names <= _NUMBERS
+            return Test(holds=(Replace(place, value, NUMBER if numbers else _as_kind(value, Kind.OTHER)),))
         case Opaque() if place is not None and len(classes) == 1:
             if wants_tensor:
                 other = value.kind is Kind.ANY and TENSOR in names
@@ -365,6 +369,8 @@ _HOST_KIND = {
     "numpy.ndarray": "array",
 }
 _HOSTS = set(_HOST_KIND)
+_NUMBERS = {"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"}
+_BUILTIN = _NUMBERS | {"builtins.list", "builtins.tuple"}
 
 
 def _plain(names: set[str]) -> set[str]:
