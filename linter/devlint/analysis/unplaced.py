@@ -40,7 +40,7 @@ _KEY = re.compile(r"\[[\"']")
 """The beginning of a subscript that names an entry."""
 
 _NAMES_A_DEVICE = re.compile(
-    r"\.device\b|\b_?device\b *[=:,)]|\.is_cuda\b|\.cuda\(|\.new_(zeros|ones|full|empty|tensor)\(|\.type_as\("
+    r"\.device\b|\b_?device\b *[=:,)]|_device\(|\.is_cuda\b|\.cuda\(|\.new_(zeros|ones|full|empty|tensor)\(|\.type_as\("
 )
 """Code with such a word expects tensors anywhere: it says where they are, or makes others there."""
 
