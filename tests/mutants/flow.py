@@ -82,7 +82,8 @@ class Flow:
 
     def why_not_of_factory(self, call: ast.Call) -> str:
         """Why the function may not show that a tensor is made on the CPU; empty if nothing says so."""
-        if _is_like(call) and not self._is_made(call.args[0], frozenset()):
+        keeps = _is_like(call) or (_takes_over(call) and self._is_given_tensor(call.args[0]))
+        if keeps and not self._is_made(call.args[0], frozenset()):
             return ", like one from elsewhere"
         return self._why_not(call) or (", of a number" if self._is_of_number(call) else "")
 
@@ -145,11 +146,21 @@ class Flow:
                 return False
 
     def _is_declared_number(self, name: str) -> bool:
+        return self._declared(name) in _NUMBERS
+
+    def _is_given_tensor(self, value: ast.expr) -> bool:
+        """Whether a value is a parameter that is declared to be a tensor."""
+        declared = self._declared(value.id) if isinstance(value, ast.Name) else ""
+        inner = declared.removeprefix("Optional[").removesuffix("]").removesuffix(" | None")
+        return inner.removeprefix("torch.") == "Tensor"
+
+    def _declared(self, name: str) -> str:
+        """The annotation of a parameter as it is written, empty if there is none."""
         arguments = self._function.args
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             if argument.arg == name and argument.annotation is not None:
-                return ast.unparse(argument.annotation) in _NUMBERS
-        return False
+                return ast.unparse(argument.annotation)
+        return ""
 
     # --- where to -------------------------------------------------------------------------------------------
 
@@ -395,6 +406,11 @@ def is_factory(function: ast.expr) -> bool:
 def _is_like(call: ast.Call) -> bool:
     """Whether a factory makes its tensor where another one is, if it is not told."""
     return isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_like") and bool(call.args)
+
+
+def _takes_over(call: ast.Call) -> bool:
+    """Whether what is called leaves a tensor that it is given where that is."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("as_tensor", "asarray") and bool(call.args)
 
 
 def _makes_on_cpu(call: ast.Call) -> bool:

@@ -160,6 +160,9 @@ def keeps_each(x):
     for i in range(3):
         holder.rows[i:] = [made[i]]
 
+def takes_over_another(x: torch.Tensor):
+    return x + torch.as_tensor(x, dtype=torch.float64, device=x.device)
+
 def makes_one_like_another(x):
     return x + torch.zeros_like(x, device=x.device)
 """
