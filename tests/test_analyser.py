@@ -1,12 +1,14 @@
-"""What an analyser keeps from file to file has a bound, and nothing that it says depends on what it has kept."""
+"""What an analyser keeps has a bound, nothing that it says depends on it, and it executes nothing in vain."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from devlint import analysis
-from devlint.analysis import Analyser
+from devlint.analysis import Analyser, execution
 from devlint.analysis.program import Program
 from devlint.facts import FileFacts
 from devlint.project import Project
@@ -63,3 +65,41 @@ def test_files_are_let_go_and_found_again(tmp_path: Path, monkeypatch: pytest.Mo
     needed = (SHARED + FILE).count("\n") + 2
     assert len(made) > 2
     assert all(program.lines <= 3 * needed for program in made)
+
+
+DOCUMENTED = """\
+from torch import nn
+
+
+def document(cls, texts):
+    lines = [f"{name}: {text}" for name, text in texts.items()]
+    cls.__doc__ = "\\n".join([cls.__name__.lower(), *lines])
+    return cls
+"""
+
+CLASS = """\
+
+
+@lambda cls: document(cls, {{"size": "of number {number}"}})
+class Layer{number}(nn.Module):
+    pass
+"""
+
+
+def test_what_builds_documentation_is_executed_once(tmp_path: Path) -> None:
+    """Once for its own facts, and once for all the classes that it is called for."""
+    file = tmp_path / "layers.py"
+    file.write_text(DOCUMENTED + "".join(CLASS.format(number=number) for number in range(20)))
+    executed: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is execution.run.__code__:
+            executed.append(frame.f_locals["closure"].function.name)
+
+    project = Project(tmp_path)
+    sys.setprofile(note)
+    try:
+        Analyser(project).facts(project.source(file))
+    finally:
+        sys.setprofile(None)
+    assert executed.count("document") == 2
