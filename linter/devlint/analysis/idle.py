@@ -17,7 +17,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.substitution import Entry, abstract, is_handed
 from devlint.domain.device import NAMELESS, parse
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -52,7 +52,7 @@ _TEXTS = re.compile(r"\.__(name|qualname|doc|module)__(\.|$)")
 def summary(
     frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, Given]
 ) -> Summary | None:
-    """The summary that stands for a call, if the function is idle and hands over what costs as much as executing it."""
+    """The summary that stands for a call of an idle function with objects, functions or classes; None if it is none."""
     if closure.enclosing or closure.function in frame.program.running or closure.function.is_generator:
         return None
     if not any(isinstance(given.value, (Reference, Closure, UserClass)) for given in bound.values()):
@@ -65,7 +65,7 @@ def summary(
     found = frame.program.summarise(frame, closure, owner, entry, env)
     if found is None or found.matters or not _may_be_idle_with(env, bound, found.called):
         return None
-    if any(is_handed(identity) for identity, _ in found.heap) or _takes_out(found.returns):
+    if any(is_handed(identity) for identity, _ in found.heap) or _takes_out(found):
         return None
     return found
 
@@ -92,17 +92,34 @@ def called_through(places: Iterable[str], bound: Mapping[str, Given]) -> Iterato
             yield called(given.value) + place[root.end() :]
 
 
-def _takes_out(result: Value | None) -> bool:
-    """Whether a result is a part of what the function was given."""
-    match result:
-        case Tuple():
-            return any(map(_takes_out, result.items))
-        case Optional():
-            return _takes_out(result.present)
-        case Opaque():
-            return not (result.path.isidentifier() or result.path.startswith(NAMELESS))
+def _held(thing: Object) -> Iterable[Value]:
+    """What a new object holds."""
+    match thing:
+        case Sequence(items=items, rest=rest):
+            return (rest,) if items is None else items
+        case Dictionary(items=pairs, rest=rest):
+            return (rest, *(item for _, item in pairs))
+        case Instance(attributes=attributes):
+            return [stored for _, stored in attributes]
         case _:
-            return False
+            return ()
+
+
+def _takes_out(found: Summary) -> bool:
+    """Whether the result is or holds a part of what the function was given."""
+    made = dict(found.heap)
+    pending = [found.returns]
+    while pending:
+        match pending.pop():
+            case Tuple(items):
+                pending.extend(items)
+            case Optional(present):
+                pending.append(present)
+            case Reference(identity) if identity in made:
+                pending.extend(_held(made.pop(identity)))
+            case Opaque(path=path) if not (path.isidentifier() or path.startswith(NAMELESS)):
+                return True
+    return False
 
 
 def _matters(heap: Heap, value: Value) -> bool:
@@ -145,10 +162,8 @@ def _may_be_idle_with(env: Environment, bound: Mapping[str, Given], called: Iter
 def _parts(env: Environment, value: Value) -> Collection[Value]:
     """The elements of a list, dict or tuple; any other value itself."""
     match env.heap.get(value.object) if isinstance(value, Reference) else value:
-        case Sequence(module=None, items=items, rest=rest):
-            return (rest,) if items is None else items
-        case Dictionary(module=None, items=pairs, rest=rest):
-            return (rest, *(item for _, item in pairs))
+        case Sequence(module=None) | Dictionary(module=None) as held:
+            return tuple(_held(held))
         case Tuple(items):
             return items
         case Optional(present):
