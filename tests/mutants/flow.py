@@ -177,9 +177,7 @@ class Flow:
                 pass
             case ast.Subscript(slice=chosen) if chosen is value:
                 yield "an index"
-            case ast.Tuple() if (
-                isinstance(around := self._parents.get(parent), ast.Subscript) and around.slice is parent
-            ):
+            case ast.Tuple() if self._is_key(parent):
                 yield "an index"
             case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()) | ast.Dict() | ast.IfExp() if (
                 not isinstance(parent, ast.IfExp) or parent.test is not value

@@ -88,8 +88,9 @@ def called_through(places: Iterable[str], bound: Mapping[str, Given]) -> Iterato
     for place in places:
         root = re.match(r"\w+", place)
         given = bound.get(root[0]) if root is not None else None
-        if root is not None and given is not None and isinstance(given.value, Opaque):
-            yield called(given.value) + place[root.end() :]
+        beginning = "" if given is None else called(given.value)
+        if root is not None and beginning:
+            yield beginning + place[root.end() :]
 
 
 def _held(thing: Object) -> Iterable[Value]:
@@ -137,14 +138,13 @@ def _matters(heap: Heap, value: Value) -> bool:
 
 def _anything(frame: Frame, env: Environment, name: str, value: Value) -> Value | Sequence | Dictionary:
     """Any argument, or any list or dict where the call hands over one."""
-    unknown = abstract(frame, name, UNKNOWN)
     match env.heap.get(value.object) if isinstance(value, Reference) else None:
         case Sequence():
             return Sequence(None, abstract(frame, f"{name}[*]", UNKNOWN))
         case Dictionary():
             return Dictionary((), abstract(frame, f"{name}[*]", UNKNOWN), complete=False)
         case _:
-            return unknown
+            return abstract(frame, name, UNKNOWN)
 
 
 def _may_be_idle_with(env: Environment, bound: Mapping[str, Given], called: Iterable[str]) -> bool:
