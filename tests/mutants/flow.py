@@ -69,6 +69,7 @@ class Flow:
         self._indices: dict[ast.AST, tuple[ast.AST, str, int]] = {}
         self._loads: dict[str, list[ast.Name]] = {}
         self._stored: dict[str, list[_Store]] = {}
+        self._lists = _collecting(function)
         for node in ast.walk(function):
             for name, field in ast.iter_fields(node):
                 if isinstance(field, list):
@@ -102,7 +103,8 @@ class Flow:
 
     def _is_made(self, value: ast.expr, seen: frozenset[ast.AST]) -> bool:
         for node in ast.walk(value):
-            if isinstance(node, ast.Call) and (_makes_on_cpu(node) or _brings_to_cpu(node.func)):
+            made = isinstance(node, ast.Call) and _makes_on_cpu(node) and not _is_like(node)
+            if made or (isinstance(node, ast.Call) and _brings_to_cpu(node.func)):
                 return True
             if isinstance(node, ast.Name):
                 for store in self._stored.get(node.id, ()):
@@ -146,7 +148,13 @@ class Flow:
                 return False
 
     def _is_declared_number(self, name: str) -> bool:
-        return self._declared(name) in _NUMBERS
+        arguments = self._function.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = dict(zip([one.arg for one in reversed(positional)], reversed(arguments.defaults), strict=False))
+        named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        defaults |= {one.arg: default for one, default in named if default is not None}
+        declared = self._declared(name)
+        return declared in _NUMBERS or (not declared and name in defaults and self._is_number(defaults[name]))
 
     def _is_given_tensor(self, value: ast.expr) -> bool:
         """Whether a value is a parameter that is declared to be a tensor."""
@@ -183,6 +191,8 @@ class Flow:
                 not isinstance(parent, ast.IfExp) or parent.test is not value
             ):
                 yield from self._becomes(parent, seen)
+            case ast.ListComp(elt=each) | ast.SetComp(elt=each) | ast.DictComp(value=each) if each is value:
+                yield from self._becomes(parent, seen)
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 yield from self._becomes_stored(parent, value, seen)
             case ast.Attribute(attr=name):
@@ -195,8 +205,10 @@ class Flow:
                 yield from self._becomes(parent, seen)
             case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
                 pass
-            case ast.BinOp(left=left, right=right) if self._is_number(right if left is value else left):
-                yield from self._becomes(parent, seen)
+            case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
+                other = right if left is value else left
+                alone = self._is_number(other) or self._is_same(value, other)
+                yield from self._becomes(parent, seen) if alone else ("met",)
             case ast.Call():
                 yield from self._becomes_of_argument(parent, value, seen)
             case ast.keyword() if isinstance(call := self._parents.get(parent), ast.Call):
@@ -258,6 +270,8 @@ class Flow:
                 return
             case ast.Attribute(attr="copy_") if call.args[:1] == [value]:
                 yield "handed on"  # from any device
+            case ast.Attribute(value=ast.Name(id=name), attr="append") if name in self._lists:
+                yield from self._becomes_collected(name, call, seen)
             case _ if _keeps(call):
                 yield "handed on"
             case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in ALONE or name.endswith("_like"):
@@ -267,6 +281,29 @@ class Flow:
                 yield from self._becomes(call, seen)
             case _:
                 yield "met"
+
+    def _becomes_collected(self, name: str, put: ast.Call, seen: frozenset[ast.AST]) -> Iterator[str]:
+        """What becomes of what a list is given that begins empty: the same as of the list.
+
+        What puts its elements together has them meet, unless they all come from one place.
+        """
+        if put in seen:
+            return
+        seen |= {put}
+        alone = self._lists[name]
+        for load in self._loads.get(name, ()):
+            parent = self._parents.get(load)
+            match parent:
+                case ast.Attribute(attr="append"):
+                    pass
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="cat" | "stack")) if (
+                    alone and parent.args[:1] == [load]
+                ):
+                    yield from self._becomes(parent, seen)
+                case ast.Subscript(slice=key) if not self._is_part(key):
+                    yield "met"
+                case _:
+                    yield from self._becomes(load, seen)
 
     def _read_later(self, stored: ast.Attribute) -> Iterator[ast.Attribute]:
         """Where the function reads, behind its assignment, an attribute that it has assigned."""
@@ -290,6 +327,20 @@ class Flow:
         """Whether a subscript selects a part by numbers and slices, and by no tensor."""
         parts = key.elts if isinstance(key, ast.Tuple) else [key]
         return all(isinstance(part, (ast.Slice, ast.Constant)) or self._is_number(part) for part in parts)
+
+    def _is_same(self, value: ast.AST, other: ast.expr) -> bool:
+        """Whether the other operand is the same variable, or a part of it that numbers and slices select."""
+        one, two = self._part_of(value), self._part_of(other)
+        return one is not None and two is not None and one == two
+
+    def _part_of(self, value: ast.AST) -> str | None:
+        match value:
+            case ast.Name(id=name):
+                return name
+            case ast.Subscript(value=whole, slice=key) if self._is_part(key):
+                return self._part_of(whole)
+            case _:
+                return None
 
     # --- which loads a store reaches --------------------------------------------------------------------------
 
@@ -326,6 +377,29 @@ class Flow:
         block, field, index = self._indices[statement]
         places = (self._indices[node] for node in path if node in self._indices)
         return any(place[0] is block and place[1] == field and place[2] > index for place in places)
+
+
+def _collecting(function: Function) -> dict[str, bool]:
+    """The names that only ever hold a new list, and whether all that is put into it comes from one place."""
+    stores: dict[str, list[ast.AST]] = {}
+    puts: dict[str, int] = {}
+    for node in ast.walk(function):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=made)
+                | ast.AnnAssign(target=ast.Name(id=name), value=made)
+            ):
+                stores.setdefault(name, []).append(made or node)
+            case ast.Attribute(value=ast.Name(id=name), attr="append" | "extend" | "insert"):
+                puts[name] = puts.get(name, 0) + (1 if node.attr == "append" else 2)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                puts[name] = puts.get(name, 0) + 2
+    bound = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return {
+        name: puts.get(name) == 1
+        for name, made in stores.items()
+        if bound.count(name) == len(made) and all(isinstance(one, ast.List) and not one.elts for one in made)
+    }
 
 
 def _is_statement(node: object) -> bool:

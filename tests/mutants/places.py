@@ -4,7 +4,8 @@ A place is `device=x.device` of a call that makes a tensor, or `.to(x.device)` o
 its tensor on the CPU, or the value stays where it is.
 
 Not every function shows that something is missing then (`Flow`). What it only hands on, by `return` or in an object,
-meets nothing there, and so do views of it, copies into another tensor, and what is asked for its shape or its numbers;
+meets nothing there, and so do views of it, copies into another tensor, and what is asked for its shape or its numbers,
+or collected in a list that holds nothing else;
 and of what it was given, or has from a call, it does not say that it is not where it should be, nor of what is made
 like that. A tensor made of one number has no dimensions: in elementwise operations it may be on the CPU. An index on
 the CPU selects from any tensor, and may say where to put something.

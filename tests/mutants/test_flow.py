@@ -58,6 +58,26 @@ def is_one_of_two(x):
 def comes_back(x):
     return x + x.cpu().sort()[0].to(x.device)
 
+def is_collected_with_others(x):
+    rows = []
+    for row in x:
+        rows.append(row)
+    rows.append(torch.ones(3, device=x.device))
+    return torch.stack(rows)
+
+def is_collected_and_taken_out(x):
+    rows = []
+    rows.append(torch.ones(3, device=x.device))
+    return rows[0] + x
+
+def is_one_of_each(x):
+    rows = [torch.ones(3, device=x.device) for _ in x]
+    return x + rows[0]
+
+def is_compared_with_another(x):
+    made = torch.ones(3, 3, device=x.device)
+    return made[0] < x[0]
+
 def is_moved(x):
     made = torch.ones(3)
     made = made / made.sum()
@@ -165,6 +185,39 @@ def takes_over_another(x: torch.Tensor):
 
 def makes_one_like_another(x):
     return x + torch.zeros_like(x, device=x.device)
+
+def moves_one_like_another(x):
+    made = torch.ones_like(x[0])
+    return x + made.to(x.device)
+
+def keeps_one_of_each(x):
+    holder.rows = [torch.ones(3, device=x.device) for _ in x]
+    return {i: torch.ones(3, device=x.device) for i in range(3)}
+
+def collects(x):
+    found = []
+    for _ in x:
+        made = torch.ones(3, device=x.device)
+        found.append(made)
+    if len(found) == 0:
+        return None
+    return torch.cat(found, dim=0).view(-1)
+
+def collects_for_others(x):
+    found = []
+    found.append(torch.ones(3, device=x.device))
+    found.append(x)
+    found[-1][0] = 2.0
+    return found
+
+def compares_its_own_rows(x):
+    made = torch.zeros(3, 3, device=x.device)
+    made[0] = x[0]
+    empty = (made[1] <= made[0]).any(dim=-1)
+    return empty * made.sum().item(), made * made
+
+def adds_what_is_a_number_if_it_is_left_out(x, factor=2.0, *, eps=1e-6):
+    return x + torch.tensor(factor, device=x.device) + torch.tensor(eps, device=x.device)
 """
 """Functions that show nothing."""
 
