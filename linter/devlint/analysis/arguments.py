@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from devlint.analysis.containers import items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
@@ -27,6 +29,7 @@ class Arguments:
 
     Attributes:
         exact: False when some of them could not be counted (`*args`).
+        aligned: no positional ones stand behind those.
         spread: one tensor for all that come by `**batch` from an object of a library.
         loose: what any keyword may be given by `**options`, of which nothing is known.
     """
@@ -36,6 +39,7 @@ class Arguments:
     exact: bool = True
     spread: Given | None = None
     loose: Given | None = None
+    aligned: bool = True
 
     def keyword(self, name: str) -> Given | None:
         """The keyword argument of that name; `**options` may name a device."""
@@ -60,14 +64,14 @@ class Arguments:
 
     def behind(self, receiver: Given) -> Arguments:
         """The same call with a receiver as its first argument."""
-        return Arguments((receiver, *self.positional), self.keywords, self.exact, self.spread, self.loose)
+        return replace(self, positional=(receiver, *self.positional))
 
 
 def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Arguments:
     """The arguments of a call instruction, with `*` and `**` taken apart where that is possible."""
     positional: list[Given] = []
     keywords: list[tuple[str, Given]] = []
-    exact = True
+    exact, counted, aligned = True, True, True
     spread: Given | None = None
     loose: Given | None = None
     for argument in written:
@@ -75,12 +79,14 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
         given = Given(value, frame.spans[argument.register], frame.places[argument.register])
         if not argument.unpack:
             if argument.keyword is None:
+                aligned = aligned and counted
                 positional.append(given)
             else:
                 keywords.append((argument.keyword, given))
         elif argument.keyword is None:
             items = items_of(frame, env, value)
-            exact = exact and items is not None
+            aligned = aligned and (counted or not items)
+            exact, counted = exact and items is not None, counted and items is not None
             positional.extend(Given(item, argument.span) for item in items or ())
         else:
             held = env.heap.get(value.object) if isinstance(value, Reference) else None
@@ -90,7 +96,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
                 exact = False
                 spread = _spread(frame, held, argument.span)
                 loose = Given(UNKNOWN, argument.span)
-    return Arguments(tuple(positional), tuple(keywords), exact, spread, loose)
+    return Arguments(tuple(positional), tuple(keywords), exact, spread, loose, aligned)
 
 
 def _spread(frame: Frame, held: Object | None, span: Span) -> Given | None:

@@ -148,7 +148,7 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
 def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: str | None) -> Value:
     """An attribute that a base class outside the program may define."""
     if name == "device":
-        return DeviceValue(Variable(f"{held.cls.name}.device"), True)
+        return DeviceValue(Variable(f"{place if place == 'self' else held.cls.name}.device"), True)
     if library.is_method(frame, name) or library.is_module_method(frame, name):
         return Method(base, name, place)
     return Opaque(f"{held.cls.name}.{name}")

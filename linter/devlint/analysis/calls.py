@@ -209,7 +209,7 @@ def _call_partial(
     keywords = tuple((key, Given(item, function.span)) for key, item in value.keywords)
     later = {key for key, _ in arguments.keywords}
     merged = tuple(item for item in keywords if item[0] not in later) + arguments.keywords
-    whole = Arguments(before + arguments.positional, merged, arguments.exact)
+    whole = replace(arguments, positional=before + arguments.positional, keywords=merged)
     return invoke(frame, env, Given(value.function, function.span), whole, span)
 
 

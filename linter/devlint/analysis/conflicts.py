@@ -37,11 +37,12 @@ from devlint.domain.device import (
     variables_of,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.provenance import Origin
+from devlint.domain.provenance import OTHERS, Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
 from devlint.facts import Conflict, Meeting, Step
 from devlint.frontend.ir import Function, Span
+from devlint.torchlib.knowledge import TOGETHER
 
 LOCAL = ("host", "cpu")
 """Roles of the side that stands for the CPU itself."""
@@ -98,6 +99,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
     apart = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
     pairs = [(one, other) for one, other in apart if may_meet(env, one, other)]
+    if operation in TOGETHER:
+        pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
     for first, second in chain(pairs, *(on_one_path(first, second) for first, second in pairs)):
         kind = judge(frame, first, second)
         if kind is not None:
@@ -109,10 +112,14 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if is_open(first, second):
             message = wording(operation, first, second)
             kind = kind_of(first, second)
-            frame.requirements.append(
-                Requirement(kind, operation, first, second, message, frame.file, span, env.always)
-            )
+            require(frame, env, Requirement(kind, operation, first, second, message, frame.file, span, env.always))
     return False
+
+
+def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
+    """Leaves it to the callers whether two devices agree."""
+    frame.requirements.append(requirement)
+    env.compared |= {requirement.pair}
 
 
 def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
@@ -125,9 +132,22 @@ def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
             yield created, other
 
 
+def among_elements(frame: Frame, side: Side) -> Iterator[tuple[Side, Side]]:
+    """Two elements of the list that a side stands for, one of which was created on the CPU and the other was not."""
+    stray = side.stray
+    if stray is None or stray.subject != OTHERS or not follows(stray.beside):
+        return
+    name = f"{side.name}[…]" if re.fullmatch(r"[\w.]+", side.name) else side.name
+    there = replace(side, name=name, device=stray.beside, certain=True, stray=None)
+    made = replace(side, device=CPU, origin=stray.origin, rank=stray.rank, certain=True, stray=None)
+    if stray.origin.file == frame.file:
+        made = replace(made, name=frame.text(stray.origin.span), span=stray.origin.span)
+    yield there, made
+
+
 def created_on_cpu(side: Side) -> Side | None:
     """A side as it is on the path on which it was created on the CPU, None if there is none."""
-    if side.stray is None:
+    if side.stray is None or side.stray.subject == OTHERS:
         return None
     rank = side.stray.rank if side.rank is None else side.rank
     return replace(side, device=CPU, origin=side.stray.origin, rank=rank, certain=True)

@@ -6,6 +6,7 @@ elements of things that are opaque.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from devlint.analysis import classes
@@ -13,6 +14,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, Object, Sequence, summary
+from devlint.domain.provenance import OTHERS
 from devlint.domain.value import (
     COUNT,
     NUMBER,
@@ -27,6 +29,8 @@ from devlint.domain.value import (
     Tensor,
     Tuple,
     Value,
+    stray_of,
+    together,
 )
 from devlint.domain.value import join as join_values
 from devlint.frontend import ir
@@ -205,10 +209,19 @@ def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) 
 
 def append(frame: Frame, instruction: ir.Append, env: Environment) -> Environment:
     """One more element of what a comprehension builds."""
-    container = frame.registers[instruction.container]
+    container, value = frame.registers[instruction.container], frame.registers[instruction.source]
     if isinstance(container, Reference):
-        add_element(env, container, frame.registers[instruction.source])
+        add_element(env, container, _varying(frame, value))
     return env
+
+
+def _varying(frame: Frame, value: Value) -> Value:
+    """An element that a test chooses; where that is about what changes, it chooses the other one in other turns."""
+    stray = stray_of(value)
+    if stray is None or not frame.loops or not isinstance(value, (Tensor, Opaque)):
+        return value
+    varies = not frame.loops[-1].plan.bound.isdisjoint(re.findall(r"\w+", stray.subject))
+    return replace(value, stray=replace(stray, subject=OTHERS)) if varies else value
 
 
 def add_element(env: Environment, container: Reference, value: Value, *, repeated: bool = False) -> None:
@@ -220,7 +233,7 @@ def add_element(env: Environment, container: Reference, value: Value, *, repeate
         env.heap[container.object] = replace(held, items=held.items + (value,))
         return
     empty = held.items == ()
-    rest = value if empty else join_values(summary(held), value)
+    rest = value if empty else together(summary(held), value)
     first = held.first if not repeated else None
     env.heap[container.object] = replace(held, items=None, rest=rest, first=first)
 

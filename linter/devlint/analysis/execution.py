@@ -182,7 +182,7 @@ def run(
     for parameter in function.parameters:
         _expect(frame, closure, parameter)
     inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
-    inner.always = True
+    inner.always, inner.compared = True, frozenset()
     if recording and frame.program.observing:
         occurrences.observe_parameters(frame, function, inner)
     after = statements.execute(frame, function.body, inner)

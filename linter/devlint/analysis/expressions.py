@@ -48,6 +48,7 @@ from devlint.domain.value import (
     chosen,
     is_array,
     is_host,
+    together,
 )
 from devlint.domain.value import join as join_values
 from devlint.frontend import ir
@@ -277,7 +278,7 @@ def _on_lists(
     if operator == "+" and isinstance(other, Sequence):
         if held.items is not None and other.items is not None:
             return containers.allocate(frame, env, span, "list", replace(held, items=held.items + other.items))
-        rest = summary(other) if held.items == () else join_values(summary(held), summary(other))
+        rest = summary(other) if held.items == () else together(summary(held), summary(other))
         return containers.allocate(frame, env, span, "list", Sequence(None, rest))
     if operator == "*":
         return containers.allocate(frame, env, span, "list", Sequence(None, summary(held)))

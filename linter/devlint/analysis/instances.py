@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from devlint.analysis import classes, execution, forwarding, moves, summaries
 from devlint.analysis.arguments import Arguments, Given
@@ -33,6 +34,10 @@ from devlint.domain.value import (
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
+from devlint.torchlib.knowledge import PARAMETERS
+
+Where: TypeAlias = tuple[str, Span]
+"""A file, and a stretch of it."""
 
 
 def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
@@ -142,13 +147,14 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
     """An instance as its methods find it; `others` are further attributes of which that is known already."""
     movable = classes.is_module(held.cls)
     own_way = classes.moves_itself(held.cls) or (held.open and not movable)
+    places, defined = dict(held.places), (held.cls.globals.file, held.cls.span or Span(1, 0, 1, 0))
     attributes = []
     for name, value in held.attributes:
         place = f"self.{name}"
         if value == UNKNOWN:
             value = Opaque(place)
         elif name in held.registered and movable:
-            value = _follow(heap, value, place, set())
+            value = _follow(heap, value, place, places.get(name, defined), set())
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
         elif isinstance(value, Opaque) and value.path.startswith(NAMELESS):
@@ -193,11 +199,14 @@ def _settled(value: Value) -> Value:
     return value
 
 
-def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
-    """Puts a registered part, and all that is registered in it, on device variables named after their places."""
+def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[ObjectId]) -> Value:
+    """Puts a registered part, and all that is registered in it, on device variables named after their places.
+
+    `where` in the program it is registered.
+    """
     match value:
         case Optional():
-            return Optional(_follow(heap, value.present, place, seen))
+            return Optional(_follow(heap, value.present, place, where, seen))
         case Tensor():
             return replace(value, device=_variable(place, value.device), origin=_story(place, value.origin))
         case Opaque():
@@ -210,27 +219,36 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
             held = heap.get(value.object)
             match held:
                 case LibraryObject():
-                    parts = tuple((name, _follow(heap, part, f"{place}.{name}", seen)) for name, part in held.parts)
+                    parts = tuple(
+                        (name, _follow(heap, part, f"{place}.{name}", where, seen)) for name, part in held.parts
+                    )
                     device = _variable(place, held.device)
                     heap[value.object] = replace(held, device=device, parts=parts, origin=_story(place, held.origin))
                 case Instance():
                     stored = tuple(
                         (
                             name,
-                            _follow(heap, part, f"{place}.{name}", seen) if name in held.registered else part,
+                            _follow(heap, part, f"{place}.{name}", where, seen) if name in held.registered else part,
                         )
                         for name, part in held.attributes
                     )
                     heap[value.object] = replace(held, attributes=stored)
                 case Sequence() if held.module is not None:
-                    if held.items is not None:
-                        items = tuple(_part(heap, item, f"{place}[{i}]", seen) for i, item in enumerate(held.items))
+                    if held.items:
+                        items = tuple(
+                            _part(heap, held, it, f"{place}[{i}]", where, seen) for i, it in enumerate(held.items)
+                        )
                         heap[value.object] = replace(held, items=items)
-                    else:
-                        heap[value.object] = replace(held, rest=_part(heap, held.rest, f"{place}[*]", seen))
+                    else:  # an empty one is filled by somebody
+                        rest = _part(heap, held, held.rest, f"{place}[*]", where, seen)
+                        heap[value.object] = replace(held, items=None, rest=rest)
                 case Dictionary() if held.module is not None:
-                    pairs = tuple((key, _part(heap, item, f"{place}[{key!r}]", seen)) for key, item in held.items)
-                    heap[value.object] = replace(held, items=pairs, rest=_part(heap, held.rest, f"{place}[*]", seen))
+                    pairs = tuple(
+                        (key, _part(heap, held, it, f"{place}[{key!r}]", where, seen)) for key, it in held.items
+                    )
+                    rest = _part(heap, held, held.rest, f"{place}[*]", where, seen)
+                    complete = held.complete and bool(held.items)
+                    heap[value.object] = replace(held, items=pairs, rest=rest, complete=complete)
                 case _:
                     pass
             return value
@@ -238,9 +256,15 @@ def _follow(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
             return value
 
 
-def _part(heap: Heap, value: Value, place: str, seen: set[ObjectId]) -> Value:
+def _part(
+    heap: Heap, holder: Sequence | Dictionary, value: Value, place: str, where: Where, seen: set[ObjectId]
+) -> Value:
     """An element of a module that holds others: one of which nothing is known is a part of the module all the same."""
-    return Opaque(place) if value == UNKNOWN else _follow(heap, value, place, seen)
+    if value != UNKNOWN:
+        return _follow(heap, value, place, where, seen)
+    if holder.module in PARAMETERS:
+        return Tensor(Variable(place), None, "parameter", _moves_along(place, where))
+    return Opaque(place)
 
 
 def _variable(place: str, device: Device) -> Device:
@@ -251,7 +275,11 @@ def _variable(place: str, device: Device) -> Device:
 def _story(place: str, origin: Origin | None) -> Origin | None:
     if origin is None:
         return None
-    return Origin(f"`{place}` is part of the module and moves with it", origin.file, origin.span, "module")
+    return _moves_along(place, (origin.file, origin.span))
+
+
+def _moves_along(place: str, where: Where) -> Origin:
+    return Origin(f"`{place}` is part of the module and moves with it", *where, "module")
 
 
 def generator(frame: Frame, env: Environment | None, yielded: Value | None) -> Value:

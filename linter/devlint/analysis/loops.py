@@ -15,11 +15,13 @@ class Plan:
 
     Attributes:
         trains: each turn computes gradients.
+        bound: the names that a turn binds.
         invariant: the moves of which neither what is moved nor the target changes from turn to turn.
     """
 
     trains: bool = False
     invariant: frozenset[ir.Span] = frozenset()
+    bound: frozenset[str] = frozenset()
 
 
 NO_PLAN = Plan()
@@ -33,7 +35,7 @@ def plan(body: ir.Block) -> Plan:
     changed = _changed(every)
     made = {item.target: item for item in every if isinstance(item, (ir.Load, ir.Const, ir.Attribute))}
     invariant = frozenset(item.span for item in own if isinstance(item, ir.Call) and _is_invariant(item, made, changed))
-    return Plan(trains, invariant)
+    return Plan(trains, invariant, frozenset(name.partition("@")[0] for name in changed))
 
 
 def _instructions(block: tuple[object, ...], *, into_loops: bool) -> Iterator[object]:

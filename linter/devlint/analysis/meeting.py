@@ -184,10 +184,11 @@ def _subject(frame: Frame, span: Span) -> str:
 
 @lru_cache(maxsize=10_000)
 def _subject_of(text: str) -> str:
-    return _OF_A_TEST.sub("", text)
+    return _BESIDE_WORDS.sub("", " ".join(_OF_A_TEST.sub(" ", text).split()))
 
 
 _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
+_BESIDE_WORDS = re.compile(r"(?<!\w) | (?!\w)")
 
 
 Cleared: TypeAlias = dict[str, tuple[Value, Value]]

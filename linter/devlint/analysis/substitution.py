@@ -125,6 +125,9 @@ class Substitution:
             return UNKNOWN
         if isinstance(value, Tensor):
             return containers.row(value)
+        held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
+        if step == "[*]" and isinstance(held, Dictionary) and held.module is not None:
+            return held.each()
         if step == "[*]":
             each = containers.elements_of(self.frame, self.env, value)
             return each.each if each.few is None else all_of(Sequence(each.few))

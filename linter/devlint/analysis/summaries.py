@@ -8,7 +8,7 @@ executed with them instead, as far as the budget allows, because what it does to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis import conflicts, idle, instances, placement, unplaced
@@ -20,7 +20,7 @@ from devlint.analysis.moves import module_device
 from devlint.analysis.substitution import Substitution, abstract, is_handed, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
-from devlint.domain.environment import Environment
+from devlint.domain.environment import Environment, Pair
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
@@ -45,28 +45,35 @@ DEEPEST_CALL = 5
 
 
 def bind(frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span) -> dict[str, Given] | None:
-    """Arguments by parameter name; None when they do not fit or cannot be counted."""
+    """Arguments by parameter name; None when they do not fit.
+
+    Where some could not be counted, a parameter that no other argument is for may be given anything.
+    """
     bound: dict[str, Given] = {}
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
+    exact, anything = arguments.exact, Given(UNKNOWN, span)
     for parameter in closure.function.parameters:
         if parameter.kind == "args":
             span = positional[0].span if positional else parameter.span
-            bound[parameter.name] = Given(Tuple(tuple(given.value for given in positional)), span)
+            given = Tuple(tuple(given.value for given in positional))
+            bound[parameter.name] = Given(given, span) if exact else anything
             positional = []
         elif parameter.kind == "kwargs":
             items = tuple((name, given.value) for name, given in keywords.items())
             identity = frame.new_object(span, "keywords")
-            env.heap[identity] = Dictionary(items)
+            env.heap[identity] = Dictionary(items, complete=exact)
             bound[parameter.name] = Given(Reference(identity), span)
             keywords = {}
         elif parameter.kind in ("positional", "normal") and positional:
             bound[parameter.name] = positional.pop(0)
         elif parameter.kind != "positional" and parameter.name in keywords:
             bound[parameter.name] = keywords.pop(parameter.name)
-        elif not parameter.has_default and arguments.exact:
+        elif not exact:
+            bound[parameter.name] = anything
+        elif not parameter.has_default:
             return None
-    if positional or keywords:
+    if positional or keywords or not arguments.aligned:
         return None
     return bound
 
@@ -81,7 +88,7 @@ def call(
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind(frame, env, closure, arguments, span)
-    if bound is None or not arguments.exact or closure.function.is_stub:
+    if bound is None or closure.function.is_stub:
         frame.matters = frame.matters or not closure.function.is_stub
         return UNKNOWN
     for name, default in closure.defaults:
@@ -136,7 +143,7 @@ def call_forward(
     """A call of a module of the program: its `forward` by summary, with the module's parts in place of `self`."""
     bound = bind(frame, env, closure, arguments.behind(Given(module, function.span, function.place)), span)
     held = env.heap.get(module.object)
-    if bound is None or not arguments.exact or not isinstance(held, Instance) or closure.function.is_stub:
+    if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
     frame.program.note_arguments(frame, closure, bound)
@@ -215,7 +222,9 @@ def _execute_here(
     for file, where, fact in outcome.frame.deferred:
         frame.record_at(file, where, fact)
     if not quiet:
-        frame.requirements.extend(one for one in outcome.frame.requirements if one.always)
+        for one in _requirements(outcome):
+            if one.always:
+                conflicts.require(frame, env, one)
         for conflict in outcome.frame.clashes:
             report_through(frame, env, conflict, span)
     if outcome.env is None or outcome.value is None:
@@ -294,7 +303,11 @@ def _require(
     unplaced.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
-        frame.requirements.append(replace(requirement, first=first, second=second, message=said, always=always))
+        passed_on = replace(requirement, first=first, second=second, message=said, always=always)
+        if requirement.always:
+            conflicts.require(frame, env, passed_on)
+        else:
+            frame.requirements.append(passed_on)
 
 
 def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
@@ -335,7 +348,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         )
     changed = outcome.env.heap.changed()
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
-    requires = _distinct(outcome.frame.requirements + outcome.frame.clashes)
+    requires = _distinct([*_requirements(outcome), *outcome.frame.clashes])
     after = outcome.env
     return Summary(
         outcome.value,
@@ -350,6 +363,23 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         outcome.frame.matters,
         frozenset(outcome.frame.called),
     )
+
+
+def _requirements(outcome: Outcome) -> Iterator[Requirement]:
+    """What an execution requires; of devices that are compared on every path, the least is always required."""
+    pairs = frozenset() if outcome.env is None else outcome.env.compared
+    least: dict[Pair, Requirement] = {}
+    for one in outcome.frame.requirements:
+        yield one
+        if one.pair in pairs and (one.pair not in least or _tolerance(one) > _tolerance(least[one.pair])):
+            least[one.pair] = one
+    for one in least.values():
+        yield replace(one, always=True)
+
+
+def _tolerance(requirement: Requirement) -> int:
+    """How many of its sides may be somewhere else if they have no dimensions."""
+    return sum(map(conflicts.may_be_spared, (requirement.first, requirement.second)))
 
 
 def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:

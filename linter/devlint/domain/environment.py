@@ -23,6 +23,7 @@ pointwise, as a lattice; across the two kinds the join is commutative and absorb
 from __future__ import annotations
 
 from dataclasses import field, replace
+from typing import TypeAlias
 
 from devlint.domain.device import CPU, Device, Variable
 from devlint.domain.device import join as join_devices
@@ -33,6 +34,9 @@ from devlint.domain.value import Opaque, Tensor, Value, chosen
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
+
+Pair: TypeAlias = tuple[str, frozenset[Device]]
+"""Two devices, and the kind of conflict that there is if they differ."""
 
 
 @dataclass(slots=True)
@@ -50,6 +54,8 @@ class Environment:
         arriving: the copies to the CPU, by file and place, for which nothing has waited.
         always: this point is reached on every run that leaves the function normally.
         on_host: a test has found that something the surroundings decide is on the CPU.
+        compared: the pairs of devices of which every path to this point asks that they agree, each with the kind of
+            what asks it.
     """
 
     names: dict[str, Value] = field(default_factory=dict)
@@ -63,6 +69,7 @@ class Environment:
     arriving: frozenset[tuple[str, Span]] = frozenset()
     always: bool = True
     on_host: bool = False
+    compared: frozenset[Pair] = frozenset()
 
     def copy(self) -> Environment:
         """An environment of one's own, equal to this one."""
@@ -78,6 +85,7 @@ class Environment:
             self.arriving,
             self.always,
             self.on_host,
+            self.compared,
         )
 
 
@@ -101,6 +109,7 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         left.arriving & right.arriving,
         left.always and right.always,
         left.on_host and right.on_host,
+        left.compared & right.compared,
     )
 
 

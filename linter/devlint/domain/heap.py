@@ -14,7 +14,7 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value, stray_of, without_stray
+from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value, stray_of, together, without_stray
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -230,7 +230,7 @@ def summary(container: Sequence) -> Value:
         return UNKNOWN
     result = container.items[0]
     for item in container.items[1:]:
-        result = join_values(result, item)
+        result = together(result, item)
     return result
 
 

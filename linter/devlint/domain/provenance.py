@@ -51,12 +51,16 @@ class Origin:
         return (self,) if self.because is None else (self.because, self)
 
 
+OTHERS = "other elements of a list"
+"""The subject of a stray that stands for all elements of a list: one of them was created on the CPU."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stray:
     """How a value was created on the CPU, on one of the paths to a place.
 
     Attributes:
-        subject: what chose the path.
+        subject: what chose the path, or `OTHERS`.
         rank: how many dimensions it has on that path, as for a tensor.
         beside: where it is on the other paths.
     """

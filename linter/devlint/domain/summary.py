@@ -9,6 +9,7 @@ program's own state, such as the current device.
 from __future__ import annotations
 
 from devlint.domain.device import Device
+from devlint.domain.environment import Pair
 from devlint.domain.heap import Object
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import Origin, Stray
@@ -81,6 +82,11 @@ class Requirement:
     span: Span
     always: bool
     met: bool = False
+
+    @property
+    def pair(self) -> Pair:
+        """What is asked of which devices."""
+        return self.kind, frozenset((self.first.device, self.second.device))
 
 
 @dataclass(frozen=True, slots=True)

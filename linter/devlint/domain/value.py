@@ -15,9 +15,9 @@ import enum
 from dataclasses import field, replace
 from typing import NamedTuple, TypeAlias
 
-from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.device import join as join_devices
-from devlint.domain.provenance import Origin, Stray
+from devlint.domain.provenance import OTHERS, Origin, Stray
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
 
@@ -454,6 +454,20 @@ def chosen(winner: Value, loser: Value | None) -> Value:
     if isinstance(winner, (Constant, DeviceValue)) and winner != loser:
         return replace(winner, checked=True)
     return winner
+
+
+def together(left: Value, right: Value) -> Value:
+    """The least value above two elements of one list; it is a stray if just one of them was created on the CPU."""
+    both = join(left, right)
+    if not isinstance(both, Tensor) or both.device != UNKNOWN_DEVICE or both.stray is not None:
+        return both
+    for one, other in ((left, right), (right, left)):
+        if not isinstance(one, Tensor) or one.device != CPU or one.origin is None:
+            continue
+        forgotten = one.origin.born in ("created", "host") and one.origin.is_unasked
+        if forgotten and isinstance(other, (Tensor, Opaque)) and follows(other.device):
+            return replace(both, stray=Stray(one.origin, OTHERS, one.rank, other.device))
+    return both
 
 
 def stray_of(value: Value) -> Stray | None:

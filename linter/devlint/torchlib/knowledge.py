@@ -89,6 +89,9 @@ TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack h
 FROM_NUMBERS = "_default"
 """A parameter of forms that take numbers alone, and put 0-dim tensors made of them on the default device."""
 
+PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
+"""Modules that hold parameters."""
+
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 

@@ -293,7 +293,7 @@ def scattered(arguments: Arguments, target: DeviceValue) -> Arguments:
     keywords = tuple(
         (name, replace(given, value=_scattered(given.value, target))) for name, given in arguments.keywords
     )
-    return Arguments(positional, keywords, arguments.exact)
+    return replace(arguments, positional=positional, keywords=keywords)
 
 
 def _scattered(value: Value, target: DeviceValue) -> Value:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from devlint.analysis import calls
-from devlint.analysis.arguments import Arguments
 from devlint.analysis.site import Site
 from devlint.domain.value import UNKNOWN, Value
 
@@ -25,7 +25,7 @@ def checkpoint(site: Site) -> Value | None:
     if not given:
         return UNKNOWN
     keywords = tuple(pair for pair in site.arguments.keywords if pair[0] not in CHECKPOINT_OPTIONS)
-    arguments = Arguments(given[1:], keywords, site.arguments.exact)
+    arguments = replace(site.arguments, positional=given[1:], keywords=keywords)
     return calls.invoke(site.frame, site.env, given[0], arguments, site.span)
 
 
