@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from devlint.analysis.loops import NO_PLAN, Plan
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
@@ -46,7 +46,7 @@ _DEVICE = ".device"
 
 def device_of(value: Opaque) -> Device:
     """The `.device` of an opaque value."""
-    return value.device if follows(value.device) else Variable(f"{value.path}{_DEVICE}")
+    return Variable(f"{value.path}{_DEVICE}") if value.device == UNKNOWN_DEVICE else value.device
 
 
 def is_computed(value: Opaque) -> bool:
