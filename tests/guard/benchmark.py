@@ -1,4 +1,4 @@
-"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about a quarter of an hour.
+"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about twenty minutes.
 
 A variant is timed between two runs without a guard, in one process, and its ratio is to the mean of the two; what is
 printed is the median over many such pairs, with quartiles. `none` between two runs of itself shows how far to trust
@@ -144,7 +144,7 @@ LIMITS = {
 LONG_WORKLOAD = "mlp"
 ADAPTIVE = "adaptive, long run"
 LONG_NULL = "  none after none"
-LONG_ROUNDS = 15
+LONG_ROUNDS = 30
 """So many processes give one figure each."""
 LONG, FIRST = 1000, 40
 """Steps of a run as users have it; and of them, those timed together with entering and leaving, or behind so many."""
@@ -344,7 +344,7 @@ def main() -> None:
     )
     measured = {name: _run(name, quick) for name in options.workloads}
     if LONG_WORKLOAD in measured:
-        figures = [_run("long", quick) for _ in range(LONG_ROUNDS // (5 if options.quick else 1))]
+        figures = [_run("long", quick) for _ in range(LONG_ROUNDS // (10 if options.quick else 1))]
         measured[LONG_WORKLOAD] |= {name: _quartiles([each[name] for each in figures]) for name in figures[0]}
     print("\n".join(_table(measured)))
     with_parameters, without = _run("calls", quick)
