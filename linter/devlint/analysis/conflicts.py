@@ -18,6 +18,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.practice import (
     is_on_accelerator_in_practice,
     is_out_of_the_graph,
+    is_private,
     may_be_given_on_the_host,
 )
 from devlint.analysis.wording import wording
@@ -133,9 +134,12 @@ def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
 
 
 def among_elements(frame: Frame, side: Side) -> Iterator[tuple[Side, Side]]:
-    """Two elements of the list that a side stands for, one of which was created on the CPU and the other was not."""
+    """Two elements of the list that a side stands for, one of which was created on the CPU and the other was not.
+
+    What a private function makes on the CPU may go with what its callers have there.
+    """
     stray = side.stray
-    if stray is None or stray.subject != OTHERS or not follows(stray.beside):
+    if stray is None or stray.subject != OTHERS or not follows(stray.beside) or is_private(frame):
         return
     name = f"{side.name}[…]" if re.fullmatch(r"[\w.]+", side.name) else side.name
     there = replace(side, name=name, device=stray.beside, certain=True, stray=None)

@@ -33,7 +33,7 @@ from devlint.domain.device import (
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.provenance import Origin, Stray
+from devlint.domain.provenance import OTHERS, Origin, Stray
 from devlint.domain.summary import Side
 from devlint.domain.value import (
     NUMBER,
@@ -49,6 +49,7 @@ from devlint.domain.value import (
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
+from devlint.torchlib.knowledge import TOGETHER
 from devlint.torchlib.signature import (
     ArrayTerm,
     DeviceTerm,
@@ -145,7 +146,9 @@ class Application:
     def settle(self, variable: str, sides: Sequence[Side]) -> None:
         """Finds the device a group agrees on, and records who does not agree."""
         firm = [side for side in _exempted(sides) if not conflicts.is_spared(side)]
-        self.strays[variable] = _stray(firm)
+        stray = _stray(firm)
+        whole = stray is not None and stray.subject == OTHERS and self.operation in TOGETHER
+        self.strays[variable] = None if whole else stray
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):

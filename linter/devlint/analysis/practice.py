@@ -59,12 +59,18 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
         return False
     if makes_host_data(frame):
         return True
-    event, name = other.origin, frame.scope.name.rpartition(".")[2]
+    event = other.origin
     if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
         return True
     parameters = getattr(frame.scope, "parameters", ())
-    alone = name.startswith("_") and not (parameters and parameters[0].name == "self")
+    alone = is_private(frame) and not (parameters and parameters[0].name == "self")
     return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
+
+
+def is_private(frame: Frame) -> bool:
+    """Whether the executed function is for the use of its own class or file."""
+    name = frame.scope.name.rpartition(".")[2]
+    return name.startswith("_") and not name.endswith("__")
 
 
 def makes_host_data(frame: Frame) -> bool:

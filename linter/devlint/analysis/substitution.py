@@ -174,10 +174,13 @@ class Substitution:
         return origin
 
     def _stray(self, value: Tensor) -> Stray | None:
-        """How a result is created on the CPU on a path of the caller's: as the argument is that it follows."""
+        """How a result is created on the CPU on a path of the caller's: as the argument is that it follows.
+
+        What the callee has created on a path of its own is no stray: what it was given has chosen the path.
+        """
         given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
         stray = stray_of(given)
-        return value.stray if stray is None else replace(stray, rank=value.rank)
+        return None if stray is None else replace(stray, rank=value.rank)
 
     def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:
         """A value of the summary as the caller sees it; objects made by the callee become the call's."""
