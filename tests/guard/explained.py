@@ -1,7 +1,8 @@
 """How many of the known bugs `explain` explains: `python -m tests.guard.explained [PART OF A NAME]`.
 
 `bugs.jsonl` has a row for each program that PyTorch ends with a device error: the functions `bad_…` of the fixtures,
-and short programs of our own, one for each rule of PyTorch's. A row says on which line the judge saw it fail, and which
+and short programs of our own, one for each rule of PyTorch's. A row says on which line the judge saw it fail (in a
+fixture counted from that where the function begins, or what it is `within`, so that others may come and go), and which
 values are to blame, as the source spells them: those that the linter names there, and, where it speaks of something
 else or is silent, those that a reader of the program named. Of values that are apart either may be moved, so both are
 right where no other line tells which.
@@ -12,11 +13,14 @@ that was being called, if any was.
 
 from __future__ import annotations
 
+import ast
+import functools
 import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from devlint_guard.finding import Finding
 
@@ -34,7 +38,7 @@ class Bug:
         program: `fixtures/some.py::bad_function`, `fixtures/some.py::None` for a file that is the program, or the
             name of a short program whose text is `code`.
         devices: how many CUDA devices it has.
-        line: where it fails.
+        line: of its text, where it fails.
         operands: the values to blame.
     """
 
@@ -69,8 +73,20 @@ class Miss:
 
 def read_bugs() -> list[Bug]:
     """All rows."""
-    rows = (json.loads(line) for line in BUGS.read_text(encoding="utf-8").splitlines())
-    return [Bug(**{**row, "operands": tuple(row["operands"])}) for row in rows]
+    return [_read(json.loads(line)) for line in BUGS.read_text(encoding="utf-8").splitlines()]
+
+
+def _read(row: dict[str, Any]) -> Bug:
+    file, _, function = row["program"].partition("::")
+    start = 0 if function in ("", "None") else _definitions(file)[row.get("within", function)]
+    return Bug(row["program"], row["devices"], start + row["line"], tuple(row["operands"]), row.get("code", ""))
+
+
+@functools.cache
+def _definitions(file: str) -> dict[str, int]:
+    """The lines where the functions and classes of a fixture begin."""
+    tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+    return {one.name: one.lineno for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
 
 
 def misses(judge: Judge, bugs: Iterable[Bug]) -> Iterator[Miss]:
