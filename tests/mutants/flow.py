@@ -91,7 +91,11 @@ class Flow:
     def why_not_of_move(self, call: ast.Call) -> str:
         """Why it may not show that something is not moved: it has neither made it nor brought it to the CPU."""
         assert isinstance(call.func, ast.Attribute)
-        return self._why_not(call) if self._is_made(call.func.value, frozenset()) else ", from elsewhere"
+        if not self._is_made(call.func.value, frozenset()):
+            return ", from elsewhere"
+        made = call.func.value
+        number = isinstance(made, ast.Call) and is_factory(made.func) and self._is_of_number(made)
+        return self._why_not(call) or (", of a number" if number else "")
 
     def _why_not(self, call: ast.Call) -> str:
         becomes = set(self._becomes(call, frozenset()))
@@ -138,14 +142,23 @@ class Flow:
                 return True
             case ast.Call(func=ast.Attribute(attr="item" | "numel" | "dim"), args=[]):
                 return True
+            case ast.Call(func=ast.Attribute(attr="size"), args=[_]) | ast.Subscript(value=ast.Attribute(attr="shape")):
+                return isinstance(value, ast.Call) or self._is_part_number(value.slice)
             case ast.Attribute(value=ast.Name(), attr="eps" | "tiny" | "min" | "max"):
                 return True  # of what `torch.finfo` gives
             case ast.Attribute(value=ast.Name(id="math")) | ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
                 return True
-            case ast.Name(id=name) if not any(self._reaches(name, one, value) for one in self._stored.get(name, ())):
+            case ast.Name(id=name):
+                stores = [one for one in self._stored.get(name, ()) if self._reaches(name, one, value)]
+                if stores:
+                    return all(_end(one.place) < _start(value) and self._is_number(one.value) for one in stores)
                 return self._is_declared_number(name) or any(_counts(node, name) for node in self._around(value))
             case _:
                 return False
+
+    def _is_part_number(self, key: ast.expr) -> bool:
+        """Whether what stands in the brackets behind a shape selects one of its numbers."""
+        return not isinstance(key, ast.Slice) and self._is_number(key)
 
     def _is_declared_number(self, name: str) -> bool:
         arguments = self._function.args
@@ -197,7 +210,7 @@ class Flow:
                 yield from self._becomes_stored(parent, value, seen)
             case ast.Attribute(attr=name):
                 yield from self._becomes_of_attribute(parent, name, seen)
-            case ast.Subscript(ctx=ast.Load()) if self._is_part(parent.slice):
+            case ast.Subscript(ctx=ast.Load()) if self._is_part(parent.slice) or self._is_same(value, parent.slice):
                 yield from self._becomes(parent, seen)
             case ast.Subscript(ctx=ast.Store()):
                 pass
@@ -230,6 +243,8 @@ class Flow:
                         yield from self._becomes(load, seen)
                 case ast.Subscript(slice=key):
                     yield "met" if _is_mask(key) else "handed on"
+                case ast.Name(id=name) if name in self._lists and isinstance(value, ast.List):
+                    yield from self._becomes_collected(name, value, seen)
                 case ast.Name(id=name):
                     yield from self._becomes_loaded(name, store, seen)
                 case ast.Tuple() if isinstance(value, ast.Tuple):
@@ -274,6 +289,8 @@ class Flow:
                 yield from self._becomes_collected(name, call, seen)
             case _ if _keeps(call):
                 yield "handed on"
+            case _ if isinstance(value, ast.List) and _puts_together(call, value) and self._is_same(value, value):
+                yield from self._becomes(call, seen)
             case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in ALONE or name.endswith("_like"):
                 alone = all(self._is_no_tensor(other) for other in others) and call.args[:1] == [value]
                 yield from self._becomes(call, seen) if alone else ("met",)
@@ -282,7 +299,7 @@ class Flow:
             case _:
                 yield "met"
 
-    def _becomes_collected(self, name: str, put: ast.Call, seen: frozenset[ast.AST]) -> Iterator[str]:
+    def _becomes_collected(self, name: str, put: ast.AST, seen: frozenset[ast.AST]) -> Iterator[str]:
         """What becomes of what a list is given that begins empty: the same as of the list.
 
         What puts its elements together has them meet, unless they all come from one place.
@@ -296,9 +313,7 @@ class Flow:
             match parent:
                 case ast.Attribute(attr="append"):
                     pass
-                case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="cat" | "stack")) if (
-                    alone and parent.args[:1] == [load]
-                ):
+                case ast.Call() if alone and _puts_together(parent, load):
                     yield from self._becomes(parent, seen)
                 case ast.Subscript(slice=key) if not self._is_part(key):
                     yield "met"
@@ -329,18 +344,42 @@ class Flow:
         return all(isinstance(part, (ast.Slice, ast.Constant)) or self._is_number(part) for part in parts)
 
     def _is_same(self, value: ast.AST, other: ast.expr) -> bool:
-        """Whether the other operand is the same variable, or a part of it that numbers and slices select."""
-        one, two = self._part_of(value), self._part_of(other)
-        return one is not None and two is not None and one == two
+        """Whether the other operand is made of the same variable, and of nothing else but numbers."""
+        found = self._made_of(value) | self._made_of(other)
+        return len(found) == 1 and "" not in found
 
-    def _part_of(self, value: ast.AST) -> str | None:
+    def _made_of(self, value: ast.AST) -> frozenset[str]:
+        """The variables that a value is computed from; of what may meet another one, "" is one of them."""
         match value:
+            case ast.expr() if self._is_number(value):
+                return frozenset()
+            case ast.Slice():
+                return frozenset()
             case ast.Name(id=name):
-                return name
-            case ast.Subscript(value=whole, slice=key) if self._is_part(key):
-                return self._part_of(whole)
+                stores = [one for one in self._stored.get(name, ()) if self._reaches(name, one, value)]
+                if len(stores) == 1 and _end(stores[0].place) < _start(value):
+                    found = self._made_of(stores[0].value)
+                    if "" not in found and len(found) == 1:
+                        return found
+                return frozenset((name,))
+            case ast.Subscript(value=whole, slice=key):
+                return self._made_of(whole) | self._made_of(key)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                return frozenset[str]().union(*map(self._made_of, parts))
+            case ast.UnaryOp(operand=operand):
+                return self._made_of(operand)
+            case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
+                return self._made_of(left) | self._made_of(right)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=name), args=[one, *_]) if name in ALONE:
+                return self._made_of(one) if self._takes_numbers(value, 1) else frozenset(("",))
+            case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in ALONE:
+                return self._made_of(of) if self._takes_numbers(value, 0) else frozenset(("",))
             case _:
-                return None
+                return frozenset(("",))
+
+    def _takes_numbers(self, call: ast.Call, first: int) -> bool:
+        """Whether all arguments of a call are numbers, but for the first so many."""
+        return all(map(self._is_number, [*call.args[first:], *(keyword.value for keyword in call.keywords)]))
 
     # --- which loads a store reaches --------------------------------------------------------------------------
 
@@ -380,7 +419,7 @@ class Flow:
 
 
 def _collecting(function: Function) -> dict[str, bool]:
-    """The names that only ever hold a new list, and whether all that is put into it comes from one place."""
+    """The names that only ever hold a new list, and whether all that it holds is put there by one call."""
     stores: dict[str, list[ast.AST]] = {}
     puts: dict[str, int] = {}
     for node in ast.walk(function):
@@ -396,9 +435,9 @@ def _collecting(function: Function) -> dict[str, bool]:
                 puts[name] = puts.get(name, 0) + 2
     bound = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return {
-        name: puts.get(name) == 1
+        name: puts.get(name) == 1 and not any(one.elts for one in made if isinstance(one, ast.List))
         for name, made in stores.items()
-        if bound.count(name) == len(made) and all(isinstance(one, ast.List) and not one.elts for one in made)
+        if bound.count(name) == len(made) and all(isinstance(one, ast.List) for one in made)
     }
 
 
@@ -462,6 +501,15 @@ def _keeps(call: ast.Call) -> bool:
             return True
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr="append"):
             return True
+        case _:
+            return False
+
+
+def _puts_together(call: ast.Call, value: ast.AST) -> bool:
+    """Whether a call puts the elements of a list together: `torch.cat(rows)`."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="torch"), attr="cat" | "stack"):
+            return call.args[:1] == [value]
         case _:
             return False
 

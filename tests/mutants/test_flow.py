@@ -78,6 +78,24 @@ def is_compared_with_another(x):
     made = torch.ones(3, 3, device=x.device)
     return made[0] < x[0]
 
+def is_put_beside_another(x):
+    made = torch.ones(3, device=x.device)
+    other = made + 1
+    return torch.stack([made, other, x[0]])
+
+def is_selected_from_by_another(x):
+    made = torch.ones(3, 3, device=x.device)
+    return made[x[0].long()]
+
+def is_computed_from_two(x):
+    made = torch.ones(3, device=x.device)
+    other = made.exp()
+    other = other + len(x)
+    return made * other * x
+
+def is_a_moved_vector(x):
+    return x + torch.tensor([1.0, 2.0, 3.0]).to(x.device)
+
 def is_moved(x):
     made = torch.ones(3)
     made = made / made.sum()
@@ -215,6 +233,30 @@ def compares_its_own_rows(x):
     made[0] = x[0]
     empty = (made[1] <= made[0]).any(dim=-1)
     return empty * made.sum().item(), made * made
+
+def computes_with_itself_alone(x):
+    made = torch.linspace(0.0, 1.0, 3, device=x.device)
+    other = 1 - made.sqrt() - made * torch.sin(10 * math.pi * made)
+    both = torch.stack([made, other], dim=-1)
+    both[0] = x[0, 0]
+    empty = (both[:, 0] <= both[:, 1]) & (both[:, 0] > 0)
+    return both[~empty]
+
+def divides_by_a_size(x):
+    longest, count = x.size(1), x.shape[0]
+    made = torch.tensor([1.0, 2.0], device=x.device)
+    return (made / longest).unsqueeze(0) / count
+
+def moves_a_number(x):
+    start = torch.tensor(0.0).to(x.device)
+    return x - start
+
+def collects_behind_the_first(x):
+    rows = [torch.ones(3, device=x.device)]
+    for _ in x:
+        rows.append(torch.ones(3, device=x.device))
+    rows[-1][:] = 2.0
+    return rows, len(rows)
 
 def adds_what_is_a_number_if_it_is_left_out(x, factor=2.0, *, eps=1e-6):
     return x + torch.tensor(factor, device=x.device) + torch.tensor(eps, device=x.device)
