@@ -190,6 +190,7 @@ def binary(
         for side in (left.value, right.value):
             if isinstance(side, Opaque) and is_computed(side):
                 frame.prove(side, Kind.TENSOR)  # and no container: what it is combined with is no number
+    left, right = _as_stray(frame, left), _as_stray(frame, right)
     for one, other, prefix in ((left, right, ""), (right, left, "r")):
         if name is None or not _is_tensor(frame, one.value):
             continue
@@ -203,6 +204,14 @@ def binary(
             result = library.call_tensor_method(frame, env, one, method, Arguments((other,), ()), span, shown)
             return UNKNOWN if result is None else result
     return _on_the_host(frame, env, operator, left.value, right.value, in_place, span)
+
+
+def _as_stray(frame: Frame, given: Given) -> Given:
+    """An operand as a tensor if on some path it was created as one: who computes with it has one on the others, too."""
+    value = given.value
+    if isinstance(value, Opaque) and value.stray is not None and frame.kind(value) is not Kind.ARRAY:
+        return replace(given, value=frame.tensor(value))
+    return given
 
 
 def _is_tensor(frame: Frame, value: Value) -> bool:

@@ -7,6 +7,7 @@ named after the name and the place. Two uses of it agree, and it follows its sur
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -103,12 +104,12 @@ def _identified(
         assert isinstance(both, Tensor)
         if isinstance(both.device, Either):
             return replace(both, device=_variable(frame, name, span))
-        if both.device != UNKNOWN_DEVICE or _DEVICE_WORD.search(frame.text(span)):
+        if both.device != UNKNOWN_DEVICE or _may_know_of_devices(frame, span, one, other):
             return both
         return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         met = _thing(frame, left, right, name, span)
-        if _DEVICE_WORD.search(frame.text(span)):
+        if _may_know_of_devices(frame, span, left, right):
             return met
         if frame.recording:
             partial.note_meeting(frame, left, right, met, name, span)
@@ -151,10 +152,49 @@ def returned(frame: Frame, left: Value, right: Value, span: Span) -> Value:
     return joined
 
 
-_DEVICE_WORD = re.compile(
-    r"cpu|cuda|gpu|(?<![a-z])(mps|xpu|npu)|device|offload|available|onnx|trac|script", re.IGNORECASE
-)
+_DEVICE_WORD = re.compile(r"cpu|cuda|gpu|(?<![a-z])(mps|xpu|npu)|device|offload|available", re.IGNORECASE)
 """A test with such a word may know what is on which device: what its sides create is no stray."""
+
+_RECORDS = re.compile(r"onnx|trac|script", re.IGNORECASE)
+"""A test with such a word asks whether the function is recorded, with inputs that are most often on the CPU."""
+
+_RECORDED = frozenset("is_scripting is_tracing is_in_onnx_export is_compiling is_exporting".split())
+"""Functions that are true while a function is recorded."""
+
+
+def _may_know_of_devices(frame: Frame, span: Span, then: Value, orelse: Value) -> bool:
+    """Whether a test may know where things are: what is created where nothing is recorded is for any device."""
+    if _DEVICE_WORD.search(frame.text(span)):
+        return True
+    if not _RECORDS.search(frame.text(span)):
+        return False
+    usual = _unless_recorded(frame.program.source(frame.file, span))
+    side = then if usual else orelse
+    return usual is None or not (isinstance(side, Tensor) and side.device == CPU)
+
+
+@lru_cache(maxsize=1_000)
+def _unless_recorded(test: str) -> bool | None:
+    """The outcome of a test where nothing is recorded, None where that does not decide it."""
+    try:
+        return _outcome(ast.parse(f"({test})", mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _outcome(test: ast.expr) -> bool | None:
+    match test:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[]) if name in _RECORDED:
+            return False
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            outcome = _outcome(operand)
+            return None if outcome is None else not outcome
+        case ast.BoolOp(op=operator, values=values):
+            decides = isinstance(operator, ast.Or)
+            outcomes = {_outcome(value) for value in values}
+            return decides if decides in outcomes else None if None in outcomes else not decides
+        case _:
+            return None
 
 
 def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None:
