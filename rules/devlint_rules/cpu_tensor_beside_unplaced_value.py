@@ -11,10 +11,10 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
     """
     ## What it does
     Reports a tensor that was created without a device, or is otherwise left on the CPU, if only on one path, where it
-    first meets a value of which nothing says where it is, in a function or class that names a device somewhere, or goes
-    by that of a tensor (`x.new_zeros(3)`); one that a module hands to a part of which nothing is known, beside one that
-    moves; and one that a loss of which nothing is known (`criterion`, `self.loss_fn`) is to compare with what was
-    computed. The rule is opt-in.
+    first meets a value of which nothing says where it is, in a file that names a device somewhere, or goes by that of a
+    tensor (`x.new_zeros(3)`), or if it was made with the dtype of another tensor; one that a module hands to a part of
+    which nothing is known, beside one that moves; and one that a loss of which nothing is known (`criterion`,
+    `self.loss_fn`) is to compare with what was computed. The rule is opt-in.
 
     ## Why is this bad
     The result of a call, an attribute that others fill, an entry of a batch: what a program computes with is mostly

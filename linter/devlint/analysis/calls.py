@@ -22,7 +22,7 @@ from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.containers import add_element, is_loaded, saves
 from devlint.analysis.execution import annotated
-from devlint.analysis.frame import Frame, device_of, is_computed
+from devlint.analysis.frame import Frame, device_of, is_computed, name_of_result
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
@@ -85,7 +85,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         _note_discarded_move(frame, env, function, arguments, result, instruction.span)
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)
-    name = f"{frame.text(function.span).rpartition('.')[2]}()"
+    name = name_of_result(function.value, frame.text(function.span))
     if result == UNKNOWN:
         unplaced.note_inputs(frame, env, function, arguments, instruction.span)
     result = frame.identified(result, name, instruction.span)

@@ -19,6 +19,7 @@ from devlint.domain.value import (
     DeviceValue,
     Globals,
     Kind,
+    Library,
     ObjectId,
     Opaque,
     Optional,
@@ -52,6 +53,17 @@ def device_of(value: Opaque) -> Device:
 def is_computed(value: Opaque) -> bool:
     """Whether a value is what a module has computed, or a part of that."""
     return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
+
+
+_OF_NUMBERS = frozenset(f"builtins.{name}" for name in ("max", "min", "abs", "round"))
+"""Functions of Python that mostly compute with numbers."""
+
+
+def name_of_result(function: Value, text: str) -> str:
+    """What the result of a call is called; of most calls it may well be a tensor."""
+    if isinstance(function, Library) and function.name in _OF_NUMBERS:
+        return "value"
+    return f"{text.rpartition('.')[2]}()"
 
 
 @dataclass(slots=True)

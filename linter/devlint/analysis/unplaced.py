@@ -1,8 +1,8 @@
 """A tensor that was left on the CPU meets something that may be anywhere: no rule but an audit's tells of it.
 
 What meets it is the result of a call that is not followed, an attribute that others fill, a part of an unknown
-container, or a parameter that need not be a tensor. In code that never names a device this says nothing. Where the
-same function or class does, what is created without one is most often forgotten.
+container, or a parameter that need not be a tensor. In a file that never names a device this says nothing. In one that
+does, what is created without one is most often forgotten.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ _NAMES_A_DEVICE = re.compile(
     r"\.device\b|\b_?device\b *[=:,)]|_device\(|\.is_cuda\b|\.cuda\(|\.new_(zeros|ones|full|empty|tensor)\(|\.type_as\("
 )
 """Code with such a word expects tensors anywhere: it says where they are, or makes others there."""
+
+_TAKES_OVER_DTYPE = re.compile(r"\bdtype *= *[\w.\[\]]+\.dtype\b")
+"""A call with such an argument makes something to go with another tensor, and forgets where that is."""
 
 
 def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> None:
@@ -180,18 +183,19 @@ def _may_be_anywhere(side: Side) -> bool:
 
 
 def _knows_of_devices(frame: Frame, left: Side) -> bool:
-    """Whether the function or its class names a device somewhere, or goes by that of a tensor, or is a module.
+    """Whether the file names a device somewhere, or goes by that of a tensor, or what is executed is of a module.
 
-    A loop over batches is the heart of its program: of that it may stand in any other function of the file. What a
-    batch has by keys is moved key by key, in place, which is not followed.
+    So does who makes something with the dtype of another tensor.
+    What a batch has by keys is moved key by key, in place, which is not followed.
     """
     if not isinstance(frame.scope, Function) or practice.makes_host_data(frame):
         return False
-    whole = frame.scope.span if frame.owner is None or frame.owner.span is None else frame.owner.span
     if left.origin is not None and left.origin.born == "loader":
         if _KEY.search(frame.program.source(frame.file, frame.scope.span)):
             return False
-        whole = Span(1, 0, sys.maxsize, 0)
     elif frame.owner is not None and classes.is_module(frame.owner):
         return not frame.scope.name.endswith(".__init__")
-    return _NAMES_A_DEVICE.search(frame.program.source(frame.file, whole)) is not None
+    made = left.origin
+    if made is not None and _TAKES_OVER_DTYPE.search(frame.program.source(made.file, made.span)):
+        return True
+    return _NAMES_A_DEVICE.search(frame.program.source(frame.file, Span(1, 0, sys.maxsize, 0))) is not None
