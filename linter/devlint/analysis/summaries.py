@@ -37,7 +37,7 @@ from devlint.domain.value import (
     is_host,
 )
 from devlint.facts import Conflict, Step
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import TENSOR_NAMES
 
 DEEPEST_CALL = 5
@@ -99,6 +99,9 @@ def call(
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
     if _hands_over_objects(frame, env, bound):
+        if not (arguments.exact or _is_of_itself(frame, env, closure, bound)):
+            frame.matters = True
+            return UNKNOWN
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = _entry(frame, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
@@ -181,6 +184,18 @@ def _entry(frame: Frame, closure: Closure, bound: Mapping[str, Given]) -> dict[s
         if name not in entry:
             entry[name] = default if is_host(default) else UNKNOWN
     return entry
+
+
+def _is_of_itself(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, Given]) -> bool:
+    """Whether a method calls one of its own object: most often `super().__init__(*args, **kwargs)`.
+
+    Other calls with arguments that could not be counted build whole models of which nothing else is known.
+    """
+    own, called = frame.scope, closure.function
+    if not (isinstance(own, Function) and own.parameters and called.parameters):
+        return False
+    receiver = bound[called.parameters[0].name].value
+    return isinstance(receiver, Reference) and env.names.get(own.parameters[0].name) == receiver
 
 
 def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> bool:
