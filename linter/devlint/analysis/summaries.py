@@ -88,7 +88,7 @@ def call(
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind(frame, env, closure, arguments, span)
-    if bound is None or closure.function.is_stub:
+    if bound is None or closure.function.is_stub or not (arguments.exact or _is_at_stake(frame, arguments)):
         frame.matters = frame.matters or not closure.function.is_stub
         return UNKNOWN
     for name, default in closure.defaults:
@@ -115,6 +115,15 @@ def call(
             if summary is not None and summary.returns is not None:
                 return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
     return result
+
+
+def _is_at_stake(frame: Frame, arguments: Arguments) -> bool:
+    """Whether a call is given something that has a device, so that following it pays though not all is known of it."""
+    values = [given.value for given in arguments.all()]
+    return any(
+        isinstance(value, (Tensor, Reference)) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR)
+        for value in values
+    )
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:

@@ -459,15 +459,22 @@ def chosen(winner: Value, loser: Value | None) -> Value:
 def together(left: Value, right: Value) -> Value:
     """The least value above two elements of one list; it is a stray if just one of them was created on the CPU."""
     both = join(left, right)
-    if not isinstance(both, Tensor) or both.device != UNKNOWN_DEVICE or both.stray is not None:
+    if not isinstance(both, Tensor) or both.device != UNKNOWN_DEVICE:
         return both
     for one, other in ((left, right), (right, left)):
-        if not isinstance(one, Tensor) or one.device != CPU or one.origin is None:
-            continue
-        forgotten = one.origin.born in ("created", "host") and one.origin.is_unasked
-        if forgotten and isinstance(other, (Tensor, Opaque)) and follows(other.device):
-            return replace(both, stray=Stray(one.origin, OTHERS, one.rank, other.device))
+        made = _created(one)
+        if made is not None and isinstance(other, (Tensor, Opaque)) and follows(other.device):
+            stray = replace(made, subject=OTHERS, beside=other.device)
+            return replace(both, origin=other.origin, stray=stray)
     return both
+
+
+def _created(value: Value) -> Stray | None:
+    """How a value was created on the CPU, always or on one of the paths that have met."""
+    if not isinstance(value, Tensor) or value.device != CPU or value.origin is None:
+        return stray_of(value)
+    forgotten = value.origin.born in ("created", "host") and value.origin.is_unasked
+    return Stray(value.origin, OTHERS, value.rank) if forgotten else None
 
 
 def stray_of(value: Value) -> Stray | None:
