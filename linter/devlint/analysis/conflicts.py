@@ -151,7 +151,7 @@ def among_elements(frame: Frame, side: Side) -> Iterator[tuple[Side, Side]]:
 
 def created_on_cpu(side: Side) -> Side | None:
     """A side as it is on the path on which it was created on the CPU, None if there is none."""
-    if side.stray is None or side.stray.subject == OTHERS:
+    if side.stray is None or not side.stray.may_meet:
         return None
     rank = side.stray.rank if side.rank is None else side.rank
     return replace(side, device=CPU, origin=side.stray.origin, rank=rank, certain=True)

@@ -7,7 +7,6 @@ from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, follows
-from devlint.domain.provenance import OTHERS
 from devlint.domain.summary import Side
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, Tuple, Value
 from devlint.facts import Conflict
@@ -26,7 +25,7 @@ def note_strays(frame: Frame) -> None:
     for tensors in by_position.values():
         placed = next(filter(None, (_placed(frame, tensor, span) for tensor, span in tensors)), None)
         for tensor, _ in tensors if placed is not None else ():
-            stray = tensor.stray if tensor.stray is not None and tensor.stray.subject != OTHERS else None
+            stray = tensor.stray if tensor.stray is not None and tensor.stray.may_meet else None
             made = tensor.origin if tensor.device == CPU else None if stray is None else stray.origin
             if (
                 placed is not None

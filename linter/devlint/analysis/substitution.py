@@ -20,7 +20,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Vari
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.heap import summary as all_of
-from devlint.domain.provenance import Origin, Stray
+from devlint.domain.provenance import CALLEES, Origin, Stray
 from devlint.domain.summary import Side
 from devlint.domain.value import (
     UNKNOWN,
@@ -176,11 +176,13 @@ class Substitution:
     def _stray(self, value: Tensor) -> Stray | None:
         """How a result is created on the CPU on a path of the caller's: as the argument is that it follows.
 
-        What the callee has created on a path of its own is no stray: what it was given has chosen the path.
+        What the callee has created on a path of its own meets nothing here: what it was given has chosen the path.
         """
         given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
         stray = stray_of(given)
-        return None if stray is None else replace(stray, rank=value.rank)
+        if stray is None:
+            return value.stray and replace(value.stray, subject=CALLEES)
+        return replace(stray, rank=value.rank)
 
     def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:
         """A value of the summary as the caller sees it; objects made by the callee become the call's."""

@@ -54,13 +54,16 @@ class Origin:
 OTHERS = "other elements of a list"
 """The subject of a stray that stands for all elements of a list: one of them was created on the CPU."""
 
+CALLEES = "a path of the callee"
+"""The subject of a stray that a function returns: what it was given has chosen the path, which callers may know."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stray:
     """How a value was created on the CPU, on one of the paths to a place.
 
     Attributes:
-        subject: what chose the path, or `OTHERS`.
+        subject: what chose the path, `OTHERS` or `CALLEES`; of these two it is not said that it meets anything.
         rank: how many dimensions it has on that path, as for a tensor.
         beside: where it is on the other paths.
     """
@@ -69,3 +72,8 @@ class Stray:
     subject: str
     rank: int | None = None
     beside: Device = UNKNOWN_DEVICE
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether the value may meet others on that path."""
+        return self.subject not in (OTHERS, CALLEES)

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.device import join as join_devices
-from devlint.domain.provenance import OTHERS, Origin, Stray
+from devlint.domain.provenance import CALLEES, OTHERS, Origin, Stray
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
 
@@ -472,7 +472,8 @@ def together(left: Value, right: Value) -> Value:
 def _created(value: Value) -> Stray | None:
     """How a value was created on the CPU, always or on one of the paths that have met."""
     if not isinstance(value, Tensor) or value.device != CPU or value.origin is None:
-        return stray_of(value)
+        stray = stray_of(value)
+        return stray if stray is not None and stray.subject != CALLEES else None
     forgotten = value.origin.born in ("created", "host") and value.origin.is_unasked
     return Stray(value.origin, OTHERS, value.rank) if forgotten else None
 
