@@ -53,10 +53,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
         return made
     init, owner = found
     assert isinstance(init, Closure)
-    # Factories pass on `**options`, and what they build for one of these says little of the others.
-    result: Value | None = UNKNOWN
-    if arguments.exact:
-        result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
+    result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
     if result is None:
         return None
     held = env.heap.get(identity)

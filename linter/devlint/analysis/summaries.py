@@ -88,7 +88,7 @@ def call(
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind(frame, env, closure, arguments, span)
-    if bound is None or closure.function.is_stub or not (arguments.exact or _is_at_stake(frame, arguments)):
+    if bound is None or closure.function.is_stub or not (arguments.exact or _pays(frame, env, closure, bound)):
         frame.matters = frame.matters or not closure.function.is_stub
         return UNKNOWN
     for name, default in closure.defaults:
@@ -99,9 +99,6 @@ def call(
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
     if _hands_over_objects(frame, env, bound):
-        if not (arguments.exact or _is_of_itself(frame, env, closure, bound)):
-            frame.matters = True
-            return UNKNOWN
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = _entry(frame, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
@@ -115,15 +112,6 @@ def call(
             if summary is not None and summary.returns is not None:
                 return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
     return result
-
-
-def _is_at_stake(frame: Frame, arguments: Arguments) -> bool:
-    """Whether a call is given something that has a device, so that following it pays though not all is known of it."""
-    values = [given.value for given in arguments.all()]
-    return any(
-        isinstance(value, (Tensor, Reference)) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR)
-        for value in values
-    )
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
@@ -195,11 +183,15 @@ def _entry(frame: Frame, closure: Closure, bound: Mapping[str, Given]) -> dict[s
     return entry
 
 
-def _is_of_itself(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, Given]) -> bool:
-    """Whether a method calls one of its own object: most often `super().__init__(*args, **kwargs)`.
+def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, Given]) -> bool:
+    """Whether a call is followed though not all of its arguments could be counted.
 
-    Other calls with arguments that could not be counted build whole models of which nothing else is known.
+    One that is given a tensor is, and one of an object to itself, most often `super().__init__(*args, **kwargs)`.
+    Others build whole models of which nothing else is known.
     """
+    if not _hands_over_objects(frame, env, bound):
+        values = [given.value for given in bound.values()]
+        return any(isinstance(v, Tensor) or (isinstance(v, Opaque) and frame.kind(v) is Kind.TENSOR) for v in values)
     own, called = frame.scope, closure.function
     if not (isinstance(own, Function) and own.parameters and called.parameters):
         return False
