@@ -4,6 +4,12 @@ Reductions such as `mean` and `sum` call the method of a tensor, whatever its de
 array first. What only looks at a tensor, such as `shape` and `squeeze`, is left out.
 """
 
+e: Number
+euler_gamma: Number
+inf: Number
+nan: Number
+pi: Number
+
 def abs(a: Tensor[host] | list[Tensor[host]] | object, *args: object, **kwargs: object) -> object: ...
 def absolute(a: Tensor[host] | list[Tensor[host]] | object, *args: object, **kwargs: object) -> object: ...
 def add(x1: Tensor[host] | list[Tensor[host]] | object, x2: Tensor[host] | list[Tensor[host]] | object, *args: object, **kwargs: object) -> object: ...
