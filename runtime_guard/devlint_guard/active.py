@@ -20,7 +20,6 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from devlint_guard import interpose
 from devlint_guard.entry import COMPARED, Mismatch, may_be_certain
-from devlint_guard.errors import GuardError
 from devlint_guard.naming import Roots, paths_of_modules
 
 
@@ -34,10 +33,6 @@ class Receiver(Protocol):
     @property
     def counts_calls(self) -> bool:
         """Whether it has to be told of each module that no other one calls."""
-
-    @property
-    def compares(self) -> bool:
-        """Whether it wants to know in the step that is running what modules are called with."""
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together; raising prevents the call."""
@@ -129,11 +124,6 @@ def refresh() -> None:
             return
         compared: Container[type] = _EVERY_CLASS if any(one.receiver.strict for one in _entries) else COMPARED
         interpose.install(_LISTENER, compared, counting=any(one.receiver.counts_calls for one in _entries))
-        _compare()
-
-
-def _compare() -> None:
-    interpose.compare_devices(any(receiver.compares for receiver, _ in _receivers))
 
 
 class _Listener:
@@ -146,8 +136,6 @@ class _Listener:
             entry.receiver.mismatched(mismatch, sys._getframe(1), entry.roots)
 
     def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
-        if not (interpose.compares_devices() or isinstance(error, GuardError)):
-            self.entered(module, args, kwargs)  # tells what it would have told before the call
         # what goes wrong here must not hide the error of the program
         with contextlib.suppress(Exception):
             entry = responsible(module)
@@ -191,4 +179,3 @@ def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str
         return
     for receiver, _ in _receivers:
         receiver.optimizer_stepped()
-    _compare()

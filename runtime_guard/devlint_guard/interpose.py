@@ -6,7 +6,7 @@ something else has replaced `__call__` before, it calls what it found.
 
 It keeps no state, and Dynamo is told to take it for PyTorch's own: inside a compiled region nothing of the guard is
 traced, and nothing is compiled again when a guard begins or ends. Modules with hooks are an exception, of which Dynamo
-traces the whole of `__call__`: so the fast path has no closure, and reads nothing that changes where Dynamo sees it.
+traces the whole of `__call__`: so the fast path reads nothing that changes, and has no closure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Container
 from typing import Any, Protocol
 
 from torch import Tensor
-from torch.compiler import is_compiling, is_dynamo_compiling
+from torch.compiler import is_compiling
 from torch.nn import Module, Parameter
 from torch.nn.utils.rnn import PackedSequence
 
@@ -42,14 +42,6 @@ class Listener(Protocol):
 
 _CONTAINERS = frozenset({list, tuple, dict, PackedSequence})
 
-
-class _Switch:
-    """Whether devices are compared: an attribute, as not all fast paths share their globals."""
-
-    is_on = True
-
-
-_comparing = _Switch()
 _listener: Listener | None = None
 _installed: Call | None = None
 _original: Call | None = None
@@ -84,16 +76,6 @@ def uninstall() -> None:
         Module.__call__ = _original  # type: ignore[method-assign]
     _tell_dynamo(_installed, _original)
     _installed = _original = None
-
-
-def compare_devices(is_on: bool) -> None:
-    """Compares devices on entry of modules, or only tells of calls that fail; compiled code always compares."""
-    _comparing.is_on = is_on
-
-
-def compares_devices() -> bool:
-    """Whether devices are compared."""
-    return _comparing.is_on
 
 
 def _tell_dynamo(before: Call, after: Call) -> None:
@@ -135,7 +117,7 @@ _wraps = False
 
 
 def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    if type(self) in _compared and (is_dynamo_compiling() or _comparing.is_on):
+    if type(self) in _compared:
         device = None
         tensor: Tensor | None
         for tensor in self._parameters.values():

@@ -63,8 +63,7 @@ class Guard:
             looked through when the program first calls them, in the first steps.
         mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then a report
             in JSON also tells what the user's functions were called with, for `devlint check --observed`.
-        level: `module` looks at the calls of modules, `deep` at each operator too, and `adaptive` at both in the first
-            steps, and then at the calls of each 11th step of an optimizer.
+        level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps.
         first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
             with the call of a module.
         every: `adaptive` also looks at each step whose number this divides.
@@ -272,11 +271,6 @@ class Guard:
     def counts_calls(self) -> bool:
         """Whether modules that no other one calls are looked through, or their calls end steps that matter."""
         return self._steps.number < FIRST_STEPS or (self.level == "adaptive" and not self._steps.are_over)
-
-    @property
-    def compares(self) -> bool:
-        """Whether the calls of modules are looked at in the step that is running."""
-        return self.level != "adaptive" or self._steps.are_sampled
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together."""

@@ -1,4 +1,4 @@
-"""Steps of a guard: when one ends, in which the operators are looked at, and in which the calls of modules."""
+"""Steps of a guard: when one ends, and in which of them the operators are looked at."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from torch.nn import Module
 
 ACCUMULATED = 32
 """Calls in training after which a step has ended even though no optimizer has stepped."""
-
-SAMPLED = 11
-"""While an optimizer steps, the calls of modules are looked at in each step that this divides.
-
-A prime, so that programs which step several optimizers in turn are seen in each of their phases.
-"""
 
 
 class Steps:
@@ -35,17 +29,11 @@ class Steps:
         self._first = first
         self._every = every
         self._calls = 0
-        self._are_of_optimizer = False
 
     @property
     def are_looked_at(self) -> bool:
         """Whether the operators of the step that is running are to be looked at."""
         return self.number < self._first or (self._every > 0 and self.number % self._every == 0)
-
-    @property
-    def are_sampled(self) -> bool:
-        """Whether the calls of modules in the step that is running are to be looked at: where none trains, always."""
-        return self.are_looked_at or not self._are_of_optimizer or self.number % SAMPLED == 0
 
     @property
     def are_over(self) -> bool:
@@ -54,7 +42,7 @@ class Steps:
 
     def optimizer_stepped(self) -> None:
         """An optimizer has stepped."""
-        self.are_known = self._are_of_optimizer = True
+        self.are_known = True
         self.number += 1
         self._calls = 0
 

@@ -118,18 +118,6 @@ def test_the_step_of_an_optimizer_is_compiled_once(guarding: bool) -> None:
     assert counter.frame_count == 1
 
 
-def test_steps_that_are_not_looked_at_compile_nothing_again(dynamo: str) -> None:
-    network = Network()
-    counter = CompileCounterWithBackend("eager")
-    compiled = torch.compile(network, backend=counter, fullgraph=True)
-    optimizer = torch.optim.SGD(network.parameters())
-    with guard(network):
-        for _ in range(13):
-            _trained(compiled, torch.ones(2, 4))
-            optimizer.step()
-    assert counter.frame_count == 1
-
-
 def test_the_boundary_of_a_compiled_region_is_watched() -> None:
     linear = torch.compile(nn.Linear(4, 4), backend="eager")
     active = guard(linear)

@@ -254,58 +254,6 @@ def test_each_operator_is_looked_at_in_the_deepest_level() -> None:
     assert [one.step for one in active.findings] == [4]
 
 
-def _steps(step: Callable[[int], object]) -> None:
-    """Trains something for 14 steps, and before each calls a function with its number."""
-    weight = nn.Parameter(torch.ones(4))
-    optimizer = torch.optim.SGD([weight])
-    for number in range(14):
-        step(number)
-        weight.grad = torch.ones(4)
-        optimizer.step()
-
-
-@pytest.mark.parametrize(("level", "found"), [("adaptive", [11]), ("module", [5]), ("deep", [5])])
-def test_which_steps_of_a_training_are_looked_at(level: Any, found: list[int]) -> None:
-    conv = nn.Conv2d(1, 1, 1)
-
-    def step(number: int) -> None:
-        if number == 5:
-            conv.to("meta")
-        conv(torch.ones(1, 1, 2, 2))  # PyTorch lets weights without memory pass
-
-    with guard(conv, level=level, mode="record") as active:
-        _steps(step)
-    assert [one.step for one in active.findings] == found
-
-
-def test_without_a_training_every_call_is_looked_at() -> None:
-    conv = nn.Conv2d(1, 1, 1)
-    with guard(conv, mode="record") as active, torch.no_grad():
-        for _ in range(5):
-            conv(torch.ones(1, 1, 2, 2))
-        conv.to("meta")
-        conv(torch.ones(1, 1, 2, 2))
-    assert [one.operands[0].name for one in active.findings] == ["conv.weight"]
-
-
-def test_the_end_of_a_training_is_the_end_of_its_steps() -> None:
-    linear = nn.Linear(4, 4)
-    with guard(linear):
-        _steps(lambda number: linear(here()))
-    with pytest.raises(MetaTensorError), guard(linear):
-        linear(elsewhere())
-
-
-@pytest.mark.parametrize("level", ["adaptive", "module"])
-def test_what_fails_is_told_alike_in_steps_that_are_not_looked_at(level: Any) -> None:
-    linear = nn.Linear(4, 4)
-    with pytest.raises(MetaTensorError) as caught, guard(linear, level=level) as active:
-        _steps(lambda number: linear(here() if number < 5 else elsewhere()))
-    finding = caught.value.finding
-    assert (finding.module, finding.step, finding.operands[0].device) == ("linear", 5, "meta")
-    assert active.findings == [finding]
-
-
 def test_findings_tell_how_a_tensor_came_to_be_where_it_is() -> None:
     linear = nn.Linear(4, 4)
     x = torch.ones(2, 4)
