@@ -13,7 +13,7 @@ from collections.abc import Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-import torch
+from torch.compiler import is_dynamo_compiling
 from torch.nn import Module
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -21,6 +21,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from devlint_guard import interpose
 from devlint_guard.entry import COMPARED, Mismatch, may_be_certain
 from devlint_guard.naming import Roots, paths_of_modules
+from devlint_guard.steps import SPACING, Steps
 
 
 class Receiver(Protocol):
@@ -31,8 +32,20 @@ class Receiver(Protocol):
         """Whether it takes what is only a suspect for certain."""
 
     @property
+    def steps(self) -> Steps:
+        """Its count of them."""
+
+    @property
+    def known(self) -> Container[int]:
+        """Modules, by identity, that need not be looked at in each step once it looks at no optimizers."""
+
+    @property
     def counts_calls(self) -> bool:
         """Whether it has to be told of each module that no other one calls."""
+
+    @property
+    def looks_at_optimizers(self) -> bool:
+        """Whether it has to be told when an optimizer steps, before and after; else its steps are counted for it."""
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together; raising prevents the call."""
@@ -83,6 +96,10 @@ _lock = threading.RLock()
 _entries: tuple[Entry, ...] = ()
 _receivers: tuple[tuple[Receiver, Roots], ...] = ()
 """Each active guard once, with the roots of its latest entry."""
+_looking: tuple[tuple[Receiver, Roots], ...] = ()
+"""Those of them that look at optimizers."""
+_settled: tuple[tuple[Steps, Container[int]], ...] = ()
+"""The steps of the others, which are only counted, and the modules that may rest in most of them."""
 _hooks: list[Any] = []
 
 
@@ -117,8 +134,13 @@ def _set(entries: tuple[Entry, ...]) -> None:
 
 
 def refresh() -> None:
-    """Puts in place the fast path that the active guards need, or none."""
+    """Puts in place the fast path that the active guards need, or none, and tells optimizers only those who ask."""
+    global _looking, _settled
     with _lock:
+        _looking = tuple(one for one in _receivers if one[0].looks_at_optimizers)
+        settled = [one for one, _ in _receivers if not one.looks_at_optimizers]
+        # What one guard knows, another may not have seen.
+        _settled = tuple((one.steps, one.known if len(_receivers) == 1 else frozenset()) for one in settled)
         if not _entries:
             interpose.uninstall()
             return
@@ -164,18 +186,22 @@ def responsible(module: Module | None) -> Entry | None:
 
 
 # Dynamo traces these as part of a compiled step, and must find nothing that changes; compiled steps do not count.
+# They run once a step, when the step itself has emptied the processor's caches of them: each call counts many times.
 
 
 def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    if torch.compiler.is_compiling():
+    if is_dynamo_compiling():
         return
-    is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
-    for receiver, roots in _receivers:
+    for receiver, roots in _looking:
+        is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
         receiver.optimizer_steps(optimizer, is_alone, roots)
 
 
 def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    if torch.compiler.is_compiling():
+    if is_dynamo_compiling():
         return
-    for receiver, _ in _receivers:
+    for steps, known in _settled:
+        steps.number += 1
+        interpose.resting = known if steps.number % SPACING else frozenset()
+    for receiver, _ in _looking:
         receiver.optimizer_stepped()

@@ -32,10 +32,12 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
         expect: where all tensors are to be; an index counts only where it has one.
     """
     for name, root in roots.items():
-        registered = {id(module) for module in root.modules()}
-        tensors = {id(tensor) for tensor in (*root.parameters(), *root.buffers())}
-        usual = next(iter(devices_by_size([*root.parameters(), *root.buffers()])), "")
-        below = _below_hooks(root)
+        modules = list(root.modules())
+        registered = {id(module) for module in modules}
+        held = [*root.parameters(), *root.buffers()]
+        tensors = {id(tensor) for tensor in held}
+        usual = next(iter(devices_by_size(held)), "")
+        below = _below_hooks(modules)
         for path, module in paths_of_modules(root, name):
             if "_hf_hook" in module.__dict__:
                 continue  # accelerate moves what the module holds and what it is given
@@ -64,11 +66,11 @@ def audit_called(module: Module, frame: FrameType, expect: torch.device | None) 
             yield replace(finding, place=scene.place)
 
 
-def _below_hooks(root: Module) -> set[int]:
-    """The modules inside of others that may move them before they are called, by identity."""
+def _below_hooks(modules: Sequence[Module]) -> set[int]:
+    """Those modules inside of others that may move them before they are called, by identity."""
     movers = (
         module
-        for module in root.modules()
+        for module in modules
         if "_hf_hook" in module.__dict__ or "forward" in module.__dict__ or module._forward_pre_hooks
     )
     return {id(inner) for module in movers for inner in module.modules() if inner is not module}
@@ -86,9 +88,9 @@ def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None
 
 def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Finding]:
     own = own_tensors(module)
-    devices = devices_by_size([value.tensor for value in own])
-    if len(devices) < 2:
+    if len({value.tensor.device for value in own}) < 2:
         return
+    devices = devices_by_size([value.tensor for value in own])
     device = usual if usual in devices else devices[0]
     right = next(value for value in own if str(value.tensor.device) == device)
     wrong = next(value for value in own if str(value.tensor.device) != device)
@@ -107,13 +109,14 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
 
 def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:
     """Tensors in plain attributes, elsewhere than the module they belong to."""
-    own = devices_by_size([value.tensor for value in own_tensors(module)])
-    device = own[0] if own else usual
     for key, value in module.__dict__.items():
         if key in _TABLES:
             continue
         for within, tensor in tensors_in(value, key):
-            if id(tensor) in registered or is_free(tensor) or str(tensor.device) == device or not device:
+            if id(tensor) in registered or is_free(tensor):
+                continue
+            device = next(iter(devices_by_size([own.tensor for own in own_tensors(module)])), usual)
+            if device in ("", str(tensor.device)):
                 continue
             operand = Operand(
                 f"{path}.{within}", Role.ATTRIBUTE, str(tensor.device), describe(tensor), f"{path}.{within}"

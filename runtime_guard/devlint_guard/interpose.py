@@ -6,7 +6,7 @@ something else has replaced `__call__` before, it calls what it found.
 
 It keeps no state, and Dynamo is told to take it for PyTorch's own: inside a compiled region nothing of the guard is
 traced, and nothing is compiled again when a guard begins or ends. Modules with hooks are an exception, of which Dynamo
-traces the whole of `__call__`: so the fast path reads nothing that changes, and has no closure.
+traces the whole of `__call__`: so the fast path has no closure, and what it reads and changes, Dynamo does not see.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Container
 from typing import Any, Protocol
 
 from torch import Tensor
-from torch.compiler import is_compiling
+from torch.compiler import is_compiling, is_dynamo_compiling
 from torch.nn import Module, Parameter
 from torch.nn.utils.rnn import PackedSequence
 
@@ -47,6 +47,9 @@ _installed: Call | None = None
 _original: Call | None = None
 _calls = threading.local()
 
+resting: Container[int] = frozenset()
+"""Modules in training, by identity, whose tensors are not compared for now; none when a fast path is installed."""
+
 
 def install(listener: Listener, compared: Container[type], *, counting: bool = False) -> None:
     """Puts the fast path in the place of `nn.Module.__call__`, or exchanges it for one with other options.
@@ -56,14 +59,17 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
         compared: the classes of modules whose tensors are compared on entry.
         counting: tell the listener of calls too.
     """
-    global _listener, _installed, _original, _compared
-    uninstall()
+    global _listener, _installed, _original, _compared, resting
+    if Module.__call__ is not _installed or _original is None:
+        uninstall()
+        _original = Module.__call__
+    resting = frozenset()
     _listener, _compared = listener, compared
-    _original = Module.__call__
     call = _guarded_call if _is_plain(_original) else _on_top_of(_original)
-    _installed = _counting(call) if counting else call
-    Module.__call__ = _installed  # type: ignore[method-assign]
-    _tell_dynamo(_original, _installed)
+    before, _installed = Module.__call__, _counting(call) if counting else call
+    if before is not _installed:  # or Python would forget what it knows of all classes of modules
+        Module.__call__ = _installed  # type: ignore[method-assign]
+        _tell_dynamo(before, _installed)
 
 
 def uninstall() -> None:
@@ -117,7 +123,8 @@ _wraps = False
 
 
 def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    if type(self) in _compared:
+    # To Dynamo the last condition is never asked for.
+    if type(self) in _compared and (not self.training or is_dynamo_compiling() or id(self) not in resting):
         device = None
         tensor: Tensor | None
         for tensor in self._parameters.values():

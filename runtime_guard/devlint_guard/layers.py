@@ -60,11 +60,16 @@ class Layers:
             self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, history=history_of)
             self.step()
 
-    def step(self) -> None:
-        """Switches the operators on or off; does nothing in another thread than that which began."""
+    def step(self) -> bool:
+        """Switches the operators on or off, as the step that is running needs; returns whether they are as it needs.
+
+        Does nothing in another thread than that which began.
+        """
         thread = threading.get_ident()
-        if self._mode is None or thread != self._thread or self._is_needed is (_modes.get(thread) is self._mode):
-            return
+        if self._mode is None or self._thread is None or self._is_needed is (_modes.get(self._thread) is self._mode):
+            return True
+        if thread != self._thread:
+            return False
         with _lock:
             if not self._is_needed:
                 self._take_out(self._mode, thread)
@@ -72,6 +77,7 @@ class Layers:
                 _modes[thread] = self._mode
                 self._mode.install()
                 ctc.install()
+        return True
 
     def optimizer_steps(self, optimizer: Optimizer) -> None:
         """Looks away until `step` is called, where the operators of an optimizer have nothing to show."""

@@ -10,6 +10,7 @@ not into those of `DataParallel` or of a `DataLoader`.
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -76,27 +77,37 @@ class Call(NamedTuple):
         return caller_of(frame, self.thread)
 
 
-class _Plan:
-    """What there is to do for one overload.
+class _Tensors(NamedTuple):
+    """What the schema of an overload says of its tensors.
 
     Attributes:
-        compares: its tensors are to be compared; they are all among its positional arguments.
+        compares: they are to be compared; they are all among its positional arguments.
         compares_nested: they are to be compared, and some of them stand in lists or in keyword arguments.
-        watchers: those who want to be told of it.
     """
+
+    regime: Regime
+    compares: bool
+    compares_nested: bool
+
+
+@functools.cache
+def _tensors_of(overload: Overload) -> _Tensors:
+    arguments = overload._schema.arguments
+    tensors = [kind for kind in (str(argument.type) for argument in arguments) if "Tensor" in kind]
+    regime = regime_of(name_of(overload)) if overload.namespace == "aten" else Regime.OWN
+    is_nested = any("List" in kind for kind in tensors) or any(argument.is_out for argument in arguments)
+    is_compared = regime is not Regime.OWN
+    return _Tensors(regime, is_compared and len(tensors) > 1 and not is_nested, is_compared and is_nested)
+
+
+class _Plan:
+    """What there is to do for one overload: with its tensors, and for those who want to be told of it."""
 
     __slots__ = ("compares", "compares_nested", "overload", "regime", "watchers")
 
     def __init__(self, overload: Overload, watchers: Sequence[Watcher]) -> None:
-        schema = overload._schema
-        kinds = [str(argument.type) for argument in schema.arguments]
-        tensors = [kind for kind in kinds if "Tensor" in kind]
-        lists = [kind for kind in tensors if "List" in kind]
         self.overload = overload
-        self.regime = regime_of(name_of(overload)) if overload.namespace == "aten" else Regime.OWN
-        is_nested = bool(lists) or any(argument.is_out for argument in schema.arguments)
-        self.compares = self.regime is not Regime.OWN and len(tensors) > 1 and not is_nested
-        self.compares_nested = self.regime is not Regime.OWN and is_nested
+        self.regime, self.compares, self.compares_nested = _tensors_of(overload)
         self.watchers = tuple(watchers)
 
 

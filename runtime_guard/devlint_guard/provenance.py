@@ -61,6 +61,18 @@ class _Ref(weakref.ref[Tensor]):
     key: int
 
 
+@functools.cache
+def _is_factory(overload: Overload) -> bool:
+    schema = overload._schema
+    if overload.namespace != "aten" or [str(result.type) for result in schema.returns] != ["Tensor"]:
+        return False
+    base = name_of(overload).partition(".")[0]
+    if schema.returns[0].alias_info is not None:
+        return base == "lift_fresh"
+    is_like = base.endswith("_like") or base.startswith("new_")
+    return is_like or not any("Tensor" in str(argument.type) for argument in schema.arguments)
+
+
 class Provenance:
     """Remembers what happens to tensors; a context manager. One at a time is to be installed."""
 
@@ -111,14 +123,7 @@ class Provenance:
 
     def wants(self, overload: Overload) -> bool:
         """Factories: they return a new tensor, and take none, or one to be like it."""
-        schema = overload._schema
-        if overload.namespace != "aten" or [str(result.type) for result in schema.returns] != ["Tensor"]:
-            return False
-        base = name_of(overload).partition(".")[0]
-        if schema.returns[0].alias_info is not None:
-            return base == "lift_fresh"
-        is_like = base.endswith("_like") or base.startswith("new_")
-        return is_like or not any("Tensor" in str(argument.type) for argument in schema.arguments)
+        return _is_factory(overload)
 
     def saw(self, call: Call) -> None:
         """A factory has run."""

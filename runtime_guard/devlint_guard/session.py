@@ -23,7 +23,7 @@ from devlint_guard import active
 from devlint_guard.active import Entry
 from devlint_guard.allow import Allowances, is_allowed
 from devlint_guard.audit import audit, audit_called
-from devlint_guard.entry import Mismatch
+from devlint_guard.entry import Mismatch, own_tensors
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
 from devlint_guard.explain import annotate, explain
 from devlint_guard.finding import Finding, Place
@@ -114,20 +114,22 @@ class Guard:
             "ledger": ledger,
             "strict": strict,
         }
-        self._steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
+        self.steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
         self._lock = threading.Lock()
         self._findings: dict[Key, Finding] = {}
         self._suspects: dict[Key, Finding] = {}
         self._repeats: dict[tuple[Any, ...], Finding] = {}
         self._is_audited = False
         self._called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
+        self.known: dict[int, weakref.ref[Module]] = {}
         self._trees: tuple[Part, ...] = ()
         self._is_counting = self.counts_calls
+        self.looks_at_optimizers = self._is_counting or level == "deep"
         self._entries = 0
         is_read = self._report is not None and self._report.suffix.lower() == ".json"
         self._observer = Observer() if mode == "record" and is_read else None
         self._layers = Layers(
-            None if level == "deep" else self._steps,
+            None if level == "deep" else self.steps,
             provenance=level != "module",
             ledger=ledger,
             sink=self._saw,
@@ -158,7 +160,7 @@ class Guard:
         return Record(
             **machine(),
             config=self._config,
-            steps=self._steps.number,
+            steps=self.steps.number,
             ranks=ranks(),
             processes=processes(),
             findings=tuple(self.findings),
@@ -232,6 +234,7 @@ class Guard:
                 warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
         if self._entries == 0:
             self._called.clear()
+            self.known.clear()
 
     def _has_found_at(self, place: Place | None) -> bool:
         """Whether what PyTorch refuses at a place has been foretold there, under whatever code."""
@@ -259,7 +262,7 @@ class Guard:
         with self._lock:
             known = among.get(finding.key)
             if known is None:
-                kept = replace(finding, step=self._steps.number if self._steps.are_known else None, ranks=ranks())
+                kept = replace(finding, step=self.steps.number if self.steps.are_known else None, ranks=ranks())
             else:
                 kept = replace(known, count=known.count + 1)
             among[finding.key] = kept
@@ -270,7 +273,7 @@ class Guard:
     @property
     def counts_calls(self) -> bool:
         """Whether modules that no other one calls are looked through, or their calls end steps that matter."""
-        return self._steps.number < FIRST_STEPS or (self.level == "adaptive" and not self._steps.are_over)
+        return self.steps.number < FIRST_STEPS or (self.level == "adaptive" and not self.steps.are_over)
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together."""
@@ -300,31 +303,44 @@ class Guard:
 
     def module_called(self, module: Module, frame: FrameType) -> None:
         """Looks a module through that is called for the first time, and counts the calls that end steps."""
-        if self._called.get(id(module)) is not module and self._steps.number < FIRST_STEPS:
+        if self._called.get(id(module)) is not module and self.steps.number < FIRST_STEPS:
             self._called[id(module)] = module
             entry = active.responsible(module)
             if entry is not None and entry.receiver is self and not entry.owns(module):
                 self.found(*audit_called(module, frame, self._expect))
-        self._steps.module_called(module)
+        self.steps.module_called(module)
         self._stepped()
 
     def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
         """Looks at the state of an optimizer in the first steps."""
-        if self._steps.number < FIRST_STEPS:
+        if self.steps.number < FIRST_STEPS:
             self.found(*state_elsewhere(optimizer, sys._getframe(1), roots))
         if is_alone:
             self._layers.optimizer_steps(optimizer)
 
     def optimizer_stepped(self) -> None:
         """A step ends."""
-        self._steps.optimizer_stepped()
+        self.steps.optimizer_stepped()
         self._stepped()
 
     def _stepped(self) -> None:
-        self._layers.step()
-        if self._is_counting and not self.counts_calls:
+        settled = self._layers.step()
+        if settled and self._is_counting and not self.counts_calls:
             self._is_counting = False
+            self.looks_at_optimizers = self.level == "deep"
+            if self.level == "adaptive":
+                self._get_to_know()
             active.refresh()
+
+    def _get_to_know(self) -> None:
+        """Notes the modules seen so far, for as long as they live, but for those without data.
+
+        Of the others PyTorch itself refuses what is elsewhere, if only it has data.
+        """
+        for module in {one for called in self._called.values() for one in called.modules()}:
+            if not any(value.tensor.is_meta for value in own_tensors(module)):
+                # `pop` takes the reference that is gone for its default.
+                self.known[id(module)] = weakref.ref(module, functools.partial(self.known.pop, id(module)))
 
 
 @overload

@@ -8,6 +8,9 @@ from torch.nn import Module
 ACCUMULATED = 32
 """Calls in training after which a step has ended even though no optimizer has stepped."""
 
+SPACING = 11
+"""In training, modules that are known need be looked at only in the steps whose number this divides."""
+
 
 class Steps:
     """Counts steps from 0.

@@ -254,6 +254,80 @@ def test_each_operator_is_looked_at_in_the_deepest_level() -> None:
     assert [one.step for one in active.findings] == [4]
 
 
+def product(device: str = "cpu") -> nn.Module:
+    """A module that PyTorch runs without a word where its input has no data, or its weight."""
+    return nn.Linear(4, 4, bias=False, device=device)
+
+
+def trained(module: nn.Module, steps: int) -> Callable[[], None]:
+    """Trains a module, and returns what trains it once more."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))])
+
+    def step() -> None:
+        module(here())
+        optimizer.step()
+
+    for _ in range(steps):
+        step()
+    return step
+
+
+def test_what_changes_in_training_is_seen_within_eleven_steps() -> None:
+    linear = product()
+    with guard(linear, mode="record") as active:
+        step = trained(linear, 6)
+        linear.to("meta")
+        for _ in range(11):
+            step()
+    assert [(one.code, one.step, one.count) for one in active.findings] == [("DEV602", 11, 1)]
+
+
+def test_each_call_is_looked_at_by_the_module_level_and_in_evaluation() -> None:
+    linear = product()
+    with guard(linear, mode="record", level="module") as active:
+        trained(linear, 6)
+        linear(elsewhere())
+    assert [one.step for one in active.findings] == [6]
+    with guard(linear, mode="record") as active:
+        trained(linear, 6)
+        linear.eval()(elsewhere())
+    assert [one.step for one in active.findings] == [6]
+
+
+def test_modules_that_are_called_late_or_have_no_data_are_looked_at_in_each_step() -> None:
+    linear, empty = product(), product(device="meta")
+    network = nn.ModuleList([linear, empty])
+    network.forward = linear.forward
+    with guard(network, mode="record") as active:
+        step = trained(network, 6)
+        empty(here())
+        step()
+        product()(elsewhere())
+    assert [one.step for one in active.findings] == [6, 7]
+
+
+def test_a_module_in_the_place_of_one_that_is_gone_is_none_that_is_known() -> None:
+    dropped = product()
+    with guard(mode="record") as active:
+        trained(dropped, 6)
+        known = dict(active.known)
+        assert id(dropped) in known
+        del dropped
+        gc.collect()
+        assert active.known == {}
+    assert all(reference() is None for reference in known.values())
+
+
+def test_what_one_guard_knows_another_looks_at() -> None:
+    linear = product()
+    with guard(linear, mode="record"):
+        trained(linear, 6)
+        with guard(linear, mode="record") as inner:
+            trained(linear, 6)
+            linear(elsewhere())
+    assert [one.step for one in inner.findings] == [6]
+
+
 def test_findings_tell_how_a_tensor_came_to_be_where_it_is() -> None:
     linear = nn.Linear(4, 4)
     x = torch.ones(2, 4)
