@@ -145,7 +145,9 @@ def refresh() -> None:
             interpose.uninstall()
             return
         compared: Container[type] = _EVERY_CLASS if any(one.receiver.strict for one in _entries) else COMPARED
-        interpose.install(_LISTENER, compared, counting=any(one.receiver.counts_calls for one in _entries))
+        counting = any(one.receiver.counts_calls for one in _entries)
+        with_rests = any(known for _, known in _settled)
+        interpose.install(_LISTENER, compared, counting=counting, with_rests=with_rests)
 
 
 class _Listener:

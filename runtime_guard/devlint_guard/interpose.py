@@ -6,7 +6,7 @@ something else has replaced `__call__` before, it calls what it found.
 
 It keeps no state, and Dynamo is told to take it for PyTorch's own: inside a compiled region nothing of the guard is
 traced, and nothing is compiled again when a guard begins or ends. Modules with hooks are an exception, of which Dynamo
-traces the whole of `__call__`: so the fast path has no closure, and what it reads and changes, Dynamo does not see.
+traces the whole of `__call__`: so the fast path has no closure, and reads nothing that changes where Dynamo sees it.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ resting: Container[int] = frozenset()
 """Modules in training, by identity, whose tensors are not compared for now; none when a fast path is installed."""
 
 
-def install(listener: Listener, compared: Container[type], *, counting: bool = False) -> None:
+def install(listener: Listener, compared: Container[type], *, counting: bool = False, with_rests: bool = False) -> None:
     """Puts the fast path in the place of `nn.Module.__call__`, or exchanges it for one with other options.
 
     Args:
         listener: is told, until `uninstall`.
         compared: the classes of modules whose tensors are compared on entry.
         counting: tell the listener of calls too.
+        with_rests: ask `resting` which modules are not to be compared; only where calls are not counted.
     """
     global _listener, _installed, _original, _compared, resting
     if Module.__call__ is not _installed or _original is None:
@@ -65,7 +66,10 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
         _original = Module.__call__
     resting = frozenset()
     _listener, _compared = listener, compared
-    call = _guarded_call if _is_plain(_original) else _on_top_of(_original)
+    if not _is_plain(_original):
+        call = _on_top_of(_original)
+    else:
+        call = _resting_call if with_rests and not counting else _guarded_call
     before, _installed = Module.__call__, _counting(call) if counting else call
     if before is not _installed:  # or Python would forget what it knows of all classes of modules
         Module.__call__ = _installed  # type: ignore[method-assign]
@@ -123,8 +127,7 @@ _wraps = False
 
 
 def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    # To Dynamo the last condition is never asked for.
-    if type(self) in _compared and (not self.training or is_dynamo_compiling() or id(self) not in resting):
+    if type(self) in _compared:
         device = None
         tensor: Tensor | None
         for tensor in self._parameters.values():
@@ -169,6 +172,19 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         _failed(self, args, kwargs, error)
         raise
+
+
+def _resting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
+    # To Dynamo the last condition but one is a constant: what it compiles never rests on `resting`, which changes.
+    if type(self) not in _compared or (self.training and not is_dynamo_compiling() and id(self) in resting):
+        try:
+            if self._compiled_call_impl is not None:
+                return _original_call(self, *args, **kwargs)
+            return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except Exception as error:
+            _failed(self, args, kwargs, error)
+            raise
+    return _guarded_call(self, *args, **kwargs)
 
 
 def _differs(container: Any, device: Any) -> bool:

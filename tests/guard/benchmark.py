@@ -48,8 +48,9 @@ class Workload:
 
 
 CLASSES = 10
-WARM = 4
-"""So many steps are run before those that count: in the first three a guard does more."""
+WARM = 8
+"""So many steps are run before those that count: in the first three a guard does more, and when it ends that, it changes
+the class of modules once more, which Python takes some steps to learn."""
 
 
 class Block(nn.Module):
