@@ -42,17 +42,23 @@ Where: TypeAlias = tuple[str, Span]
 
 def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
     """`Class(arguments)`."""
-    identity = frame.new_object(span, cls.name)
     origin = frame.origin(f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created")
+    init, owner = classes.find(cls, "__init__") or (None, cls)
+    if isinstance(init, Closure):
+        summarised = summaries.construct(frame, env, cls, init, owner, arguments, span)
+        held = None if summarised is None else env.heap.get(summarised.object)
+        if summarised is not None and isinstance(held, Instance):
+            env.heap[summarised.object] = replace(held, origin=origin)
+            given = arguments.behind(Given(summarised, span))
+            forwarding.note_construction(frame, cls, init, given, summarised.object, span)
+            return summarised
+    identity = frame.new_object(span, cls.name)
     env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
     made = Reference(identity)
-    found = classes.find(cls, "__init__")
-    if found is None or not isinstance(found[0], Closure):
+    if not isinstance(init, Closure):
         if cls.is_record:
             env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
         return made
-    init, owner = found
-    assert isinstance(init, Closure)
     result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
     if result is None:
         return None

@@ -16,7 +16,7 @@ from devlint.analysis import attributes, conflicts, containers, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, module_device
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.heap import summary as all_of
@@ -86,6 +86,11 @@ def handed_in(entry: Entry, heap: Heap) -> dict[str, Value]:
     return bound
 
 
+def new(parameter: str) -> Reference:
+    """The object that a constructor is summarised for, by the name of its first parameter."""
+    return Reference(ObjectId(HANDED + parameter))
+
+
 def is_handed(identity: ObjectId) -> bool:
     """Whether an object is one that an entry has brought along."""
     return identity.site.startswith(HANDED)
@@ -147,6 +152,8 @@ class Substitution:
             return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
         if not isinstance(device, Variable):
             return device
+        if self.adopted and device.place.startswith(NAMELESS):
+            return Variable(self._of_this_call(device.place))
         value = self.lookup(device.place)
         if value == UNKNOWN and device.place.endswith("[*]"):
             whole = self.lookup(device.place.removesuffix("[*]"))
@@ -160,6 +167,10 @@ class Substitution:
                 return module_device(self.frame, self.env, value)[0]
             case _:
                 return UNKNOWN_DEVICE
+
+    def _of_this_call(self, place: str) -> str:
+        """The place of a nameless thing that a new object holds: each call has made another one."""
+        return re.sub(r"@[0-9:]+", lambda found: f"{found[0]}:{self.span.line}:{self.span.column}", place, count=1)
 
     def origin_of(self, device: Device, origin: Origin | None) -> Origin | None:
         """The caller's story for a value that came from it."""
@@ -190,6 +201,8 @@ class Substitution:
             case Tensor():
                 origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
                 return replace(value, device=self.device(value.device), origin=origin, stray=stray)
+            case Opaque() if self.adopted and value.path.startswith(NAMELESS):
+                return replace(value, path=self._of_this_call(value.path), device=self.device(value.device))
             case Opaque():
                 if value.path.endswith("()"):
                     return replace(

@@ -17,7 +17,7 @@ from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
-from devlint.analysis.substitution import Substitution, abstract, is_handed, qualified, side_of
+from devlint.analysis.substitution import Substitution, abstract, is_handed, new, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment, Pair
@@ -157,6 +157,41 @@ def call_forward(
         if isinstance(device, Concrete):
             return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
     return result
+
+
+def construct(
+    frame: Frame,
+    env: Environment,
+    cls: UserClass,
+    closure: Closure,
+    owner: UserClass,
+    arguments: Arguments,
+    span: Span,
+) -> Reference | None:
+    """A new object of a class by the summary of its `__init__`; None where that takes more than a summary.
+
+    It does where the class is given other objects, since these may be changed.
+    """
+    parameters = closure.function.parameters
+    if not arguments.exact or not parameters or closure.function.is_stub:
+        return None
+    name = parameters[0].name
+    bound = bind(frame, env, closure, arguments.behind(Given(new(name), span)), span)
+    if bound is None:
+        return None
+    for other, default in closure.defaults:
+        if isinstance(default, Tensor):
+            bound.setdefault(other, Given(default, span))
+    given = {other: value for other, value in bound.items() if other != name}
+    if _hands_over_objects(frame, env, given):
+        return None
+    entry = _entry(frame, closure, given)
+    summary = frame.program.summarise(frame, closure, owner, entry, env, made=cls)
+    if summary is None or summary.returns is None:
+        return None
+    frame.program.note_arguments(frame, closure, given)
+    made = apply(frame, env, summary, bound, closure, span)
+    return made if isinstance(made, Reference) else None
 
 
 def is_lost(value: Value) -> bool:
