@@ -63,7 +63,8 @@ class Guard:
             looked through when the program first calls them, in the first steps.
         mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then a report
             in JSON also tells what the user's functions were called with, for `devlint check --observed`.
-        level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps.
+        level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps;
+            behind the first ones it looks, in training, at modules that it knows in each eleventh step.
         first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
             with the call of a module.
         every: `adaptive` also looks at each step whose number this divides.

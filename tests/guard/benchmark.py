@@ -49,8 +49,11 @@ class Workload:
 
 CLASSES = 10
 WARM = 8
-"""So many steps are run before those that count: in the first three a guard does more, and when it ends that, it changes
-the class of modules once more, which Python takes some steps to learn."""
+"""So many steps are run before those that count.
+
+In the first three a guard does more, and ends that by changing the class of modules, which Python takes some steps to
+learn.
+"""
 
 
 class Block(nn.Module):
