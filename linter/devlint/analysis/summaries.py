@@ -2,8 +2,9 @@
 
 A function is executed once for each entry: constants and known devices stand as they are, every tensor becomes
 one on a device variable named after its parameter, everything else is opaque. The outcome is a `Summary`, and a
-call puts the caller's devices in the place of the variables. A call that hands over modules or other objects is
-executed with them instead, as far as the budget allows, because what it does to them is not said by devices.
+call puts the caller's devices in the place of the variables. A constructor is summarised with a new object, which is
+what it returns. A call that hands over modules or other objects is executed with them instead, as far as the budget
+allows, because what it does to them is not said by devices.
 """
 
 from __future__ import annotations
