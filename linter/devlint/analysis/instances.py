@@ -46,9 +46,10 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     init, owner = classes.find(cls, "__init__") or (None, cls)
     if isinstance(init, Closure):
         summarised = summaries.construct(frame, env, cls, init, owner, arguments, span)
-        held = None if summarised is None else env.heap.get(summarised.object)
-        if summarised is not None and isinstance(held, Instance):
-            env.heap[summarised.object] = replace(held, origin=origin)
+        if summarised is not None:
+            new = env.heap[summarised.object]
+            assert isinstance(new, Instance)
+            env.heap[summarised.object] = replace(new, origin=origin)
             given = arguments.behind(Given(summarised, span))
             forwarding.note_construction(frame, cls, init, given, summarised.object, span)
             return summarised

@@ -32,7 +32,7 @@ from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
-from devlint.analysis.substitution import Entry, handed_in, new
+from devlint.analysis.substitution import Entry, handed_in
 from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
@@ -348,19 +348,14 @@ class Program:
         entry: Entry,
         env: Environment,
         cls: UserClass | None = None,
-        made: UserClass | None = None,
     ) -> Summary | None:
-        """The summary of a function for an entry; None while it is being made, or where that would go too deep.
-
-        Of a method for an object of `cls` of which nothing else is known; of a constructor for a new one of `made`,
-        which is what it returns.
-        """
+        """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
         same_file = closure.globals is frame.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
         stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
-        key = (function, tuple(entry.items()), stories, default, env.current, cls, made, closure.enclosing)
+        key = (function, tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
         summaries_ = self._summaries.setdefault(closure.globals, {})
         try:
             known = summaries_.get(key)
@@ -381,11 +376,7 @@ class Program:
                 return None
             bound[function.parameters[0].name] = generic.value
             start.heap.update(generic.heap)
-        if made is not None:
-            created = new(function.parameters[0].name)
-            bound[function.parameters[0].name] = created
-            start.heap[created.object] = Instance(made, open=classes.is_open(made))
-        names = execution.parameter_values(frame, closure, owner, bound, cls is not None or made is not None)
+        names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         summary = Summary(None)
         for _ in range(RECURSION_PASSES):
@@ -393,8 +384,6 @@ class Program:
             self._open.add(key)
             outcome = execution.run(frame, closure, owner, dict(names), start, site="")
             latest = summary_of(outcome, start)
-            if made is not None and latest.returns is not None:
-                latest = replace(latest, returns=created)
             self._open.discard(key)
             if latest.returns == summary.returns or function not in self._recursive:
                 summaries_[key] = latest

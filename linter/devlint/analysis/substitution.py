@@ -66,28 +66,27 @@ def abstract(frame: Frame, name: str, value: Value) -> Value:
             return value
 
 
-Entry: TypeAlias = Mapping[str, Value | Sequence | Dictionary]
-"""What a summary is made for: arguments by parameter, as `abstract` leaves them, and lists and dicts as such."""
+Entry: TypeAlias = Mapping[str, Value | Sequence | Dictionary | Instance]
+"""What a summary is made for: arguments by parameter, as `abstract` leaves them; lists, dicts, new objects as such."""
 
 HANDED = "handed:"
 """How the objects are called that a summary's entry brings along: `handed:kwargs`."""
 
 
 def handed_in(entry: Entry, heap: Heap) -> dict[str, Value]:
-    """The values with which a body begins; lists and dicts become objects of their own."""
+    """The values with which a body begins; what the entry brings along becomes an object of the heap."""
     bound: dict[str, Value] = {}
     for name, value in entry.items():
-        if isinstance(value, (Sequence, Dictionary)):
-            identity = ObjectId(HANDED + name)
-            heap[identity] = value
-            bound[name] = Reference(identity)
+        if isinstance(value, (Sequence, Dictionary, Instance)):
+            bound[name] = handed(name)
+            heap[handed(name).object] = value
         else:
             bound[name] = value
     return bound
 
 
-def new(parameter: str) -> Reference:
-    """The object that a constructor is summarised for, by the name of its first parameter."""
+def handed(parameter: str) -> Reference:
+    """The object that an entry brings along for a parameter."""
     return Reference(ObjectId(HANDED + parameter))
 
 

@@ -14,11 +14,12 @@ from dataclasses import replace
 
 from devlint.analysis import conflicts, idle, instances, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.classes import is_open
 from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
-from devlint.analysis.substitution import Substitution, abstract, is_handed, new, qualified, side_of
+from devlint.analysis.substitution import Entry, Substitution, abstract, handed, is_handed, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment, Pair
@@ -171,13 +172,14 @@ def construct(
 ) -> Reference | None:
     """A new object of a class by the summary of its `__init__`; None where that takes more than a summary.
 
-    It does where the class is given other objects, since these may be changed.
+    It does where the class is given other objects, since these may be changed, and where it stores nothing.
     """
     parameters = closure.function.parameters
     if not arguments.exact or not parameters or closure.function.is_stub:
         return None
     name = parameters[0].name
-    bound = bind(frame, env, closure, arguments.behind(Given(new(name), span)), span)
+    new = handed(name)
+    bound = bind(frame, env, closure, arguments.behind(Given(new, span)), span)
     if bound is None:
         return None
     for other, default in closure.defaults:
@@ -186,13 +188,14 @@ def construct(
     given = {other: value for other, value in bound.items() if other != name}
     if _hands_over_objects(frame, env, given):
         return None
-    entry = _entry(frame, closure, given)
-    summary = frame.program.summarise(frame, closure, owner, entry, env, made=cls)
-    if summary is None or summary.returns is None:
+    entry: Entry = {name: Instance(cls, open=is_open(cls)), **_entry(frame, closure, given)}
+    summary = frame.program.summarise(frame, closure, owner, entry, env)
+    if summary is None or summary.returns is None or new.object not in dict(summary.heap):
         return None
     frame.program.note_arguments(frame, closure, given)
-    made = apply(frame, env, summary, bound, closure, span)
-    return made if isinstance(made, Reference) else None
+    made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
+    assert isinstance(made, Reference)
+    return made
 
 
 def is_lost(value: Value) -> bool:
