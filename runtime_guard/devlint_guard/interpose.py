@@ -64,8 +64,7 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
     if Module.__call__ is not _installed or _original is None:
         uninstall()
         _original = Module.__call__
-    resting = frozenset()
-    _listener, _compared = listener, compared
+    _listener, _compared, resting = listener, compared, frozenset()
     if not _is_plain(_original):
         call = _on_top_of(_original)
     else:
@@ -78,8 +77,8 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
 
 def uninstall() -> None:
     """Puts back what was there. Where another library wraps the fast path by now, it stays, and tells nobody."""
-    global _listener, _installed, _original
-    _listener = None
+    global _listener, _installed, _original, resting
+    _listener, resting = None, frozenset()
     if _installed is None or _original is None:
         return
     if Module.__call__ is _installed:
