@@ -51,7 +51,7 @@ def abstract(frame: Frame, name: str, value: Value) -> Value:
         case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
             return value
         case Tensor():
-            return Tensor(Variable(name), value.rank, origin=origin)
+            return Tensor(Variable(name), value.rank, value.role, origin)
         case DeviceValue():
             return DeviceValue(Variable(name), True, origin)
         case Tuple():
