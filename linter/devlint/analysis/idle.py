@@ -17,7 +17,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.substitution import Entry, abstract, is_handed
 from devlint.domain.device import NAMELESS, parse
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence, held_by
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -93,19 +93,6 @@ def called_through(places: Iterable[str], bound: Mapping[str, Given]) -> Iterato
             yield beginning + place[root.end() :]
 
 
-def _held(thing: Object) -> Iterable[Value]:
-    """What a new object holds."""
-    match thing:
-        case Sequence(items=items, rest=rest):
-            return (rest,) if items is None else items
-        case Dictionary(items=pairs, rest=rest):
-            return (rest, *(item for _, item in pairs))
-        case Instance(attributes=attributes):
-            return [stored for _, stored in attributes]
-        case _:
-            return ()
-
-
 def _takes_out(found: Summary) -> bool:
     """Whether the result is or holds a part of what the function was given."""
     made = dict(found.heap)
@@ -117,7 +104,7 @@ def _takes_out(found: Summary) -> bool:
             case Optional(present):
                 pending.append(present)
             case Reference(identity) if identity in made:
-                pending.extend(_held(made.pop(identity)))
+                pending.extend(held_by(made.pop(identity)))
             case Opaque(path=path) if not (path.isidentifier() or path.startswith(NAMELESS)):
                 return True
     return False
@@ -163,7 +150,7 @@ def _parts(env: Environment, value: Value) -> Collection[Value]:
     """The elements of a list, dict or tuple; any other value itself."""
     match env.heap.get(value.object) if isinstance(value, Reference) else value:
         case Sequence(module=None) | Dictionary(module=None) as held:
-            return tuple(_held(held))
+            return tuple(held_by(held))
         case Tuple(items):
             return items
         case Optional(present):

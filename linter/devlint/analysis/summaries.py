@@ -23,15 +23,20 @@ from devlint.analysis.substitution import Entry, Substitution, abstract, handed,
 from devlint.analysis.wording import wording
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment, Pair
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence, held_by
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
+    Bound,
     Closure,
     DeviceValue,
     Kind,
+    Method,
     Opaque,
+    Optional,
+    Partial,
     Reference,
+    Super,
     Tensor,
     Tuple,
     UserClass,
@@ -129,7 +134,7 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
     summary = frame.program.summarise(frame, closure, None, entry, env)
     if summary is None:
         return False
-    return replace(summary, heap=(), matters=False, called=frozenset()) == Summary(entry[parameter])
+    return replace(summary, heap=(), matters=False, called=frozenset(), is_whole=True) == Summary(entry[parameter])
 
 
 def call_forward(
@@ -172,7 +177,8 @@ def construct(
 ) -> Reference | None:
     """A new object of a class by the summary of its `__init__`; None where that takes more than a summary.
 
-    It does where the class is given other objects, since these may be changed, and where it stores nothing.
+    It does where the class is given other objects, since these may be changed, and where it stores nothing, or
+    functions that know the new object.
     """
     parameters = closure.function.parameters
     if not arguments.exact or not parameters or closure.function.is_stub:
@@ -190,7 +196,7 @@ def construct(
         return None
     entry: Entry = {name: Instance(cls, open=is_open(cls)), **_entry(frame, closure, given)}
     summary = frame.program.summarise(frame, closure, owner, entry, env)
-    if summary is None or summary.returns is None or new.object not in dict(summary.heap):
+    if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
     frame.program.note_arguments(frame, closure, given)
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
@@ -401,7 +407,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             matters=outcome.frame.matters,
             called=frozenset(outcome.frame.called),
         )
-    changed = outcome.env.heap.changed()
+    changed = list(outcome.env.heap.changed())
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
     requires = _distinct([*_requirements(outcome), *outcome.frame.clashes])
     after = outcome.env
@@ -417,7 +423,26 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         frozenset(outcome.frame.scoped),
         outcome.frame.matters,
         frozenset(outcome.frame.called),
+        len(made) == len(changed) and all(_knows_nothing(value) for _, thing in made for value in held_by(thing)),
     )
+
+
+def _knows_nothing(value: Value) -> bool:
+    """Whether a value is no function that knows the names, or an object, of the execution that has made it."""
+    match value:
+        case Method() | Bound() | Super():
+            return False
+        case Closure(defaults=defaults, enclosing=enclosing):
+            return not enclosing and all(is_host(default) for _, default in defaults)
+        case Partial(function, arguments, keywords):
+            given = (*arguments, *(item for _, item in keywords))
+            return _knows_nothing(function) and all(map(is_host, given))
+        case Tuple(items):
+            return all(map(_knows_nothing, items))
+        case Optional(present):
+            return _knows_nothing(present)
+        case _:
+            return True
 
 
 def _requirements(outcome: Outcome) -> Iterator[Requirement]:

@@ -7,7 +7,7 @@ object's present state, and an update is a new entry.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import field, replace
 from typing import TypeAlias
 
@@ -168,6 +168,22 @@ class Optimizer:
 
 
 Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary | Optimizer
+
+
+def held_by(thing: Object) -> Iterable[Value]:
+    """What an object holds: elements, attributes, parts."""
+    match thing:
+        case Sequence(items=items, rest=rest):
+            return (rest,) if items is None else items
+        case Dictionary(items=pairs, rest=rest):
+            return (rest, *(item for _, item in pairs))
+        case Instance(attributes=attributes):
+            return [stored for _, stored in attributes]
+        case LibraryObject(parts=parts):
+            return [part for _, part in parts]
+        case Optimizer(modules=modules):
+            return modules or ()
+
 
 LARGEST_DISPLAY = 32
 """Containers with more elements than this are summarised, which keeps joins cheap."""

@@ -105,6 +105,8 @@ class Summary:
         scoped: the functions that it calls where another device is the default than they were written for.
         matters: something is met on the way that is on a device, names one or cannot be followed.
         called: the parameters that are called, or have a method called.
+        is_whole: it says all that happens to objects: those that were there before stay as they are, and the new ones
+            hold no function that knows what only this execution does.
     """
 
     returns: Value | None
@@ -118,3 +120,4 @@ class Summary:
     scoped: frozenset[Function] = frozenset()
     matters: bool = False
     called: frozenset[str] = frozenset()
+    is_whole: bool = True
