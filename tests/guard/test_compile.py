@@ -118,6 +118,20 @@ def test_the_step_of_an_optimizer_is_compiled_once(guarding: bool) -> None:
     assert counter.frame_count == 1
 
 
+def test_modules_that_rest_are_compiled_once(dynamo: str) -> None:
+    network = Network()
+    counter = CompileCounterWithBackend("eager")
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    compiled = torch.compile(network, backend=counter, fullgraph=True)
+    with guard(network) as active:
+        for step in range(30):
+            (network if step < 8 else compiled)(torch.ones(2, 4)).backward()
+            optimizer.step()
+        assert active.known
+    compiled(torch.ones(2, 4))
+    assert counter.frame_count == 1
+
+
 def test_the_boundary_of_a_compiled_region_is_watched() -> None:
     linear = torch.compile(nn.Linear(4, 4), backend="eager")
     active = guard(linear)
