@@ -125,7 +125,6 @@ class Guard:
         self.known: dict[int, weakref.ref[Module]] = {}
         self._trees: tuple[Part, ...] = ()
         self._is_counting = self.counts_calls
-        self.looks_at_optimizers = self._is_counting or level == "deep"
         self._entries = 0
         is_read = self._report is not None and self._report.suffix.lower() == ".json"
         self._observer = Observer() if mode == "record" and is_read else None
@@ -276,6 +275,11 @@ class Guard:
         """Whether modules that no other one calls are looked through, or their calls end steps that matter."""
         return self.steps.number < FIRST_STEPS or (self.level == "adaptive" and not self.steps.are_over)
 
+    @property
+    def looks_at_optimizers(self) -> bool:
+        """Whether the state of optimizers is looked at, or their operators may be passed over."""
+        return self._is_counting or self.level == "deep"
+
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """A module is about to be called with what does not go together."""
         key = _repeat_key(mismatch, frame)
@@ -328,7 +332,6 @@ class Guard:
         settled = self._layers.step()
         if settled and self._is_counting and not self.counts_calls:
             self._is_counting = False
-            self.looks_at_optimizers = self.level == "deep"
             if self.level == "adaptive":
                 self._get_to_know()
             active.refresh()

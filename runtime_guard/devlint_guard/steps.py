@@ -9,7 +9,10 @@ ACCUMULATED = 32
 """Calls in training after which a step has ended even though no optimizer has stepped."""
 
 SPACING = 11
-"""In training, modules that are known need be looked at only in the steps whose number this divides."""
+"""In training, modules that are known need be looked at only in the steps whose number this divides.
+
+A prime, so that programs which step several optimizers in turn are seen in each of their phases.
+"""
 
 
 class Steps:
