@@ -55,9 +55,11 @@ class Conflict:
             "index" (a tensor, and what selects from it or is assigned through an index), "generator" (random
             numbers, and the generator they are drawn from), "host" (a tensor whose memory Python reads),
             "cpu-argument" (a tensor that the operation wants on the CPU), "unplaced" (a value of which nothing says
-            where it is, and one that was left on the CPU), "result" (of a function, which is on the CPU
-            on one path, and on another follows something).
-        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`.
+            where it is, and one that was left on the CPU), "handed-on" (likewise, where the second is not seen to
+            meet anything), "result" (of a function, which is on the CPU on one path, and on another follows
+            something).
+        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`; for "handed-on" "return", "yield",
+            `self.x =` or what is called.
         first, second: the two values; for "module-input" the module comes first, for "pinned" and
             "result" the value that follows something, for "index" what is selected from, for "generator" what is
             filled. For "host" and "cpu-argument" the second is the CPU itself, as the operation has it.

@@ -49,6 +49,8 @@ def on_two_devices(conflict: Conflict) -> str:
             first, second = conflict.first, conflict.second
             told = f"{quoted(second.name)} is returned from {in_words(second.device)}"
             return f"{told}, and on another path {quoted(first.name)} from {in_words(first.device)}"
+        case "handed-on":
+            return _of_handed_on(conflict)
         case "unplaced":
             return _of_unplaced(conflict)
         case _:
@@ -76,6 +78,18 @@ def _of_unplaced(conflict: Conflict) -> str:
     if conflict.operation.startswith("self."):
         return f"{told} goes to {operation} beside {quoted(first.name)} on {where}"
     return f"{told} nothing says that {where} is the same: {operation} needs one device"
+
+
+def _of_handed_on(conflict: Conflict) -> str:
+    beside, made = conflict.first, conflict.second
+    match conflict.operation:
+        case "return" | "yield" as how:
+            what = f"is {how}ed"
+        case stored if stored.endswith(" ="):
+            what = f"is kept in {quoted(stored.removesuffix(' ='))}"
+        case called:
+            what = f"goes to {quoted(called)}"
+    return f"{quoted(made.name)} is on {in_words(made.device)} and {what}, whatever {in_words(beside.device)} is"
 
 
 def _of_index(conflict: Conflict) -> str:

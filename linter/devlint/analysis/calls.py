@@ -8,6 +8,7 @@ from devlint.analysis import (
     classes,
     conflicts,
     forwarding,
+    handed_on,
     idle,
     instances,
     library,
@@ -88,6 +89,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     name = name_of_result(function.value, frame.text(function.span))
     if result == UNKNOWN:
         unplaced.note_inputs(frame, env, function, arguments, instruction.span)
+    handed_on.note_call(frame, env, function, arguments, result)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
         result = _computed(frame, env, result, function, arguments, instruction.span)
@@ -430,7 +432,7 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         return value
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
         device, origin = moves.module_device(frame, env, value)
-        if isinstance(device, Unreached) and instances.is_generic(value):
+        if isinstance(device, Unreached) and value.object.is_generic:
             # What classes below this one register, for this one registers nothing.
             device = Variable("self")
             origin = frame.origin("parameters are where the module is", site.span, "module")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import documented, idle, instances, occurrences, partial, results, statements, unplaced
+from devlint.analysis import documented, handed_on, idle, instances, occurrences, partial, results, statements, unplaced
 from devlint.analysis.classes import is_module
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -181,6 +181,7 @@ def run(
     frame.budget = caller.budget
     for parameter in function.parameters:
         _expect(frame, closure, parameter)
+    given = dict(names) if recording else {}
     inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
     inner.always, inner.compared = True, frozenset()
     if recording and frame.program.observing:
@@ -189,6 +190,7 @@ def run(
     if after is not None:
         frame.leave(after, Constant(None))
     frame.matters = frame.matters or idle.matters(frame, inner.heap)
+    handed_on.record(frame, given)
     results.note_strays(frame)
     partial.record(frame)
     unplaced.record(frame)

@@ -9,6 +9,7 @@ from devlint.analysis import (
     attributes,
     calls,
     containers,
+    handed_on,
     instances,
     library,
     meeting,
@@ -92,6 +93,7 @@ def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: 
     """`base.name = source`."""
     base = frame.registers[instruction.base]
     value, place = frame.kept(instruction.source), frame.places[instruction.base]
+    handed_on.note_stored(frame, env, base, value, instruction.span)
     attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
     if instruction.name == "data" and isinstance(value, Tensor) and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
@@ -139,7 +141,9 @@ def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment
 def transfer_store_subscript(frame: Frame, instruction: ir.StoreSubscript, env: Environment) -> Environment:
     """`base[index] = source`."""
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
-    protocols.set_item(frame, env, base, key, _given(frame, instruction.source), instruction.span)
+    source = _given(frame, instruction.source)
+    handed_on.note_entry(frame, env, base, key, source.value)
+    protocols.set_item(frame, env, base, key, source, instruction.span)
     return env
 
 
@@ -457,6 +461,7 @@ def transfer_yield(frame: Frame, instruction: ir.Yield, env: Environment) -> Env
         if instruction.delegate:
             inner = protocols.iterate(frame, env, value, instruction.span)
             value = inner.each if inner.few is None else UNKNOWN
+    handed_on.note(frame, env, value, "yield")
     frame.yielded = value if frame.yielded is None else join_values(frame.yielded, value)
     frame.set(instruction.target, UNKNOWN, instruction.span)
     return env

@@ -192,6 +192,7 @@ class Frame:
         stores: what was stored in attributes of objects, with whether that registers it.
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
+        handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
         scoped: functions that were called where another device is the default than they were written for.
         lazy: by object, what fills it when somebody iterates over it.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
@@ -241,6 +242,7 @@ class Frame:
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
     partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
+    handed_on: dict[Origin, str] = field(default_factory=dict)
     scoped: set[Function] = field(default_factory=set)
     lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
     collected: dict[ObjectId, list[Side]] = field(default_factory=dict)

@@ -100,7 +100,7 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
 
     `moved`: its registered parts are where a caller has moved them, not where `__init__` puts them.
     """
-    identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
+    identity = ObjectId.generic(cls.globals.file, cls.name)
     start = Environment(default=frame.program.default_of(cls.globals))
     start.heap[identity] = Instance(cls, open=classes.is_open(cls))
     self_value = Reference(identity)
@@ -143,11 +143,6 @@ def with_later(
     found = _surrounded(frame, heap, only, others)
     heap[generic.value.object] = replace(found, registered=held.registered - known.keys() | registered)
     return replace(generic, heap=heap)
-
-
-def is_generic(value: Reference) -> bool:
-    """Whether a value is the instance of which only the class is known."""
-    return value.object.site.startswith("self:")
 
 
 def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, Value]) -> Instance:

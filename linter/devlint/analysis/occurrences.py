@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from devlint.analysis import instances, moves
+from devlint.analysis import moves
 from devlint.analysis.conflicts import resolve, step
 from devlint.analysis.frame import Frame
 from devlint.analysis.show import reveal
@@ -88,7 +88,7 @@ def observe_parameters(frame: Frame, function: ir.Function, env: Environment) ->
 
 
 def _record(frame: Frame, env: Environment, value: Value, span: ir.Span, anchor: ir.Span, binds: bool) -> None:
-    if isinstance(value, Reference) and instances.is_generic(value) and ">" not in value.object.site:
+    if isinstance(value, Reference) and value.object.is_generic and ">" not in value.object.site:
         return  # `self`: its attributes tell
     seen = seen_as(frame, env, value)
     if seen is None:

@@ -297,7 +297,7 @@ class Program:
 
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
         """An instance before its `__init__` has run."""
-        identity = ObjectId(f"self:{cls.globals.file}:{cls.name}")
+        identity = ObjectId.generic(cls.globals.file, cls.name)
         return Reference(identity), Heap({identity: Instance(cls, open=classes.is_open(cls))})
 
     def generic(self, frame: Frame, cls: UserClass, method: str = "") -> instances.Generic | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from devlint.analysis import contexts, occurrences, partial, protocols, reads
+from devlint.analysis import contexts, handed_on, occurrences, partial, protocols, reads
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import TURN, Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
@@ -315,6 +315,7 @@ def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> N
     frame.iterated(env, value)
     if frame.recording and not env.fallback:
         frame.results.append((value, instruction.span))
+        handed_on.note(frame, env, value, "return")
     frame.leave(env, value, lambda before, now: returned(frame, before, now, instruction.span))
 
 

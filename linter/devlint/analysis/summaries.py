@@ -21,7 +21,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.analysis.substitution import Entry, Substitution, abstract, handed, is_handed, qualified, side_of
 from devlint.analysis.wording import wording
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete
+from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence, held_by
 from devlint.domain.summary import Requirement, Summary
@@ -42,6 +42,7 @@ from devlint.domain.value import (
     UserClass,
     Value,
     is_host,
+    is_lost,
 )
 from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Function, Span
@@ -202,11 +203,6 @@ def construct(
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
     assert isinstance(made, Reference)
     return made
-
-
-def is_lost(value: Value) -> bool:
-    """Whether a result says nothing of its device."""
-    return value == UNKNOWN or (isinstance(value, (Tensor, Opaque)) and value.device == UNKNOWN_DEVICE)
 
 
 def _is_exact(value: Value) -> bool:

@@ -56,7 +56,7 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if one.stray is not None and other.stray is not None and one.stray.subject == other.stray.subject:
             continue  # one test has created both there
         left = _of_loader(frame, one) or conflicts.created_on_cpu(one) or one
-        if _is_left_on_cpu(left) and _may_be_anywhere(other) and _knows_of_devices(frame, left):
+        if _is_left_on_cpu(left) and _may_be_anywhere(other) and knows_of_devices(frame, left):
             assert left.origin is not None
             frame.unplaced.setdefault((left.origin.file, left.origin.span), (operation, span, left, other))
             return
@@ -112,7 +112,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             follows(device) or (compares and _may_be_anywhere(side))
         ):
             placed.append(side)
-    if left and placed and not env.fallback and not env.on_host and _knows_of_devices(frame, left[0]):
+    if left and placed and not env.fallback and not env.on_host and knows_of_devices(frame, left[0]):
         made = left[0].origin
         assert made is not None
         frame.unplaced.setdefault((made.file, made.span), (name, span, left[0], placed[0]))
@@ -182,7 +182,7 @@ def _may_be_anywhere(side: Side) -> bool:
     return isinstance(side.device, Variable) and (side.device.place.startswith(NAMELESS) or not side.certain)
 
 
-def _knows_of_devices(frame: Frame, left: Side) -> bool:
+def knows_of_devices(frame: Frame, left: Side) -> bool:
     """Whether the file names a device somewhere, or goes by that of a tensor, or what is executed is of a module.
 
     So does who makes something with the dtype of another tensor.

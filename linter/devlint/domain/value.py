@@ -156,6 +156,16 @@ class ObjectId(NamedTuple):
 
     site: str
 
+    @classmethod
+    def generic(cls, file: str, name: str) -> ObjectId:
+        """The instance of a class of a file of which nothing else is known: `self`, when nobody has made it."""
+        return cls(f"self:{file}:{name}")
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether it is an instance of which only the class is known."""
+        return self.site.startswith("self:")
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -437,6 +447,11 @@ def _host_of(constant: object) -> Value:
     if isinstance(constant, str):
         return TEXT
     return UNKNOWN
+
+
+def is_lost(value: Value) -> bool:
+    """Whether a result says nothing of its device."""
+    return value == UNKNOWN or (isinstance(value, (Tensor, Opaque)) and value.device == UNKNOWN_DEVICE)
 
 
 def is_host(value: Value) -> bool:
