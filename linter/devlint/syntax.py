@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from functools import cached_property
 from typing import TypeAlias, TypeVar, cast
 
 import libcst as cst
@@ -30,19 +31,25 @@ class Syntax:
         self.module = module
         self.place_of = place_of
         self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._by_place: dict[Place, list[cst.CSTNode]] = {}
         self._by_kind: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
         self._derived: dict[object, object] = {}
         pending: list[cst.CSTNode] = [module]
         while pending:
             node = pending.pop()
             self._by_kind.setdefault(type(node), []).append(node)
-            for child in parts(node):
+            for child in _parts(node):
                 self._parents[child] = node
                 pending.append(child)
+
+    @cached_property
+    def _by_place(self) -> dict[Place, list[cst.CSTNode]]:
+        """Expressions and simple statements by their stretches, with their brackets and without; outer ones first."""
+        found: dict[Place, list[cst.CSTNode]] = {}
+        for node in self._parents:
             if isinstance(node, (cst.BaseExpression, cst.BaseSmallStatement)):
-                for place in {place_of(node), self.place(node)}:
-                    self._by_place.setdefault(place, []).append(node)
+                for place in {self.place_of(node), self.place(node)}:
+                    found.setdefault(place, []).append(node)
+        return found
 
     def value_at(self, place: Place) -> cst.BaseExpression | None:
         """The expression that fills a stretch, with its brackets or without, if there is one."""
@@ -198,7 +205,7 @@ _FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 """The names of what the nodes of a class are made of."""
 
 
-def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes that a node is made of; LibCST's own `children` finds them by a visit, which takes far longer."""
     kind = type(node)
     if kind not in _FIELDS:

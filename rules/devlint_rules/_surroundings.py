@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
 
 import libcst as cst
 from devlint.diagnostics import Place
 from devlint.rule import OperationRule
-from devlint.syntax import Syntax, parts
+from devlint.syntax import Syntax
 
-PlaceOf = Callable[[cst.CSTNode], Place]
 Position = tuple[int, int]
 """Line and column."""
 
@@ -23,25 +21,25 @@ class Surroundings:
     assignment binds is known from its end on.
     """
 
-    def __init__(self, module: cst.Module, place_of: PlaceOf) -> None:
-        """Reads a file; `place_of` tells where a node stands."""
-        self._scopes: list[Place] = []
-        self._names: list[tuple[str, Place, Position]] = []
+    def __init__(self, syntax: Syntax) -> None:
+        """Reads a file."""
+        place_of, whole = syntax.place_of, syntax.module
+        self._scopes = [
+            place_of(node) for kind in (cst.FunctionDef, cst.ClassDef) for node in syntax.within(whole, kind)
+        ]
         self._bound: list[tuple[str, Place]] = []
-        since: dict[int, Position] = {}
-        pending: list[cst.CSTNode] = [module]
-        while pending:
-            node = pending.pop()
-            pending.extend(_values(node))
-            bound = _bound_by(node)
-            self._bound.extend((name.value, place_of(name)) for name in bound)
-            if isinstance(node, (cst.Assign, cst.AnnAssign)):
-                since.update((id(name), _end(place_of(node))) for name in bound)
-            elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-                self._scopes.append(place_of(node))
-            elif isinstance(node, cst.Name):
-                place = place_of(node)
-                self._names.append((node.value, place, since.get(id(node), _start(place))))
+        since: dict[cst.Name, Position] = {}
+        for kind in _BINDING:
+            for node in syntax.within(whole, kind):
+                names = _bound_by(node)
+                self._bound.extend((name.value, place_of(name)) for name in names)
+                if isinstance(node, (cst.Assign, cst.AnnAssign)):
+                    since.update(dict.fromkeys(names, _end(place_of(node))))
+        self._names: list[tuple[str, Place, Position]] = []
+        for name in syntax.within(whole, cst.Name):
+            if _stands_for_a_value(name, next(syntax.parents(name))):
+                place = place_of(name)
+                self._names.append((name.value, place, since.get(name, _start(place))))
 
     def together(self, first: Place, second: Place) -> bool:
         """Whether two places are in one scope of one file, so that both see the same local names."""
@@ -93,11 +91,7 @@ class SurroundedRule(OperationRule):
 
     def surroundings(self) -> Surroundings:
         """The names of the file."""
-        return self.syntax().derive(_surroundings_of)
-
-
-def _surroundings_of(syntax: Syntax) -> Surroundings:
-    return Surroundings(syntax.module, syntax.place_of)
+        return self.syntax().derive(Surroundings)
 
 
 def inside(inner: Place, outer: Place) -> bool:
@@ -119,9 +113,22 @@ def _names_in(expression: str) -> set[str]:
     return names - {"next"}
 
 
-def _values(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    """The parts of a node in which names stand for values: neither attributes nor the keywords of calls."""
-    return [node.value] if isinstance(node, (cst.Attribute, cst.Arg)) else parts(node)
+def _stands_for_a_value(name: cst.Name, parent: cst.CSTNode) -> bool:
+    """Whether a name does, and not for an attribute or the keyword of an argument."""
+    return not isinstance(parent, (cst.Attribute, cst.Arg)) or parent.value is name
+
+
+_BINDING: tuple[type[cst.CSTNode], ...] = (
+    cst.Assign,
+    cst.AnnAssign,
+    cst.AugAssign,
+    cst.For,
+    cst.CompFor,
+    cst.NamedExpr,
+    cst.Param,
+    cst.AsName,
+)
+"""The nodes that give names a value."""
 
 
 def _bound_by(node: cst.CSTNode) -> list[cst.Name]:

@@ -51,10 +51,11 @@ def version_of(program: str) -> str:
 
 
 def rows_of_devlint(folder: Path) -> Iterator[Row]:
-    """devlint without a cache, in several processes and in one; with all results cached; with one file changed."""
+    """devlint without a cache, in several processes, in one, and with all rules; with a cache, and a file changed."""
     version = version_of_devlint()
     yield Row("devlint", version, measured([*COLD, "."], cwd=folder))
     yield Row("devlint `--jobs 1`", version, measured([*COLD, "--jobs", "1", "."], cwd=folder))
+    yield Row("devlint `--select ALL`", version, measured([*COLD, "--select", "ALL", "."], cwd=folder))
     with tempfile.TemporaryDirectory() as cache:
         environment = {"DEVLINT_CACHE_DIR": cache}
         alone = folder / "nobody_imports_this.py"

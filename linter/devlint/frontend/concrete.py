@@ -6,7 +6,7 @@ import ast
 import contextlib
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import libcst as cst
@@ -66,7 +66,7 @@ def _visit(text: str, display: str, facts: FileFacts, rules: list[Rule]) -> None
     with _room_for(_depth(text, display)):
         try:
             module = cst.parse_module(plain)
-            wrapper = MetadataWrapper(module, True)
+            wrapper = _Wrapper(module, True)
             positions = wrapper.resolve(PositionProvider)
             shared = Shared(shifts, module, positions, _by_node(facts, positions, shifts))
             for rule in rules:
@@ -80,6 +80,20 @@ def _visit(text: str, display: str, facts: FileFacts, rules: list[Rule]) -> None
             raise RuleError(reason, path=display, line=error.raw_line) from error
         except RecursionError as error:
             raise RuleError("the code is nested too deeply for LibCST", path=display) from error
+
+
+class _Wrapper(MetadataWrapper):
+    """LibCST visits a module for positions, and once more for what may be found along with others: nothing here."""
+
+    def visit_batched(
+        self,
+        visitors: Iterable[cst.BatchableCSTVisitor],
+        before_visit: Callable[[cst.CSTNode], None] | None = None,
+        after_leave: Callable[[cst.CSTNode], None] | None = None,
+    ) -> cst.CSTNode:
+        """Visits the module with all of them; without any, it does not."""
+        found = list(visitors)
+        return super().visit_batched(found, before_visit, after_leave) if found else self.module
 
 
 def _hand_over(rules: Sequence[OperationRule], shared: Shared) -> None:
