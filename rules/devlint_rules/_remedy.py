@@ -21,6 +21,14 @@ _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
 
+_IN_PLACE = frozenset(
+    """
+    bool clone contiguous detach double exp expand flatten float half int log long mean permute pow repeat reshape
+    sigmoid softmax sqrt squeeze sum transpose unsqueeze view
+    """.split()
+)
+"""Methods of tensors whose result is where the tensor is, whatever else they are given."""
+
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
 """What holds values and cannot be moved itself."""
 
@@ -307,7 +315,23 @@ def _device_of(conflict: Conflict, side: Meeting) -> str | None:
             return _parameter_device(place)
         if side.born == "parameter" or re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name):
             return f"{place}.device"
-    return _written_device(side)
+    alike = None if side.born == "module" else _alike(side.name)
+    return _written_device(side) if alike is None else f"{alike}.device"
+
+
+def _alike(text: str) -> str | None:
+    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one."""
+    node = _parsed(text)
+    while node is not None:
+        match node:
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _IN_PLACE:
+                node = value
+            case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
+                node = value
+            case _:
+                found = ast.unparse(node)
+                return found if found != text and is_addressable(found) else None
+    return None
 
 
 def _parameter_device(module: str) -> str:

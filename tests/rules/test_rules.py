@@ -223,10 +223,15 @@ ADVICE = {
         _created("y", 2),
         "pass `device=x[0].device` to `torch.ones` in line 2",
     ),
-    "follows an expression": (
-        _in_line_3("x + 1", CUDA0, "created"),
+    "follows an expression of one value and numbers": (
+        _in_line_3("x.unsqueeze(0) + 1", CUDA0, "created"),
         _created("y", 2),
-        "move `y` to cuda:0, where `x + 1` is",
+        "pass `device=x.device` to `torch.ones` in line 2",
+    ),
+    "follows an expression of two values": (
+        _in_line_3("x + x", CUDA0, "created"),
+        _created("y", 2),
+        "move `y` to cuda:0, where `x + x` is",
     ),
     "follows a written device": (
         Meeting('torch.ones(3, device="cuda:0")', CUDA0, _place(3, 1, 2), (Step(_place(3, 1, 2), ""),), "created"),
