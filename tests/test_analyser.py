@@ -10,7 +10,7 @@ import pytest
 from devlint import analysis
 from devlint.analysis import Analyser, execution
 from devlint.analysis.program import Program
-from devlint.facts import FileFacts
+from devlint.facts import Conflict, FileFacts
 from devlint.project import Project
 
 SHARED = """\
@@ -103,3 +103,36 @@ def test_what_builds_documentation_is_executed_once(tmp_path: Path) -> None:
     finally:
         sys.setprofile(None)
     assert executed.count("document") == 2
+
+
+CALLED = """\
+class Picture:
+    def __init__(self, size):
+        self.size = size
+
+    def draw(self, boxes):
+        return boxes.corners.detach().numpy() * self.size
+"""
+
+CALLING = """\
+from called import Picture
+
+
+def draw(boxes):
+    return Picture(3).draw(boxes)
+"""
+
+
+@pytest.mark.parametrize("order", [("calling", "called"), ("called", "calling"), ("calling",)])
+def test_what_a_call_tells_does_not_rest_on_what_was_asked_before(tmp_path: Path, order: tuple[str, ...]) -> None:
+    """Where values meet inside a function of another file, that file tells of it, whichever is looked at first."""
+    (tmp_path / "called.py").write_text(CALLED)
+    (tmp_path / "calling.py").write_text(CALLING)
+    project = Project(tmp_path)
+    analyser = Analyser(project)
+    found = {name: analyser.facts(project.source(tmp_path / f"{name}.py")) for name in order}
+    told = {
+        name: [item.place.line for item in facts.facts if isinstance(item.fact, Conflict)]
+        for name, facts in found.items()
+    }
+    assert told == {name: {"called": [6], "calling": []}[name] for name in order}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 
 from devlint.analysis import (
     beside,
@@ -29,6 +29,7 @@ from devlint.analysis import (
 from devlint.analysis.arguments import Given
 from devlint.analysis.feeding import counts_on_default
 from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis.loaded import LoadedFile
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
@@ -38,7 +39,6 @@ from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance
-from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -60,7 +60,6 @@ from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.observed import View
 from devlint.project import Project, Source
-from devlint.records import dataclass
 from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR
 from devlint.torchlib.signature import DeviceTerm
@@ -83,24 +82,6 @@ RECURSION_PASSES = 4
 
 ENTRIES = 40
 """How many entries of one function are summarised; calls with yet other constants are unknown."""
-
-
-@dataclass(slots=True, eq=False)
-class LoadedFile:
-    """One executed file."""
-
-    source: Source
-    scope: ir.File
-    globals: Globals
-    lines: list[str]
-    default: Device = CPU
-    checked: bool = False
-    process: Process = NOTHING_SETTLED
-    other_default: bool = False
-    heap: Heap = field(default_factory=Heap)
-    functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
-    scoped: set[ir.Function] = field(default_factory=set)
-    classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
 
 
 class Program:
@@ -190,11 +171,22 @@ class Program:
         return after.heap
 
     def report(self, source: Source, *, observing: bool = False) -> None:
-        """Records the facts of a file, of its body and of all functions in it; `observing`: also each value."""
-        loaded = self.load(source)
-        self.observing = observing
+        """Records the facts of a file, of its body and of all functions in it; `observing`: also each value.
+
+        With those of the functions that it calls and inside which values meet: what they tell is not told of the call.
+        """
+        self._record(self.load(source), observing=observing)
+        for file in sorted(self.recorder.called_files(source.display)):
+            called = self._files.get(file)
+            if called is not None:
+                self._record(called, observing=False)
+
+    def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
+        if loaded.reported and not observing:
+            return
+        loaded.reported, self.observing = True, observing
         while not self._report(loaded):
-            self.recorder.forget(source.display)
+            self.recorder.forget(loaded.source.display)
 
     def _report(self, loaded: LoadedFile) -> bool:
         """Whether the default devices that functions were taken to be called with were those of their calls."""
@@ -558,33 +550,14 @@ class Program:
     def source(self, file: str, span: ir.Span) -> str:
         """The source text of a span; empty where there is none."""
         loaded = self._files.get(file)
-        lines = [] if loaded is None else loaded.lines[span.line - 1 : span.end_line]
-        if not lines:
-            return ""
-        if len(lines) == 1 and lines[0].isascii():
-            return lines[0][span.column : span.end_column]
-        encoded = [line.encode() for line in lines]
-        encoded[-1] = encoded[-1][: span.end_column]
-        encoded[0] = encoded[0][span.column :]
-        return b"\n".join(encoded).decode(errors="replace")
+        return "" if loaded is None else loaded.text(span)
 
     def place(self, file: str, span: ir.Span) -> Place:
         """A span as people count: columns from 1, in code points."""
         loaded = self._files.get(file)
-        return Place(
-            file,
-            span.line,
-            self._column(loaded, span.line, span.column),
-            span.end_line,
-            self._column(loaded, span.end_line, span.end_column),
-        )
-
-    @staticmethod
-    def _column(loaded: LoadedFile | None, line: int, column: int) -> int:
-        if loaded is None or not 0 < line <= len(loaded.lines):
-            return column + 1
-        text = loaded.lines[line - 1]
-        return column + 1 if text.isascii() else len(text.encode()[:column].decode(errors="replace")) + 1
+        if loaded is None:
+            return Place(file, span.line, span.column + 1, span.end_line, span.end_column + 1)
+        return loaded.place(span)
 
     def note(self, frame: Frame, env: Environment, name: str, value: Value, span: ir.Span) -> None:
         """Notes what a name holds, for `devlint facts`."""

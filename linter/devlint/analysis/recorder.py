@@ -86,6 +86,11 @@ class Recorder:
             return False
         return device in (None, CPU) and all(self._is_on_cpu(caller, seen) for caller in callers)
 
+    def called_files(self, file: str) -> set[str]:
+        """The files of the functions inside which calls in a file have values apart, and of these values."""
+        conflicts = [item.fact for item in self._facts.get(file, {}).values() if isinstance(item.fact, Conflict)]
+        return set().union(*(_files_of(fact) for fact in conflicts if fact.via))
+
     def _is_told_elsewhere(self, item: Anchored) -> bool:
         """Whether a conflict inside a called function is reported there, where it can be mended.
 
@@ -96,16 +101,18 @@ class Recorder:
             return False
         inner, alike = fact.via[-1].place, replace(fact, certainty=Certainty.POSSIBLE)
 
-        def tells(other: Anchored) -> bool:
-            if not isinstance(other.fact, Conflict):
+        def tells(file: str, span: object, other: Anchored) -> bool:
+            if not isinstance(other.fact, Conflict) or self._is_refuted(file, span, other.fact):
                 return False
             if other.place == inner:
                 return not _is_merely_possible(other.fact)
             is_nearer = other.place != item.place and _lies_in(fact.first.place, other.place)
             return is_nearer and replace(other.fact, certainty=Certainty.POSSIBLE) == alike
 
-        files = {inner.file, fact.first.place.file}
-        return any(tells(other) for file in files for other in self._facts.get(file, {}).values())
+        found = (
+            (file, span, other) for file in _files_of(fact) for (span, _), other in self._facts.get(file, {}).items()
+        )
+        return any(tells(*each) for each in found)
 
     def note(self, file: str, line: int, name: str, text: str) -> None:
         """Adds what is known of a name, for `devlint facts`."""
@@ -147,6 +154,11 @@ class Recorder:
             tuple(seen[anchor] for anchor in sorted(seen)),
             tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
         )
+
+
+def _files_of(conflict: Conflict) -> set[str]:
+    """Where a conflict inside a called function may be told."""
+    return {conflict.via[-1].place.file, conflict.first.place.file}
 
 
 def _lies_in(inner: Place, outer: Place) -> bool:
