@@ -136,3 +136,24 @@ def test_what_a_call_tells_does_not_rest_on_what_was_asked_before(tmp_path: Path
         for name, facts in found.items()
     }
     assert told == {name: {"called": [6], "calling": []}[name] for name in order}
+
+
+PREPARING = """\
+import torch
+
+
+def masked(words: torch.Tensor) -> torch.Tensor:
+    return words * torch.ones(3)
+"""
+
+
+@pytest.mark.parametrize(("package", "found"), [("models", 1), ("data", 0), ("datasets", 0), ("metadata", 1)])
+def test_packages_that_prepare_data_work_on_the_host(tmp_path: Path, package: str, found: int) -> None:
+    folder = tmp_path / "pkg" / package
+    folder.mkdir(parents=True)
+    for path in (tmp_path / "pkg" / "__init__.py", folder / "__init__.py"):
+        path.touch()
+    (folder / "words.py").write_text(PREPARING)
+    project = Project(tmp_path)
+    facts = Analyser(project).facts(project.source(folder / "words.py"))
+    assert sum(isinstance(item.fact, Conflict) for item in facts.facts) == found

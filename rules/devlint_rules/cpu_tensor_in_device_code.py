@@ -44,7 +44,11 @@ class CpuTensorInDeviceCode(ConflictRule):
     A parameter counts as a tensor only if something proves it: an annotation, its type in the docstring, an operation
     on tensors, or being an input of `forward`; so does an attribute that the class of a parameter declares. Code that
     is meant to run on the CPU only is reported too when it takes tensors, unless its docstring speaks of CPU tensors
-    or it collates batches by its name.
+    or its name says so: it collates batches, is a method of a dataset, a test, gives a module its first values
+    (`__init__`, `reset_parameters`), serves the export to ONNX, or stands in a module or package called `data`,
+    `datasets`, `preprocessing` or `augmentation`. What moves its result at once (`torch.cat([x, made]).to(device)`)
+    has its operands on the CPU, and so has what was loaded: a parameter called `state_dict`. A tensor without elements
+    on one path only (`torch.empty(0)`) holds the place of one that is not there, and is left out.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

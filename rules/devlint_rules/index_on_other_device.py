@@ -40,7 +40,8 @@ class IndexOnOtherDevice(ConflictRule):
 
     ## Known limits
     An index without dimensions is a number, which selects from any device; where it is not known whether an
-    index has dimensions, nothing is reported. The same holds for an assigned value that may have one element.
+    index has dimensions, nothing is reported. The same holds for an assigned value that may have one element. Of
+    parameters of functions that prepare data, by their names or those of their modules, nothing is reported either.
 
     ## PyTorch says
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)

@@ -82,7 +82,11 @@ def dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
         case "pop" if named:
             site.env.heap[value.object] = held.without(key)
             return held.get(key) if not held.lacks(key) else default
-        case "pop" | "setdefault" | "popitem" | "clear":
+        case "pop":
+            # Which keys are left is not followed, nor is what any of them has.
+            site.env.heap[value.object] = Dictionary((), held.each(), False, held.module)
+            return held.each() if site.value(1, "default") is None else UNKNOWN
+        case "setdefault" | "popitem" | "clear":
             # Which keys are left is not followed.
             site.env.heap[value.object] = Dictionary((), UNKNOWN, False, held.module)
             return UNKNOWN

@@ -19,6 +19,8 @@ from devlint.analysis.practice import (
     is_on_accelerator_in_practice,
     is_out_of_the_graph,
     is_private,
+    loads_on_cpu,
+    makes_host_data,
     may_be_given_on_the_host,
 )
 from devlint.analysis.wording import wording
@@ -104,6 +106,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
     for first, second in chain(pairs, *(on_one_path(first, second) for first, second in pairs)):
         kind = judge(frame, first, second)
+        if kind == "pinned" and _is_moved_next(frame, span, (first, second)):
+            continue
         if kind is not None:
             _report(frame, kind, operation, span, first, second, always=env.always)
             return True
@@ -115,6 +119,21 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
             kind = kind_of(first, second)
             require(frame, env, Requirement(kind, operation, first, second, message, frame.file, span, env.always))
     return False
+
+
+def is_of_the_host(frame: Frame, first: Side, second: Side) -> bool:
+    """Whether the function may well be given on the host what meets a value that is there; see `practice`."""
+    return any(
+        follows(side.device) and other.device == CPU and may_be_given_on_the_host(frame, side, other)
+        for side, other in ((first, second), (second, first))
+    )
+
+
+def _is_moved_next(frame: Frame, span: Span, sides: Sequence[Side]) -> bool:
+    """Whether the result is moved where it is made, `torch.cat([x, made]).to(device)`: both are on the CPU then."""
+    behind = Span(span.end_line, span.end_column, span.end_line, span.end_column + len(".cuda("))
+    given = all(side.origin is not None and side.origin.born in ("parameter", "created", "host") for side in sides)
+    return given and frame.program.source(frame.file, behind).startswith((".to(", ".cuda("))
 
 
 def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
@@ -170,7 +189,7 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     origin = side.origin
     untold = origin is None or origin.born == "parameter" or origin.span == side.span
     nothing_known = side.device == UNKNOWN_DEVICE and untold
-    if nothing_known and is_out_of_the_graph(side):
+    if nothing_known and is_out_of_the_graph(side) and not loads_on_cpu(frame):
         side = replace(side, device=Variable(frame.nameless(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
     here = Side("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
@@ -232,6 +251,8 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
             if other.origin is not None and other.origin.born == "parameter":
                 return None  # a test has found it there, where the other one may be too
             if kind == "operands" and may_be_given_on_the_host(frame, side, other):
+                return None
+            if kind == "index" and makes_host_data(frame):
                 return None
             if side.role == "generator" and (side.origin is None or side.origin.born != "created"):
                 return None  # those from elsewhere are on the CPU as often as not

@@ -44,6 +44,9 @@ class Outcome:
     value: Value | None
 
 
+_HOST_DEVICE = re.compile(r"(cpu|host)_device|device_(cpu|host)")
+"""A parameter of such a name is the CPU, for moves to it."""
+
 SEQUENCES = frozenset(
     f"{module}.{name}"
     for module, names in (
@@ -55,8 +58,8 @@ SEQUENCES = frozenset(
 )
 """Annotations of what has a length: a tensor made from it has dimensions."""
 
-_ON_HOST = re.compile(r"(^|_)(cpu|host)(_|$)")
-"""A parameter of such a name is not one that follows the accelerator: `x_host`, `cpu_state`."""
+_ON_HOST = re.compile(r"(^|_)(cpu|host|state_dict)(_|$)")
+"""A parameter of such a name is not one that follows the accelerator: `x_host`, `cpu_state`, what has been loaded."""
 
 
 def parameter_values(
@@ -105,6 +108,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return ARRAY
     if wanted == {knowledge.DTYPE} and name != "device":  # which is declared like the `dtype` beside it by mistake
         return DTYPE
+    if _HOST_DEVICE.fullmatch(name):
+        return DeviceValue(CPU, True, origin)
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted and wanted <= TENSOR_NAMES:

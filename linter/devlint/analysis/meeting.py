@@ -203,13 +203,13 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None
         stray = stray_of(tensor)
         if stray is not None:
             return stray
-        if not isinstance(tensor, Tensor):
-            continue
+        if not isinstance(tensor, Tensor) or tensor.role != "plain":
+            continue  # what a module registers moves along, whichever of the two it is
         made = tensor.origin
         if made is not None and made.born == KEPT:
             made = made.because
         if tensor.device == CPU and tensor.origin is not None and made is not None and made.born in ("created", "host"):
-            if made.checked:
+            if made.checked or _HOLDS_NOTHING.search(frame.program.source(made.file, made.span)):
                 return None
             frame.program.subjects.add(subject)
             there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE
@@ -226,6 +226,11 @@ def _subject(frame: Frame, span: Span) -> str:
 def _subject_of(text: str) -> str:
     return _BESIDE_WORDS.sub("", " ".join(_OF_A_TEST.sub(" ", text).split()))
 
+
+_HOLDS_NOTHING = re.compile(
+    r"\b(empty|zeros|ones|rand|randn|full)\(\s*[\[(]?\s*0\s*[,)\]]|[tT]ensor\(\s*(\[\s*\]\s*)?[,)]"
+)
+"""A tensor without elements holds the place of one that is not there; whoever uses it asks for its size first."""
 
 _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
 _BESIDE_WORDS = re.compile(r"(?<!\w) | (?!\w)")

@@ -344,7 +344,7 @@ def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> 
             return Test(holds=(Replace(place, value, NUMBER if numbers else _as_kind(value, Kind.OTHER)),))
         case Opaque() if place is not None and len(classes) == 1:
             if wants_tensor:
-                other = value.kind is Kind.ANY and TENSOR in names
+                other = value.kind in (Kind.ANY, Kind.TENSOR) and TENSOR in names  # who asks, has reason to
                 fails = (Replace(place, value, _as_kind(value, Kind.OTHER)),) if other else ()
                 return Test((Replace(place, value, _as_kind(value, Kind.TENSOR)),), fails)
             if MODULE in names:

@@ -17,7 +17,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Holder, Side
-from devlint.domain.value import Kind, Opaque, Reference, Tensor, Value
+from devlint.domain.value import Closure, Kind, Opaque, Reference, Tensor, UserClass, Value
 from devlint.facts import Built, KeptTensor, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
 
@@ -74,8 +74,8 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
     for side, other in ((first, second), (second, first)):
         if not isinstance(other.device, Variable) or other.device.place.startswith(NAMELESS):
             continue
-        if side.origin is not None and _within(frame, side.origin):
-            continue  # stored by this call, it is where this call has put it
+        if side.origin is not None and (_within(frame, side.origin) or _is_stored_later(frame, side.origin)):
+            continue  # stored by this call, or another of the kind, it is where that has put it
         if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
         if side.device == UNKNOWN_DEVICE or _is_of_self(side.device):
@@ -129,6 +129,18 @@ def _builds(frame: Frame) -> bool:
     """Whether the executed function is an `__init__`, or a method that one calls."""
     name = frame.scope.name.rpartition(".")[2]
     return name == "__init__" or (frame.owner is not None and name in classes.reached_from(frame.owner, "__init__"))
+
+
+def _is_stored_later(frame: Frame, event: Origin) -> bool:
+    """Whether an attribute is stored by a method that may run whenever the module is used, of what it is given."""
+    assert frame.owner is not None
+    for item in frame.owner.lineage:
+        for name, method in item.attributes.items() if isinstance(item, UserClass) else ():
+            if isinstance(method, Closure) and event.file == method.globals.file:
+                whole = method.function.span
+                if whole.line <= event.span.line <= whole.end_line:
+                    return name != "__init__" and not classes.is_part_of(frame.owner, name, "__init__")
+    return False
 
 
 def _is_of_self(device: Device) -> bool:

@@ -31,7 +31,7 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
         if side.origin.born == "module" and isinstance(side.device, Either):
             return all(variable.place.startswith(NAMELESS) for variable in side.device.variables)
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
-    if not isinstance(side.device, Variable) or _is_about_host_data(frame):
+    if not isinstance(side.device, Variable) or makes_host_data(frame):
         return False
     if is_out_of_the_graph(side):
         return True
@@ -44,17 +44,29 @@ def is_out_of_the_graph(side: Side) -> bool:
     return side.name.endswith(".detach()")
 
 
-_COLLATES = re.compile(r"collat(e|or)", re.IGNORECASE)
+_ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", re.IGNORECASE)
+"""Makes batches, belongs to a dataset, is exported, or is a test, which is given what stands beside it."""
+
+_DATA = re.compile(r"(^|\.)(data|datasets?|preprocess\w*|augment\w*)(\.|$)")
+"""A module so named, or in such a package, prepares what a model is given."""
+
+_STARTS = re.compile(r"\.(_*(reset|init|initialize)_*(parameters|weights?)|__init__)$")
+"""A method that gives a module its first values, before anything has moved it."""
+
 _ENTRY = re.compile(r"\w+\['")
 
 
 def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
+    * It gives a module its first values, which happens where that is made.
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
-    * It makes batches, which a loader does before anything is moved, or its documentation speaks of tensors on the CPU.
+    * It makes batches, or what they are made of, before anything is moved; it is a test; or its documentation speaks of
+      tensors on the CPU.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
+    if side.origin is not None and side.origin.born in ("parameter", "module") and _STARTS.search(frame.scope.name):
+        return True
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
     if makes_host_data(frame):
@@ -67,6 +79,14 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
 
 
+_LOADS_ON_CPU = re.compile(r"\bmap_location *= *(torch\.device\( *)?[\"']cpu")
+
+
+def loads_on_cpu(frame: Frame) -> bool:
+    """Whether what is executed, a function or a whole file, has tensors loaded onto the CPU."""
+    return _LOADS_ON_CPU.search(frame.program.source(frame.file, frame.scope.span)) is not None
+
+
 def is_private(frame: Frame) -> bool:
     """Whether the executed function is for the use of its own class or file."""
     name = frame.scope.name.rpartition(".")[2]
@@ -74,8 +94,9 @@ def is_private(frame: Frame) -> bool:
 
 
 def makes_host_data(frame: Frame) -> bool:
-    """Whether the executed function makes batches, by its name, or its documentation speaks of tensors on the CPU."""
-    return _COLLATES.search(frame.scope.name) is not None or _is_about_host_data(frame)
+    """Whether the executed function works on the host, by its name or that of its module, or its documentation."""
+    of_data = frame.globals.module is not None and _DATA.search(frame.globals.module) is not None
+    return of_data or _ON_THE_HOST.search(frame.scope.name) is not None or _is_about_host_data(frame)
 
 
 def _is_about_host_data(frame: Frame) -> bool:

@@ -369,6 +369,8 @@ def _require(
 
 def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
     """A conflict inside a called body that its own analysis cannot see is reported at the call."""
+    if requirement.kind == "pinned" and conflicts.is_of_the_host(frame, requirement.first, requirement.second):
+        return
     if frame.recording:
         placement.note(frame, requirement.first, requirement.second)
         via = Step(

@@ -57,7 +57,7 @@ MODULE_METHODS = frozenset(
 )
 """Methods of `nn.Module` that return the module itself."""
 
-PLUGIN_DEVICES = frozenset("npu mlu musa neuron tpu gcu sdaa hccl dml ocl rbln spyre xla habana".split())
+PLUGIN_DEVICES = frozenset("npu mlu musa neuron tpu gcu sdaa hccl dml ocl rbln spyre supa xla habana".split())
 """Device types that torch accepts once a plug-in has registered them, and refuses before."""
 
 MOVES = frozenset({"to", "cuda", "cpu", "xpu", "mps"})
