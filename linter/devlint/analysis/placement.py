@@ -134,12 +134,15 @@ def _builds(frame: Frame) -> bool:
 def _is_stored_later(frame: Frame, event: Origin) -> bool:
     """Whether an attribute is stored by a method that may run whenever the module is used, of what it is given."""
     assert frame.owner is not None
+    building = {"__init__"} | (
+        classes.reached_from(frame.owner, "__init__") - classes.reached_from(frame.owner, "forward")
+    )
     for item in frame.owner.lineage:
         for name, method in item.attributes.items() if isinstance(item, UserClass) else ():
             if isinstance(method, Closure) and event.file == method.globals.file:
                 whole = method.function.span
                 if whole.line <= event.span.line <= whole.end_line:
-                    return name != "__init__" and not classes.is_part_of(frame.owner, name, "__init__")
+                    return name not in building
     return False
 
 

@@ -65,7 +65,8 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
       tensors on the CPU.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
-    if side.origin is not None and side.origin.born in ("parameter", "module") and _STARTS.search(frame.scope.name):
+    starts = frame.owner is not None and classes.is_module(frame.owner) and _STARTS.search(frame.scope.name)
+    if starts and side.origin is not None and side.origin.born in ("parameter", "module"):
         return True
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
