@@ -58,12 +58,21 @@ def note(frame: Frame, env: Environment, value: Value, how: str) -> None:
     """Notes that a value is handed on, with all that it holds; `how` as for an operation: "return", "self.x ="."""
     if not frame.recording or env.fallback or env.on_host or not isinstance(frame.scope, Function):
         return
+    if any(map(_was_found_on_cpu, env.names.values())):
+        return  # where one argument is there, the others may be too
     for tensor in _tensors(env, value):
         made = tensor.origin if tensor.device == CPU else None
         if tensor.stray is not None and tensor.stray.may_meet:
             made = tensor.stray.origin
         if made is not None and tensor.rank != 0 and tensor.role == "plain" and _is_left_here(frame, made):
             frame.handed_on.setdefault(made, how)
+
+
+def _was_found_on_cpu(value: Value) -> bool:
+    """Whether a test has found an argument on the CPU."""
+    if not isinstance(value, (Tensor, Opaque)) or value.device != CPU:
+        return False
+    return value.origin is not None and value.origin.born == "parameter"
 
 
 def note_stored(frame: Frame, env: Environment, base: Value, value: Value, span: Span) -> None:
