@@ -61,8 +61,9 @@ class CpuTensorHandedOn(ConflictRule):
 
     ## Known limits
     Whether what is handed on ever meets anything is not asked, which is why the rule is opt-in. Constructors are left
-    out, and so are functions whose documentation speaks of the host, tensors without dimensions and those that are
-    drawn with a generator. Where the function itself has the tensor meet something, other rules report that.
+    out, and so are functions that name the CPU or whose documentation speaks of the host, tensors without dimensions
+    and those that are drawn with a generator. Where the function itself has the tensor meet something, other rules
+    report that.
 
     ## PyTorch says
     RuntimeError: expected self and mask to be on the same device, but got mask on cpu and self on cuda:0

@@ -47,6 +47,9 @@ _MADE_BY = re.compile(r"created on the CPU by `(.+)`")
 _ON_PURPOSE = re.compile(r"\bgenerator *=|rng_state")
 """What is drawn with a generator is where that is, and the state of one is always on the CPU."""
 
+_COPIES = re.compile(r"\.cpu\(\)|[\"']cpu[\"']")
+"""A function that says so works on the host on purpose, and with what it makes there."""
+
 _SHOWS = re.compile(r"(^|[._])((log|print|write|save|dump|plot|assert)\w*|add_\w+|append|extend)$")
 """What is called so shows or keeps numbers, wherever they are."""
 
@@ -112,7 +115,7 @@ def _may_compute(called: Value) -> bool:
 def record(frame: Frame, given: Mapping[str, Value]) -> None:
     """Records what is handed on, unless it is seen to meet something; `given`: the names a function begins with."""
     beside = _beside(frame, given) if frame.handed_on and not _builds(frame) else None
-    if beside is None:
+    if beside is None or _COPIES.search(frame.program.source(frame.file, frame.scope.span)):
         return
     for made, how in frame.handed_on.items():
         place = (made.file, made.span)
