@@ -21,7 +21,7 @@ _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
 
-_IN_PLACE = frozenset(
+_STAYING = frozenset(
     """
     bool clone contiguous detach double exp expand flatten float half int log long mean permute pow repeat reshape
     sigmoid softmax sqrt squeeze sum transpose unsqueeze view
@@ -324,7 +324,7 @@ def _alike(text: str) -> str | None:
     node = _parsed(text)
     while node is not None:
         match node:
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _IN_PLACE:
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
                 node = value
             case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
                 node = value

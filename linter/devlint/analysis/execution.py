@@ -100,6 +100,8 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return choice(name)
     if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
         return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
+    if wanted <= {DEVICE} and _HOST_DEVICE.fullmatch(name):
+        return DeviceValue(CPU, True, origin)
     if wanted == {DEVICE}:
         if "None" in names or default == Constant(None):
             return Opaque(name, Kind.ANY, Variable(name), origin)
@@ -108,8 +110,6 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return ARRAY
     if wanted == {knowledge.DTYPE} and name != "device":  # which is declared like the `dtype` beside it by mistake
         return DTYPE
-    if _HOST_DEVICE.fullmatch(name):
-        return DeviceValue(CPU, True, origin)
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted and wanted <= TENSOR_NAMES:

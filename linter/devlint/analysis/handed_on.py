@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from devlint.analysis import classes, conflicts, unplaced
+from devlint.analysis import classes, conflicts, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.wording import wording
@@ -43,6 +43,7 @@ from devlint.facts import Conflict
 from devlint.frontend.ir import Function, Span
 
 _MADE_BY = re.compile(r"created on the CPU by `(.+)`")
+"""What a story says of the operation that has made a tensor."""
 
 _ON_PURPOSE = re.compile(r"\bgenerator *=|rng_state")
 """What is drawn with a generator is where that is, and the state of one is always on the CPU."""
@@ -61,13 +62,16 @@ def note(frame: Frame, env: Environment, value: Value, how: str) -> None:
     """Notes that a value is handed on, with all that it holds; `how` as for an operation: "return", "self.x ="."""
     if not frame.recording or env.fallback or env.on_host or not isinstance(frame.scope, Function):
         return
-    if any(map(_was_found_on_cpu, env.names.values())):
-        return  # where one argument is there, the others may be too
+    left = []
     for tensor in _tensors(env, value):
         made = tensor.origin if tensor.device == CPU else None
         if tensor.stray is not None and tensor.stray.may_meet:
             made = tensor.stray.origin
         if made is not None and tensor.rank != 0 and tensor.role == "plain" and _is_left_here(frame, made):
+            left.append(made)
+    # Where one argument was found on the CPU, the others may be there too.
+    if left and not any(map(_was_found_on_cpu, env.names.values())):
+        for made in left:
             frame.handed_on.setdefault(made, how)
 
 
@@ -161,9 +165,7 @@ def _builds(frame: Frame) -> bool:
 
 def _is_left_here(frame: Frame, made: Origin) -> bool:
     """Whether this function has made a tensor and could have said where."""
-    whole = frame.scope.span
-    inside = made.file == frame.file and whole.line <= made.span.line <= whole.end_line
-    if not (inside and made.born in ("created", "host") and made.is_unasked):
+    if not (placement.within(frame, made) and made.born in ("created", "host") and made.is_unasked):
         return False
     by = _MADE_BY.fullmatch(made.what)
     told = by is None or frame.program.takes_device(by[1]) or "from_" in by[1]

@@ -74,11 +74,13 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
     for side, other in ((first, second), (second, first)):
         if not isinstance(other.device, Variable) or other.device.place.startswith(NAMELESS):
             continue
-        if side.origin is not None and (_within(frame, side.origin) or _is_stored_later(frame, side.origin)):
-            continue  # stored by this call, or another of the kind, it is where that has put it
         if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
-        if side.device == UNKNOWN_DEVICE or _is_of_self(side.device):
+        event = side.origin
+        if event is None or event.born != KEPT or not (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
+            continue
+        if not (within(frame, event) or _is_stored_later(frame, event)):
+            # Stored by this call, or another of the kind, it is where that has put it.
             _note_left_behind(frame, side, other, ())
 
 
@@ -87,7 +89,7 @@ def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[tuple[Funct
     made = None if side.module is None else side.module.made
     if side.module is None or side.module.criterion:
         return  # what a loss or metric holds is told by the conflict itself
-    if made is None or not isinstance(frame.scope, Function) or not _within(frame, made):
+    if made is None or not isinstance(frame.scope, Function) or not within(frame, made):
         return
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
     meets = frame.program.place(other.file, other.span)
@@ -134,22 +136,26 @@ def _builds(frame: Frame) -> bool:
 def _is_stored_later(frame: Frame, event: Origin) -> bool:
     """Whether an attribute is stored by a method that may run whenever the module is used, of what it is given."""
     assert frame.owner is not None
-    building = {"__init__"} | (
-        classes.reached_from(frame.owner, "__init__") - classes.reached_from(frame.owner, "forward")
+    methods = (
+        (name, method)
+        for item in frame.owner.lineage
+        if isinstance(item, UserClass)
+        for name, method in item.attributes.items()
+        if isinstance(method, Closure) and method.globals.file == event.file
     )
-    for item in frame.owner.lineage:
-        for name, method in item.attributes.items() if isinstance(item, UserClass) else ():
-            if isinstance(method, Closure) and event.file == method.globals.file:
-                whole = method.function.span
-                if whole.line <= event.span.line <= whole.end_line:
-                    return name not in building
-    return False
+    storing = next((name for name, method in methods if _holds(method.function.span, event.span)), "__init__")
+    building = classes.reached_from(frame.owner, "__init__") - classes.reached_from(frame.owner, "forward")
+    return storing != "__init__" and storing not in building
 
 
 def _is_of_self(device: Device) -> bool:
     return isinstance(device, Variable) and device.place.startswith("self.")
 
 
-def _within(frame: Frame, event: Origin) -> bool:
-    whole = frame.scope.span
-    return event.file == frame.file and whole.line <= event.span.line <= whole.end_line
+def within(frame: Frame, event: Origin) -> bool:
+    """Whether something has happened inside the text of what is executed."""
+    return event.file == frame.file and _holds(frame.scope.span, event.span)
+
+
+def _holds(whole: Span, part: Span) -> bool:
+    return whole.line <= part.line <= whole.end_line

@@ -81,6 +81,7 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
 
 
 _LOADS_ON_CPU = re.compile(r"\bmap_location *= *(torch\.device\( *)?[\"']cpu")
+"""An argument that has tensors loaded there."""
 
 
 def loads_on_cpu(frame: Frame) -> bool:
