@@ -39,8 +39,9 @@ class ModuleHasNoDeviceAttribute(OperationRule):
     No fix is offered: a module without parameters has no first one to ask.
 
     ## Known limits
-    Classes with `__getattr__`, with bases outside the project other than torch's, and those to which the
-    attribute is given from outside are left alone.
+    Classes with `__getattr__`, with bases outside the project other than torch's, those to which the
+    attribute is given from outside, and those from which a class of the same file is derived that has it,
+    are left alone.
 
     ## PyTorch says
     AttributeError: 'Linear' object has no attribute 'device'

@@ -49,7 +49,8 @@ class UnguardedCudaIndex(SurroundedRule):
     Whoever tests for a GPU has thought of machines without, so any test that decides whether the use is
     reached counts for whatever device is named: `torch.cuda.is_available()` for `"cuda:1"`, and a
     `torch.cuda.device_count() > 1` for `"cuda:2"`, although neither proves that the device exists. Numbers
-    that come from outside, such as `LOCAL_RANK`, are the launcher's choice and never reported.
+    that come from outside, such as `LOCAL_RANK`, are the launcher's choice and never reported, nor is what a
+    function does whose name ends with `cuda` or `gpu`.
 
     ## PyTorch says
     AcceleratorError: CUDA error: invalid device ordinal

@@ -61,8 +61,8 @@ class UnregisteredTensorAttribute(SurroundedRule):
 
     ## Known limits
     Tensors with no dimensions and tensors that only serve as an index may stay on the CPU. Nothing is said of
-    attributes that methods other than `__init__` store where these were given their values, of those in a list or dict,
-    and of classes that override `to` or `_apply`.
+    attributes that methods other than `__init__` store where these were given their values, of those that `__init__`
+    puts on a device that it is told, of those in a list or dict, and of classes that override `to` or `_apply`.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -129,7 +129,8 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         if held.cls.dynamic or held.open:
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
-            if classes.find(held.cls, "__getattr__") is None and not classes.stores(held.cls, name):
+            given = classes.stores(held.cls, name) or classes.is_left_to_heirs(held.cls, name)
+            if not given and classes.find(held.cls, "__getattr__") is None:
                 frame.miss_device(span, held.cls.name)
             return UNKNOWN
         return Method(base, name, place)

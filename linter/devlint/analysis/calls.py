@@ -27,7 +27,7 @@ from devlint.analysis.frame import Frame, device_of, is_computed, name_of_result
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable, follows
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
@@ -139,7 +139,7 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
         case Method():
             result = _call_method(frame, env, value, function, arguments, span)
             if result == UNKNOWN and not isinstance(value.receiver, (Tensor, Constant)):
-                _let_go(env, arguments)
+                instances.let_go(env, arguments)
             return result
         case Reference():
             return _call_object(frame, env, function, arguments, span)
@@ -153,11 +153,16 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
                 library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
             elif frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(value.path):
                 library.meet_inputs(frame, env, frame.text(function.span), arguments, span)
-            _let_go(env, arguments)
-            return UNKNOWN
+            return _call_unknown(frame, env, arguments)
         case _:
-            _let_go(env, arguments)
-            return UNKNOWN
+            return _call_unknown(frame, env, arguments)
+
+
+def _call_unknown(frame: Frame, env: Environment, arguments: Arguments) -> Value:
+    given = (argument.value for argument in arguments.all())
+    frame.feeds_from_host |= any(isinstance(value, Tensor) and value.device == CPU for value in given)
+    instances.let_go(env, arguments)
+    return UNKNOWN
 
 
 def _promised(frame: Frame, env: Environment, method: Bound, span: Span) -> Value:
@@ -189,19 +194,12 @@ def invoke_closure(
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:
         frame.matters = True
-        _let_go(env, arguments)
+        instances.let_go(env, arguments)
         return UNKNOWN
     env.arriving = frozenset()
     for argument in arguments.all():
         frame.iterated(env, argument.value)
     return summaries.call(frame, env, closure, owner, arguments, span)
-
-
-def _let_go(env: Environment, arguments: Arguments) -> None:
-    """Objects handed to code that is not followed may come back changed: moved, filled, replaced."""
-    env.arriving = frozenset()
-    for argument in arguments.all():
-        instances.escape(env, argument.value)
 
 
 def _call_partial(
@@ -229,7 +227,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     result = library.call_function(frame, env, name, arguments, span)
     known = name.startswith(("builtins.", "torch.optim.")) or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
-        _let_go(env, arguments)
+        instances.let_go(env, arguments)
     return result
 
 
@@ -561,7 +559,7 @@ def _call_instance(
             if name == "forward":
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
             return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
-    _let_go(env, arguments)
+    instances.let_go(env, arguments)
     return UNKNOWN
 
 

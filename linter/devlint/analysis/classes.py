@@ -140,6 +140,16 @@ def stores(cls: UserClass, name: str) -> bool:
     return any(name in stored for item in every for stored in item.self_stores.values())
 
 
+def is_left_to_heirs(cls: UserClass, name: str) -> bool:
+    """Whether a class of the same file that is derived from this one has an attribute of that name."""
+    return any(
+        isinstance(heir, UserClass)
+        and any(item is cls for item in heir.lineage)
+        and (stores(heir, name) or find(heir, name) is not None)
+        for heir in cls.globals.names.values()
+    )
+
+
 def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
     """The attributes that methods other than one store on `self`, and others than those that are parts of that one."""
     names: set[str] = set()

@@ -22,6 +22,7 @@ from devlint.analysis.practice import (
     loads_on_cpu,
     makes_host_data,
     may_be_given_on_the_host,
+    works_with_arrays,
 )
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
@@ -189,7 +190,7 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     origin = side.origin
     untold = origin is None or origin.born == "parameter" or origin.span == side.span
     nothing_known = side.device == UNKNOWN_DEVICE and untold
-    if nothing_known and is_out_of_the_graph(side) and not loads_on_cpu(frame):
+    if nothing_known and is_out_of_the_graph(side) and not (frame.feeds_from_host or loads_on_cpu(frame)):
         side = replace(side, device=Variable(frame.nameless(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
     here = Side("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
@@ -252,7 +253,7 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
                 return None  # a test has found it there, where the other one may be too
             if kind == "operands" and may_be_given_on_the_host(frame, side, other):
                 return None
-            if kind == "index" and makes_host_data(frame):
+            if kind == "index" and (makes_host_data(frame) or works_with_arrays(frame)):
                 return None
             if side.role == "generator" and (side.origin is None or side.origin.born != "created"):
                 return None  # those from elsewhere are on the CPU as often as not

@@ -17,6 +17,9 @@ from devlint.torchlib.knowledge import NEEDS_CUDA, NEVER_BESIDE_CUDA, PLUGIN_DEV
 
 _LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
 
+_FOR_CUDA = re.compile(r"(^|\.)((\w*_)?(?<!no_)(?<!without_)(cuda|gpu)|(cuda|gpu)_\w+)(\.|$)")
+"""A function so named, or within one, says itself what it needs: `batch.cuda()`, `dtw_cuda(x)`."""
+
 
 def as_device(frame: Frame, env: Environment, value: Value, span: Span, *, used: bool = True) -> DeviceValue:
     """The device that a value names where PyTorch wants a device; `used`: something is put there now.
@@ -100,7 +103,7 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     if not isinstance(device, Concrete) or device.type != "cuda":
         return
-    excused = found.checked or env.checked
+    excused = found.checked or env.checked or _FOR_CUDA.search(frame.scope.name) is not None
     hidden = not excused and not env.fallback and visibility.is_hidden(frame, env, device, span)
     visibility.start(frame, env, span, f"{device} is used here")
     devices = frame.program.devices

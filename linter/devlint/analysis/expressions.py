@@ -441,6 +441,8 @@ def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> E
         value = note_literal(frame, env, text, instruction.span)
         if not any(isinstance(part, str) for part in instruction.parts):
             value = Constant(text, checked)
+        elif checked and len(instruction.parts) > 1:
+            value = replace(value, checked=True)
     elif text == "cuda:\0":
         # The ordinal comes from elsewhere: some CUDA device, which the program has reason to believe in.
         value = DeviceValue(Concrete("cuda"), True, written="computed")

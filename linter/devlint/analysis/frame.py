@@ -198,6 +198,7 @@ class Frame:
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         matters: something was met, here or in what was called, that is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
+        feeds_from_host: something that is not followed was given a tensor on the CPU.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
@@ -248,6 +249,7 @@ class Frame:
     collected: dict[ObjectId, list[Side]] = field(default_factory=dict)
     matters: bool = False
     called: set[str] = field(default_factory=set)
+    feeds_from_host: bool = False
 
     def __post_init__(self) -> None:
         count = self.scope.registers

@@ -150,13 +150,17 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
     movable = classes.is_module(held.cls)
     own_way = classes.moves_itself(held.cls) or (held.open and not movable)
     places, defined = dict(held.places), (held.cls.globals.file, held.cls.span or Span(1, 0, 1, 0))
-    attributes = []
+    attributes: list[tuple[str, Value]] = []
+    moved: dict[Origin, Value] = {}
     for name, value in held.attributes:
         place = f"self.{name}"
         if value == UNKNOWN:
             value = Opaque(place)
         elif name in held.registered and movable:
-            value = _follow(heap, value, place, places.get(name, defined), set())
+            before, value = present(value), _follow(heap, value, place, places.get(name, defined), set())
+            after = present(value)
+            if isinstance(before, Tensor) and before.origin is not None and after is not None:
+                moved[before.origin] = after
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
         elif isinstance(value, Opaque) and value.path.startswith(NAMELESS):
@@ -172,6 +176,7 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
         else:
             value = _settled(value)
         attributes.append((name, value))
+    moves.share_parameters(heap, held, moved)
     return replace(held, attributes=(*attributes, *others.items()))
 
 
@@ -319,6 +324,13 @@ def copied(frame: Frame, env: Environment, value: Value, span: Span, made: dict[
         case _:
             return UNKNOWN
     return copy
+
+
+def let_go(env: Environment, arguments: Arguments) -> None:
+    """Objects handed to code that is not followed may come back changed: moved, filled, replaced."""
+    env.arriving = frozenset()
+    for argument in arguments.all():
+        escape(env, argument.value)
 
 
 def escape(env: Environment, value: Value) -> None:

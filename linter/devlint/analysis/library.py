@@ -12,6 +12,7 @@ from devlint.analysis.devices import check_call, default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.gathering import fits
 from devlint.analysis.moves import is_module_class, module_device
+from devlint.analysis.narrowing import present
 from devlint.analysis.operations import Application
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, Variable
@@ -33,7 +34,7 @@ from devlint.domain.value import (
 from devlint.facts import PinnedDeviceTensor
 from devlint.frontend.ir import Span
 from devlint.torchlib import transfers
-from devlint.torchlib.knowledge import FROM_NUMBERS, MODULE, TENSOR
+from devlint.torchlib.knowledge import ASKS_FOR_ACCELERATOR, FROM_NUMBERS, MODULE, TENSOR
 from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
 
 
@@ -123,12 +124,14 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
         return transfer(Site(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.function(name)
     if signatures is None:
-        return UNKNOWN
+        return present(frame.program.devices) if ASKS_FOR_ACCELERATOR.search(name) else UNKNOWN
     found = choose(frame, signatures, arguments)
     if found is None:
         return UNKNOWN
     signature, bound = found
-    result = Application(frame, env, name, span).run(signature, bound, exact=arguments.exact)
+    first = arguments.get(0, signature.parameters[0].name) if "in_place" in signature.markers else None
+    receiver = None if first is None else first.value
+    result = Application(frame, env, name, span).run(signature, bound, receiver, exact=arguments.exact)
     if constant(arguments.keyword("pin_memory")) is True:
         _note_pinning(frame, env, name, result, span)
     return result

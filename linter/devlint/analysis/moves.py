@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis import classes, conflicts
@@ -10,7 +10,7 @@ from devlint.analysis.devices import landing
 from devlint.analysis.frame import Frame
 from devlint.domain.device import META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.domain.value import (
@@ -22,6 +22,7 @@ from devlint.domain.value import (
     Reference,
     Tensor,
     Value,
+    present,
 )
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import MODULE
@@ -109,12 +110,17 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 env.heap[item.object] = replace(held, parts=parts)
                 pending.extend(part for _, part in held.parts)
             case Instance() if classes.is_module(held.cls):
-                attributes = []
+                attributes: list[tuple[str, Value]] = []
+                moved: dict[Origin, Value] = {}
                 for name, stored in held.attributes:
                     if name in held.registered:
                         pending.append(stored.present if isinstance(stored, Optional) else stored)
+                        held_there = present(stored)
+                        if isinstance(held_there, Tensor) and held_there.origin is not None:
+                            moved[held_there.origin] = _put(held_there, device, origin)
                         stored = _put(stored, device, origin)
                     attributes.append((name, stored))
+                share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
             case Sequence() if held.module is not None:
                 pending.extend(held.items if held.items is not None else (held.rest,))
@@ -126,6 +132,25 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 env.heap[item.object] = replace(held, items=pairs, rest=_put(held.rest, device, origin))
             case _:
                 pass
+
+
+def share_parameters(heap: Heap, module: Instance, moved: Mapping[Origin, Value]) -> None:
+    """Gives plain objects that a module holds the parameters that it has registered as they are after a move.
+
+    A move of a module changes its parameters in place, so that who else holds one has it there. `moved` has them by
+    how they came to be.
+    """
+    for name, value in module.attributes if moved else ():
+        held = heap.get(value.object) if isinstance(value, Reference) and name not in module.registered else None
+        if isinstance(held, Instance) and isinstance(value, Reference) and not classes.is_module(held.cls):
+            shared = ((key, _as_moved(part, moved)) for key, part in held.attributes)
+            heap[value.object] = replace(held, attributes=tuple(shared))
+
+
+def _as_moved(value: Value, moved: Mapping[Origin, Value]) -> Value:
+    if isinstance(value, Tensor) and value.role == "parameter" and value.origin is not None:
+        return moved.get(value.origin, value)
+    return value
 
 
 def _put(part: Value, device: Device, origin: Origin | None) -> Value:

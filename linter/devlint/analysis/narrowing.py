@@ -40,7 +40,7 @@ from devlint.domain.value import (
     Value,
     is_array,
 )
-from devlint.torchlib.knowledge import MODULE, TENSOR, TENSOR_NAMES
+from devlint.torchlib.knowledge import MODULE, SAYS_AVAILABLE, TENSOR, TENSOR_NAMES
 
 NOTHING = Test()
 
@@ -49,6 +49,12 @@ _CHOICE = re.compile(r"cuda|gpu|accelerator", re.IGNORECASE)
 
 _REFUSAL = re.compile(r"(no|not|without|disable|force_cpu|cpu)(_|(?=cuda|gpu))", re.IGNORECASE)
 """Begins a setting that says the opposite."""
+
+_NONE = frozenset({"", "cpu", "none", "no", "off", "false", "never"})
+"""What such a setting holds where there shall be none."""
+
+_ACCELERATORS = ("cuda", "gpu", "nccl")
+"""How texts begin that name a CUDA device, its kind, or the backend that only such devices have."""
 
 
 def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | None:
@@ -124,6 +130,8 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
             return choice(value.path.rsplit(".", 1)[-1])
         case Method(receiver=Opaque(), name=name):
             return choice(name)
+        case Library(name=name) if name in SAYS_AVAILABLE:
+            return present(devices)
         case Closure() | UserClass() | Library() | DeviceValue():
             return Test(known=True)
         case Host(kind="number") | Unknown() if text.replace(".", "").isidentifier():
@@ -172,7 +180,7 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
     match operator:
         case "is" | "is not":
             if isinstance(right, Constant) and right.value is None:
-                test = _is_none(left, place)
+                test = _is_none(left, place, devices)
                 return negate(test) if operator == "is not" else test
             if isinstance(right, Constant) and isinstance(left, Constant):
                 same = left.value is right.value
@@ -192,8 +200,10 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
             return NOTHING
 
 
-def _is_none(value: Value, place: str | None) -> Test:
+def _is_none(value: Value, place: str | None, devices: int | None) -> Test:
     match value:
+        case Library(name=name) if name in SAYS_AVAILABLE:
+            return negate(present(devices))
         case Constant():
             return Test(known=value.value is None)
         case Opaque() if place is not None:
@@ -217,17 +227,28 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None) ->
         return _order("==", left, right, devices)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Test(known=left.value == right.value)
+    names_one = names_accelerator(right) or names_accelerator(left)
+    evidence = (Present(True),) if names_one or _says_how(left, right) else ()
     if isinstance(left, Opaque) and isinstance(right, Constant) and place is not None:
-        evidence = (Present(True),) if names_accelerator(right) else ()
         return Test(holds=(Replace(place, left, right), *evidence))
-    if names_accelerator(right) or names_accelerator(left):
-        return Test(holds=(Present(True),))
-    return NOTHING
+    return Test(holds=evidence)
 
 
 def names_accelerator(value: Value) -> bool:
-    """Whether a value is the text of a CUDA device: who compares a setting with it asks whether it was chosen."""
-    return isinstance(value, Constant) and isinstance(value.value, str) and value.value.startswith("cuda")
+    """Whether a value is a text that stands for CUDA: who compares a setting with it asks whether it was chosen."""
+    return isinstance(value, Constant) and isinstance(value.value, str) and value.value.startswith(_ACCELERATORS)
+
+
+def _is_choice(value: Value) -> bool:
+    """Whether a value is a setting that says whether there is a GPU, or how it is used: `use_cuda`."""
+    name = value.path.rsplit(".", 1)[-1] if isinstance(value, Opaque) else ""
+    return _CHOICE.search(name) is not None and _REFUSAL.match(name.lstrip("?_")) is None
+
+
+def _says_how(setting: Value, held: Value) -> bool:
+    """Whether a setting that holds such a text says how the GPU is used: `use_cuda == "batch"`."""
+    text = held.value if isinstance(held, Constant) else None
+    return _is_choice(setting) and isinstance(text, str) and text.lower() not in _NONE
 
 
 def _order(operator: str, left: Value, right: Value, devices: int | None) -> Test:
@@ -311,7 +332,9 @@ def _same(left: Device, right: Device) -> Test:
 
 
 def _contained(left: Value, right: Value) -> Test:
-    """`x in ("cuda", "mps")`: membership in a display of constants."""
+    """`x in ("cuda", "mps")`: membership in a display of constants; `use_cuda in ["all", "batch"]`."""
+    if _is_choice(left):
+        return Test(holds=(Present(True),))
     if names_accelerator(left) and not isinstance(right, (Constant, Tuple)):
         return Test(holds=(Present(True),))
     if not isinstance(right, Tuple) or not all(isinstance(item, Constant) for item in right.items):

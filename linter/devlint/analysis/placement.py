@@ -79,6 +79,9 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
         event = side.origin
         if event is None or event.born != KEPT or not (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
             continue
+        put = event.because
+        if put is not None and (put.born == "moved" or (put.born == "created" and not put.is_unasked)):
+            continue  # who chose that device has chosen it for the module, too
         if not (within(frame, event) or _is_stored_later(frame, event)):
             # Stored by this call, or another of the kind, it is where that has put it.
             _note_left_behind(frame, side, other, ())

@@ -36,7 +36,7 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     if is_out_of_the_graph(side):
         return True
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
-    return in_forward and (role == "host" or _ELEMENT.match(side.device.place) is not None)
+    return in_forward and ((role == "host" and side.certain) or _ELEMENT.match(side.device.place) is not None)
 
 
 def is_out_of_the_graph(side: Side) -> bool:
@@ -47,8 +47,14 @@ def is_out_of_the_graph(side: Side) -> bool:
 _ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", re.IGNORECASE)
 """Makes batches, belongs to a dataset, is exported, or is a test, which is given what stands beside it."""
 
-_DATA = re.compile(r"(^|\.)(data|datasets?|preprocess\w*|augment\w*)(\.|$)")
+_DATA = re.compile(
+    r"(^|\.)(\w+_)?"
+    r"(data(_?(sets?|modules?|loaders?|loading|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*)(\.|$)"
+)
 """A module so named, or in such a package, prepares what a model is given."""
+
+_BEHIND_THE_MOVE = "on_after_batch_transfer"
+"""The method of a data module of lightning that is given batches which have been moved."""
 
 _STARTS = re.compile(r"\.(_*(reset|init|initialize)_*(parameters|weights?)|__init__)$")
 """A method that gives a module its first values, before anything has moved it."""
@@ -61,8 +67,8 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
 
     * It gives a module its first values, which happens where that is made.
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
-    * It makes batches, or what they are made of, before anything is moved; it is a test; or its documentation speaks of
-      tensors on the CPU.
+    * It makes batches, or what they are made of, before anything is moved; it is a test; its documentation speaks of
+      tensors on the CPU; or it makes arrays of tensors and never speaks of devices.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
     starts = frame.owner is not None and classes.is_module(frame.owner) and _STARTS.search(frame.scope.name)
@@ -70,7 +76,7 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
         return True
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
-    if makes_host_data(frame):
+    if makes_host_data(frame) or works_with_arrays(frame):
         return True
     event = other.origin
     if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
@@ -78,6 +84,21 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     parameters = getattr(frame.scope, "parameters", ())
     alone = is_private(frame) and not (parameters and parameters[0].name == "self")
     return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
+
+
+_ARRAYS = re.compile(r"\.numpy\(\)|\bfrom_numpy\(np\.(as)?array\(\w+\)")
+"""Makes an array of a tensor."""
+
+_PLACES = re.compile(r"device|cuda|gpu|cpu\b|\.to\((?!\s*(dtype\b|torch\.\w|[\w.]+\.dtype\b))")
+"""Speaks of devices, or moves something."""
+
+
+def works_with_arrays(frame: Frame) -> bool:
+    """Whether a function, which is no `forward`, takes arrays and tensors for the same, and says nothing of devices."""
+    if not isinstance(frame.scope, Function) or frame.scope.name.endswith(".forward"):
+        return False
+    text = frame.program.source(frame.file, frame.scope.span)
+    return _ARRAYS.search(text) is not None and _PLACES.search(text) is None
 
 
 _LOADS_ON_CPU = re.compile(r"\bmap_location *= *(torch\.device\( *)?[\"']cpu")
@@ -97,6 +118,8 @@ def is_private(frame: Frame) -> bool:
 
 def makes_host_data(frame: Frame) -> bool:
     """Whether the executed function works on the host, by its name or that of its module, or its documentation."""
+    if frame.scope.name.endswith(_BEHIND_THE_MOVE):
+        return False
     of_data = frame.globals.module is not None and _DATA.search(frame.globals.module) is not None
     return of_data or _ON_THE_HOST.search(frame.scope.name) is not None or _is_about_host_data(frame)
 

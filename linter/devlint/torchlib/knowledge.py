@@ -71,6 +71,12 @@ NEEDS_CUDA = frozenset(
 )
 """Functions that raise where there is no CUDA device, whatever they are given (torch 2.13)."""
 
+SAYS_AVAILABLE = frozenset({"torch.has_cuda", "torch.has_mps", "torch.version.cuda"})
+"""Attributes of torch that are true only in a build for an accelerator, which programs ask instead of for a device."""
+
+ASKS_FOR_ACCELERATOR = re.compile(r"\b(cuda|mps|gpu)\.is_available$|\.(is|has)_(\w+_)?(cuda|gpu)(_\w+)?$")
+"""Functions of any library that say whether there is one: `cupy.cuda.is_available`."""
+
 NEVER_BESIDE_CUDA = {
     "mps": "Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend",
     "xpu": "Torch not compiled with XPU enabled",

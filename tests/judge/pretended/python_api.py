@@ -93,13 +93,10 @@ def _install_properties() -> None:
 
 
 def _install_memory() -> None:
-    def no_memory(device: Any = None) -> int:
-        _cuda._lazy_init()
-        return 0
-
+    # Nothing has been allocated where CUDA is not in use, and asking does not start it.
     for name in ("memory_allocated", "memory_reserved", "memory_cached"):
-        _set_memory_function(name, no_memory)
-        _set_memory_function(f"max_{name}", no_memory)
+        _set_memory_function(name, _returns(0))
+        _set_memory_function(f"max_{name}", _returns(0))
     for name in ("memory_allocated", "memory_cached"):
         _set_memory_function(f"reset_max_{name}", _returns(None))
     for name in ("reset_peak_memory_stats", "reset_accumulated_memory_stats", "empty_cache"):
