@@ -149,7 +149,15 @@ def masked(words: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("package", "found"),
-    [("models", 1), ("data", 0), ("datasets", 0), ("speech_trainset", 0), ("metadata", 1), ("data_parallel", 1)],
+    [
+        ("models", 1),
+        ("data", 0),
+        ("datasets", 0),
+        ("speech_trainset", 0),
+        ("tests", 0),
+        ("metadata", 1),
+        ("data_parallel", 1),
+    ],
 )
 def test_packages_that_prepare_data_work_on_the_host(tmp_path: Path, package: str, found: int) -> None:
     folder = tmp_path / "pkg" / package

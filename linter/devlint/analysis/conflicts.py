@@ -15,10 +15,13 @@ from itertools import chain, combinations
 from devlint.analysis import placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
+from devlint.analysis.placement import within
 from devlint.analysis.practice import (
+    holds_nothing,
     is_on_accelerator_in_practice,
     is_out_of_the_graph,
     is_private,
+    is_test,
     loads_on_cpu,
     makes_host_data,
     may_be_given_on_the_host,
@@ -259,10 +262,19 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
                 return None  # those from elsewhere are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):
                 return None
+            if is_test(frame) or _holds_a_place(frame, other):
+                return None
             return "pinned" if kind in ("operands", "module-input") else kind
     if kind == "generator":
         return kind if differ(_type_of(first.device), _type_of(second.device)) else None
-    return kind if differ(first.device, second.device) else None
+    apart = differ(first.device, second.device)
+    return kind if apart and not (_holds_a_place(frame, first) or _holds_a_place(frame, second)) else None
+
+
+def _holds_a_place(frame: Frame, side: Side) -> bool:
+    """Whether a value was made without elements outside of what is executed, which may have asked for its size."""
+    made = side.origin
+    return made is not None and made.born == "created" and not within(frame, made) and holds_nothing(frame, made)
 
 
 def _type_of(device: Device) -> Device:

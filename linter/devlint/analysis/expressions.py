@@ -24,7 +24,7 @@ from devlint.analysis.devices import note_literal
 from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.narrowing import apply_proofs, both, compare, either, negate, truth
 from devlint.analysis.statements import TRANSFERS, branch, evaluate
-from devlint.domain.device import Concrete
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Sequence, summary
 from devlint.domain.value import (
@@ -95,10 +95,11 @@ def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: 
     value, place = frame.kept(instruction.source), frame.places[instruction.base]
     handed_on.note_stored(frame, env, base, value, instruction.span)
     attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
-    if instruction.name == "data" and isinstance(value, Tensor) and instruction.base in frame.owners:
+    if instruction.name == "data" and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
         owner, name, _ = frame.owners[instruction.base]
-        attributes.store(frame, env, owner, name, value, None, instruction.span)
+        there = value if isinstance(value, Tensor) else Tensor(UNKNOWN_DEVICE, None)
+        attributes.store(frame, env, owner, name, there, None, instruction.span)
     return env
 
 

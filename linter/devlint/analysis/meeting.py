@@ -17,6 +17,7 @@ from typing import TypeAlias
 from devlint.analysis import partial
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import KEPT
+from devlint.analysis.practice import holds_nothing
 from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
@@ -209,7 +210,7 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None
         if made is not None and made.born == KEPT:
             made = made.because
         if tensor.device == CPU and tensor.origin is not None and made is not None and made.born in ("created", "host"):
-            if made.checked or _HOLDS_NOTHING.search(frame.program.source(made.file, made.span)):
+            if made.checked or holds_nothing(frame, made):
                 return None
             frame.program.subjects.add(subject)
             there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE
@@ -226,11 +227,6 @@ def _subject(frame: Frame, span: Span) -> str:
 def _subject_of(text: str) -> str:
     return _BESIDE_WORDS.sub("", " ".join(_OF_A_TEST.sub(" ", text).split()))
 
-
-_HOLDS_NOTHING = re.compile(
-    r"\b(empty|zeros|ones|rand|randn|full)\(\s*[\[(]?\s*0\s*[,)\]]|[tT]ensor\(\s*(\[\s*\]\s*)?[,)]"
-)
-"""A tensor without elements holds the place of one that is not there; whoever uses it asks for its size first."""
 
 _OF_A_TEST = re.compile(r"\b(is|not|None|and|or)\b|[\s()]")
 _BESIDE_WORDS = re.compile(r"(?<!\w) | (?!\w)")

@@ -11,6 +11,7 @@ import re
 from devlint.analysis import classes, documented
 from devlint.analysis.frame import Frame
 from devlint.domain.device import NAMELESS, Either, Variable
+from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.frontend.ir import Function
 
@@ -49,9 +50,17 @@ _ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", 
 
 _DATA = re.compile(
     r"(^|\.)(\w+_)?"
-    r"(data(_?(sets?|modules?|loaders?|loading|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*)(\.|$)"
+    r"(data(_?(sets?|modules?|loading|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*)(\.|$)"
 )
 """A module so named, or in such a package, prepares what a model is given."""
+
+_TESTS = re.compile(r"(^|\.)(tests?|test_\w+|\w+_test)(\.|$)")
+"""A module of tests."""
+
+_HOLDS_NOTHING = re.compile(
+    r"\b(empty|zeros|ones|rand|randn|full)\(\s*[\[(]?\s*0\s*[,)\]]|[tT]ensor\(\s*(\[\s*\]\s*)?[,)]"
+)
+"""Makes a tensor without elements."""
 
 _BEHIND_THE_MOVE = "on_after_batch_transfer"
 """The method of a data module of lightning that is given batches which have been moved."""
@@ -84,6 +93,20 @@ def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     parameters = getattr(frame.scope, "parameters", ())
     alone = is_private(frame) and not (parameters and parameters[0].name == "self")
     return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
+
+
+def is_test(frame: Frame) -> bool:
+    """Whether what is executed stands in a module of tests: what it meets, it was given by what stands beside it."""
+    return frame.globals.module is not None and _TESTS.search(frame.globals.module) is not None
+
+
+def holds_nothing(frame: Frame, made: Origin | None) -> bool:
+    """Whether a tensor was made without elements.
+
+    It holds the place of one that is not there, and whoever uses it asks for its size first.
+    """
+    text = "" if made is None else frame.program.source(made.file, made.span)
+    return _HOLDS_NOTHING.search(text) is not None
 
 
 _ARRAYS = re.compile(r"\.numpy\(\)|\bfrom_numpy\(np\.(as)?array\(\w+\)")

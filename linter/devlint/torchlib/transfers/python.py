@@ -10,7 +10,7 @@ from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.containers import items_of
 from devlint.analysis.moves import is_module, is_module_class
-from devlint.analysis.narrowing import is_instance, truth
+from devlint.analysis.narrowing import NOTHING, is_instance, truth
 from devlint.analysis.site import Site
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
@@ -34,7 +34,7 @@ from devlint.domain.value import (
     Value,
     is_host,
 )
-from devlint.torchlib.knowledge import MODULE
+from devlint.torchlib.knowledge import MODULE, TENSOR
 
 
 def number(site: Site) -> Value:
@@ -172,8 +172,11 @@ def _applied(site: Site, function: Given, arguments: tuple[Given, ...]) -> Value
 
 
 def has_attribute(site: Site) -> Value:
-    """`hasattr(x, "device")`: where it is true, the object is more than its class says."""
-    given = site.arguments.first()
+    """`hasattr(x, "device")`: where it is true, the object is more than its class says; of a tensor it is known."""
+    given, name = site.arguments.first(), site.constant(1, "name")
+    if given is not None and isinstance(given.value, Tensor) and isinstance(name, str):
+        known = library.is_method(site.frame, name) or site.frame.program.catalogue.attribute(TENSOR, name)
+        return Test(known=True) if known else NOTHING
     if given is None or given.place is None:
         return UNKNOWN
     return Test(holds=(Replace(given.place, given.value, UNKNOWN),))
