@@ -154,6 +154,7 @@ def text_method(value: Constant, name: str, arguments: Arguments) -> Value:
                 made = text.format(*(part.value for part in parts if isinstance(part, Constant)))
             except (IndexError, KeyError, ValueError, AttributeError, TypeError):
                 return TEXT
-            return Constant(made, value.checked, value.origin)
+            found = bool(parts) and all(isinstance(part, Constant) and part.checked for part in parts)
+            return Constant(made, value.checked or found, value.origin)
         return TEXT
     return UNKNOWN if name in ("split", "join", "encode") else TEXT

@@ -48,8 +48,8 @@ _MADE_BY = re.compile(r"created on the CPU by `(.+)`")
 _ON_PURPOSE = re.compile(r"\bgenerator *=|rng_state")
 """What is drawn with a generator is where that is, and the state of one is always on the CPU."""
 
-_COPIES = re.compile(r"\.cpu\(\)|[\"']cpu[\"']")
-"""A function that says so works on the host on purpose, and with what it makes there."""
+_COPIES = re.compile(r"\.cpu\(\)(?!(\.detach\(\))?\.(numpy|tolist|item)\(\))|[\"']cpu[\"']")
+"""A function that says so works on the host on purpose, and with what it makes there; a copy for numpy says less."""
 
 _SHOWS = re.compile(r"(^|[._])((log|print|write|save|dump|plot|assert)\w*|add_\w+|append|extend)$")
 """What is called so shows or keeps numbers, wherever they are."""

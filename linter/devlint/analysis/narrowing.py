@@ -50,10 +50,13 @@ _CHOICE = re.compile(r"cuda|gpu|accelerator", re.IGNORECASE)
 _REFUSAL = re.compile(r"(no|not|without|disable|force_cpu|cpu)(_|(?=cuda|gpu))", re.IGNORECASE)
 """Begins a setting that says the opposite."""
 
+_WITHOUT = re.compile(r"((use|force|only)_)?cpu(_only)?", re.IGNORECASE)
+"""A setting that asks for the CPU."""
+
 _NONE = frozenset({"", "cpu", "none", "no", "off", "false", "never"})
 """What such a setting holds where there shall be none."""
 
-_ACCELERATORS = ("cuda", "gpu", "nccl")
+_ACCELERATORS = ("cuda", "gpu", "nccl", "torch.cuda.")
 """How texts begin that name a CUDA device, its kind, or the backend that only such devices have."""
 
 
@@ -110,8 +113,9 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
     """
     if optional:
         return Test(truth(value, env, devices, text).holds)
+    is_name = text.replace(".", "").isidentifier()
     match value:
-        case Test():
+        case Test() if value != NOTHING or not is_name:
             return value
         case Constant():
             return Test(known=bool(value.value))
@@ -134,7 +138,7 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
             return present(devices)
         case Closure() | UserClass() | Library() | DeviceValue():
             return Test(known=True)
-        case Host(kind="number") | Unknown() if text.replace(".", "").isidentifier():
+        case Host(kind="number") | Unknown() | Test() if is_name:
             return choice(text.rsplit(".", 1)[-1])
         case _:
             return NOTHING
@@ -142,6 +146,8 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
 
 def choice(name: str) -> Test:
     """What a setting proves by being true: the user's word counts like a check, and without it there is no GPU."""
+    if _WITHOUT.fullmatch(name):
+        return Test((Present(False),), (Present(True),))
     if not _CHOICE.search(name):
         return Test(holds=(Present(True),)) if "device" in name.lower() else NOTHING
     test = Test((Present(True),), (Present(False),))
@@ -192,7 +198,7 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
             test = _equal(left, right, place, devices)
             return negate(test) if operator == "!=" else test
         case "<" | "<=" | ">" | ">=":
-            return _order(operator, left, right, devices)
+            return _order(operator, left, right, devices, place)
         case "in" | "not in":
             test = _contained(left, right)
             return negate(test) if operator == "not in" else test
@@ -245,19 +251,28 @@ def _is_choice(value: Value) -> bool:
     return _CHOICE.search(name) is not None and _REFUSAL.match(name.lstrip("?_")) is None
 
 
+def _is_number_of_gpu(value: Value, place: str | None) -> bool:
+    """Whether a value is a setting that counts GPUs, or is the number of one: it is compared to ask for one."""
+    name = value.path if isinstance(value, Opaque) else place if value == NUMBER and place is not None else ""
+    return _is_choice(value) or "device" in name.rsplit(".", 1)[-1].lower()
+
+
 def _says_how(setting: Value, held: Value) -> bool:
-    """Whether a setting that holds such a text says how the GPU is used: `use_cuda == "batch"`."""
-    text = held.value if isinstance(held, Constant) else None
-    return _is_choice(setting) and isinstance(text, str) and text.lower() not in _NONE
+    """Whether a setting that holds such a text or number says how the GPU is used: `use_cuda == "batch"`, `ngpu == 1`."""
+    said = held.value if isinstance(held, Constant) else None
+    says = said.lower() not in _NONE if isinstance(said, str) else type(said) is int and said > 0
+    return says and _is_choice(setting)
 
 
-def _order(operator: str, left: Value, right: Value, devices: int | None) -> Test:
+def _order(operator: str, left: Value, right: Value, devices: int | None, place: str | None = None) -> Test:
     """A comparison with the number of devices is a check: its side with more devices has an accelerator."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _known_order(operator, left.value, right.value)
     if right == COUNT and left != COUNT:
         flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[operator]
         return _order(flipped, right, left, devices)
+    if operator in (">", ">=") and isinstance(right, Constant) and _is_number_of_gpu(left, place):
+        return Test(holds=(Present(True),))
     if left != COUNT or right == COUNT:
         return NOTHING
     if devices is not None and isinstance(right, Constant):

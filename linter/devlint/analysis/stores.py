@@ -92,7 +92,7 @@ def _run(
         return {}
     outside = replace(frame, budget=Budget(), recording=False)
     env = Environment(default=frame.program.default_of(closure.globals), heap=generic.heap)
-    env.checked = generic.checked
+    env.checked = generic.checked or "checked" in closure.decorated
     bound: dict[str, Value] = {parameters[0].name: generic.value}
     names = execution.parameter_values(outside, closure, owner, bound, True)
     running.add(closure.function)
