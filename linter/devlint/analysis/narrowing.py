@@ -258,7 +258,7 @@ def _is_number_of_gpu(value: Value, place: str | None) -> bool:
 
 
 def _says_how(setting: Value, held: Value) -> bool:
-    """Whether a setting that holds such a text or number says how the GPU is used: `use_cuda == "batch"`, `ngpu == 1`."""
+    """Whether a setting that holds such a text or number says how the GPU is used: `use_cuda == "all"`, `ngpu == 1`."""
     said = held.value if isinstance(held, Constant) else None
     says = said.lower() not in _NONE if isinstance(said, str) else type(said) is int and said > 0
     return says and _is_choice(setting)
