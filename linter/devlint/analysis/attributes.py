@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import calls, classes, conflicts, library, placement
+from devlint.analysis import calls, classes, conflicts, library, placement, stores
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame, device_of, is_computed
@@ -129,8 +129,9 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         if held.cls.dynamic or held.open:
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
-            given = classes.stores(held.cls, name) or classes.is_left_to_heirs(held.cls, name)
-            if not given and classes.find(held.cls, "__getattr__") is None:
+            given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name)
+            given = given or classes.stores(held.cls, name) or classes.find(held.cls, "__getattr__") is not None
+            if not (given or stores.stores_by_name(frame, held.cls)):
                 frame.miss_device(span, held.cls.name)
             return UNKNOWN
         return Method(base, name, place)

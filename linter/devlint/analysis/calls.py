@@ -22,8 +22,9 @@ from devlint.analysis import (
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.containers import add_element, is_loaded, saves
+from devlint.analysis.devices import note_called
 from devlint.analysis.execution import annotated
-from devlint.analysis.frame import Frame, device_of, is_computed, name_of_result
+from devlint.analysis.frame import Frame, is_computed, name_of_result
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
@@ -32,7 +33,6 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
-    COUNT,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -225,6 +225,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     if name not in FUNCTIONS and frame.program.is_library_class(name):
         return library.construct(frame, env, name, arguments, span)
     result = library.call_function(frame, env, name, arguments, span)
+    note_called(env, name)
     known = name.startswith(("builtins.", "torch.optim.")) or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
         instances.let_go(env, arguments)
@@ -303,34 +304,11 @@ def _receiver_span(span: Span, name: str) -> Span:
 def _move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value:
     """Moving something of which nothing is known: the device named is used all the same."""
     site = Site(frame, env, name, arguments, span, Given(UNKNOWN, span))
-    target = _target(site, name)
+    target = tensors.target_of(site, name)
     if target is None:
         return UNKNOWN
     origin = moves.moved_by(frame, target, span, name)
     return Opaque(f"moved@{span.line}:{span.column}.to()", Kind.MOVABLE, target.device, origin)
-
-
-def _target(site: Site, name: str) -> DeviceValue | None:
-    """The device that a call of a move method names, None for a dtype or nothing."""
-    if name == "cpu":
-        return tensors.CPU_VALUE
-    first = site.arguments.keyword("device") or site.arguments.first()
-    if name != "to" and (first is None or first.value == Constant(None)):
-        return tensors.own_device(site, name)
-    if first is None or tensors.is_dtype(site, first) or first.value == Constant(None):
-        return None
-    value = first.value
-    if isinstance(value, Tensor):
-        return DeviceValue(value.device, True, value.origin)
-    if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
-        return DeviceValue(device_of(value), True, value.origin)
-    number = value in (NUMBER, COUNT)
-    if (isinstance(value, Opaque) or number) and name == "to" and not tensors.names_device(site, first):
-        return DeviceValue(UNKNOWN_DEVICE)
-    literal = isinstance(value, Constant) and type(value.value) in (str, int)
-    if isinstance(value, (DeviceValue, Opaque)) or number or literal:
-        return site.device(first)
-    return DeviceValue(UNKNOWN_DEVICE)
 
 
 def _call_opaque_method(
@@ -347,13 +325,13 @@ def _call_opaque_method(
     kind = frame.kind(value)
     site = Site(frame, env, name, arguments, span, receiver)
     if frame.partial and name in MOVES:
-        partial.note_moved(frame, value, _target(site, name), named=arguments.keyword("device") is not None)
+        partial.note_moved(frame, value, tensors.target_of(site, name), named=arguments.keyword("device") is not None)
     if kind is Kind.TENSOR:
         as_tensor = replace(receiver, value=frame.tensor(value))
         result = library.call_tensor_method(frame, env, as_tensor, name, arguments, span)
         return value if result is as_tensor.value else result
     if name in MOVES:
-        target = _target(site, name)
+        target = tensors.target_of(site, name)
         if target is None:
             return value
         result = moves.move_opaque(frame, env, value, target, span, name)
@@ -406,7 +384,7 @@ def _call_object_method(
             return OPTIMIZER_METHODS[name](site)
         case LibraryObject():
             if name in MOVES and library.moves_in_place(frame, held.cls, name):
-                target = _target(site, name)
+                target = tensors.target_of(site, name)
                 if target is not None:
                     env.heap[value.object] = moves.moved_object(frame, env, held, target, span, name)
                 return value
@@ -422,7 +400,7 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
     """Methods of `nn.Module` on a module whose parts are known."""
     frame, env, name = site.frame, site.env, site.name
     if name in MOVES or name == "to_empty":
-        target = _target(site, name)
+        target = tensors.target_of(site, name)
         if target is not None:
             moves.move_object(frame, env, value, target, site.span, name)
         return value

@@ -141,8 +141,11 @@ def stores(cls: UserClass, name: str) -> bool:
 
 
 def is_left_to_heirs(cls: UserClass, name: str) -> bool:
-    """Whether a class of the same file that is derived from this one has an attribute of that name."""
-    return any(
+    """Whether an attribute may be one of derived classes: one in the same file has it, or nothing else is used.
+
+    A module class without `forward` is used through classes that have one.
+    """
+    return find(cls, "forward") is None or any(
         isinstance(heir, UserClass)
         and any(item is cls for item in heir.lineage)
         and (stores(heir, name) or find(heir, name) is not None)

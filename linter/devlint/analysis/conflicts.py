@@ -17,6 +17,7 @@ from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import within
 from devlint.analysis.practice import (
+    builds,
     holds_nothing,
     is_on_accelerator_in_practice,
     is_out_of_the_graph,
@@ -254,6 +255,8 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
         if follows(side.device) and other.device == CPU:
             if other.origin is not None and other.origin.born == "parameter":
                 return None  # a test has found it there, where the other one may be too
+            if kind in ("operands", "module-input", "index") and builds(frame, side):
+                return None
             if kind == "operands" and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind == "index" and (makes_host_data(frame) or works_with_arrays(frame)):

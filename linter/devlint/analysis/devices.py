@@ -13,12 +13,21 @@ from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import NEEDS_CUDA, NEVER_BESIDE_CUDA, PLUGIN_DEVICES, STARTS_CUDA
+from devlint.torchlib.knowledge import (
+    NEEDS_CUDA,
+    NEVER_BESIDE_CUDA,
+    NOTHING_BEHIND_WITHOUT_CUDA,
+    PLUGIN_DEVICES,
+    STARTS_CUDA,
+)
 
 _LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
 
 _FOR_CUDA = re.compile(r"(^|\.)((\w*_)?(?<!no_)(?<!without_)(cuda|gpu)|(cuda|gpu)_\w+)(\.|$)")
 """A function so named, or within one, says itself what it needs: `batch.cuda()`, `dtw_cuda(x)`."""
+
+_FILE_FOR_CUDA = re.compile(r"(^|[/\\_])(?<!no_)(?<!without_)(cuda|gpu)(_[^/\\]*)?\.(py|ipynb)$")
+"""So does a file."""
 
 
 def as_device(frame: Frame, env: Environment, value: Value, span: Span, *, used: bool = True) -> DeviceValue:
@@ -103,10 +112,10 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     if not isinstance(device, Concrete) or device.type != "cuda":
         return
-    excused = found.checked or env.checked or _FOR_CUDA.search(frame.scope.name) is not None
+    devices = frame.program.devices
+    excused = found.checked or env.checked or (devices is None and _is_for_cuda(frame))
     hidden = not excused and not env.fallback and visibility.is_hidden(frame, env, device, span)
     visibility.start(frame, env, span, f"{device} is used here")
-    devices = frame.program.devices
     lacks = devices is not None and (device.index or 0) >= devices
     if origin is None or hidden or (devices is not None and not lacks):
         return
@@ -123,6 +132,11 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available))
 
 
+def _is_for_cuda(frame: Frame) -> bool:
+    """Whether the executed function, or its file, says by its name that it is for CUDA."""
+    return _FOR_CUDA.search(frame.scope.name) is not None or _FILE_FOR_CUDA.search(frame.file) is not None
+
+
 def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
     """A function of torch is called that needs CUDA, which is certain to fail on a machine that is known to lack it."""
     if name in STARTS_CUDA:
@@ -131,6 +145,11 @@ def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
         env.arriving = frozenset()
     if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:
         frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
+
+
+def note_called(env: Environment, name: str) -> None:
+    """A function of a library has been called: what stands behind some is only reached where there is a device."""
+    env.checked = env.checked or name in NOTHING_BEHIND_WITHOUT_CUDA
 
 
 def check_default(frame: Frame, env: Environment, span: Span) -> None:

@@ -332,7 +332,8 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         value = UNKNOWN if found is None else found
     else:
         kept = frame.kept(instruction.left)
-        value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices)
+        text = frame.text(left.span)
+        value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices, text)
         if name is not None and _is_elementwise(frame, left.value) and right.value != Constant(None):
             value = left.value
         elif value == Test() and not (is_host(left.value) or is_host(right.value)) and name is not None:

@@ -53,6 +53,9 @@ _REFUSAL = re.compile(r"(no|not|without|disable|force_cpu|cpu)(_|(?=cuda|gpu))",
 _WITHOUT = re.compile(r"((use|force|only)_)?cpu(_only)?", re.IGNORECASE)
 """A setting that asks for the CPU."""
 
+_READS = re.compile(r"(?:[\w.]+\.get\(|getattr\([\w.]+, *)[\"'](\w+)[\"']")
+"""Reads a setting by its name."""
+
 _NONE = frozenset({"", "cpu", "none", "no", "off", "false", "never"})
 """What such a setting holds where there shall be none."""
 
@@ -113,9 +116,9 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
     """
     if optional:
         return Test(truth(value, env, devices, text).holds)
-    is_name = text.replace(".", "").isidentifier()
+    name = _name_of(text)
     match value:
-        case Test() if value != NOTHING or not is_name:
+        case Test() if value != NOTHING or not name:
             return value
         case Constant():
             return Test(known=bool(value.value))
@@ -131,17 +134,26 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
                 return Test(known=bool(held.items))
             return NOTHING
         case Opaque():
-            return choice(value.path.rsplit(".", 1)[-1])
-        case Method(receiver=Opaque(), name=name):
+            of_path = choice(value.path.rsplit(".", 1)[-1])
+            return of_path if of_path != NOTHING else choice(name)
+        case Method(receiver=Opaque() | Reference(), name=name):
             return choice(name)
         case Library(name=name) if name in SAYS_AVAILABLE:
             return present(devices)
         case Closure() | UserClass() | Library() | DeviceValue():
             return Test(known=True)
-        case Host(kind="number") | Unknown() | Test() if is_name:
-            return choice(text.rsplit(".", 1)[-1])
+        case Host(kind="number") | Unknown() | Test() if name:
+            return choice(name)
         case _:
             return NOTHING
+
+
+def _name_of(text: str) -> str:
+    """What a setting is called, as the program reads it: `args.cuda`, `options.get("cuda", True)`; else nothing."""
+    if text.replace(".", "").isidentifier():
+        return text.rsplit(".", 1)[-1]
+    read = _READS.match(text)
+    return "" if read is None else read[1]
 
 
 def choice(name: str) -> Test:
@@ -181,8 +193,8 @@ def either(first: Test, second: Test) -> Test:
     return negate(both(negate(first), negate(second)))
 
 
-def compare(operator: str, left: Value, right: Value, place: str | None, devices: int | None) -> Test:
-    """The test `left operator right`; `place` is where `left` was loaded from."""
+def compare(operator: str, left: Value, right: Value, place: str | None, devices: int | None, text: str = "") -> Test:
+    """The test `left operator right`; `place` is where `left` was loaded from, `text` how the program writes it."""
     match operator:
         case "is" | "is not":
             if isinstance(right, Constant) and right.value is None:
@@ -195,10 +207,10 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
         case _ if isinstance(left, Optional):
             return compare(operator, left.present, right, None, devices)
         case "==" | "!=":
-            test = _equal(left, right, place, devices)
+            test = _equal(left, right, place, devices, text)
             return negate(test) if operator == "!=" else test
         case "<" | "<=" | ">" | ">=":
-            return _order(operator, left, right, devices, place)
+            return _order(operator, left, right, devices, text)
         case "in" | "not in":
             test = _contained(left, right)
             return negate(test) if operator == "not in" else test
@@ -222,7 +234,7 @@ def _is_none(value: Value, place: str | None, devices: int | None) -> Test:
             return NOTHING
 
 
-def _equal(left: Value, right: Value, place: str | None, devices: int | None) -> Test:
+def _equal(left: Value, right: Value, place: str | None, devices: int | None, text: str) -> Test:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceType):
             return _type_is(one, other)
@@ -233,6 +245,8 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None) ->
         return _order("==", left, right, devices)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Test(known=left.value == right.value)
+    if isinstance(right, Constant) and right.value == -1 and _is_number_of_gpu(left, text):
+        return Test(fails=(Present(True),))
     names_one = names_accelerator(right) or names_accelerator(left)
     evidence = (Present(True),) if names_one or _says_how(left, right) else ()
     if isinstance(left, Opaque) and isinstance(right, Constant) and place is not None:
@@ -247,14 +261,18 @@ def names_accelerator(value: Value) -> bool:
 
 def _is_choice(value: Value) -> bool:
     """Whether a value is a setting that says whether there is a GPU, or how it is used: `use_cuda`."""
-    name = value.path.rsplit(".", 1)[-1] if isinstance(value, Opaque) else ""
+    return isinstance(value, Opaque) and _names_choice(value.path.rsplit(".", 1)[-1])
+
+
+def _names_choice(name: str) -> bool:
     return _CHOICE.search(name) is not None and _REFUSAL.match(name.lstrip("?_")) is None
 
 
-def _is_number_of_gpu(value: Value, place: str | None) -> bool:
+def _is_number_of_gpu(value: Value, text: str) -> bool:
     """Whether a value is a setting that counts GPUs, or is the number of one: it is compared to ask for one."""
-    name = value.path if isinstance(value, Opaque) else place if value == NUMBER and place is not None else ""
-    return _is_choice(value) or "device" in name.rsplit(".", 1)[-1].lower()
+    name = text.rsplit(".", 1)[-1]
+    named = _names_choice(name) or "device" in name.lower()
+    return named and text.replace(".", "").isidentifier() and (isinstance(value, Opaque) or value in (NUMBER, UNKNOWN))
 
 
 def _says_how(setting: Value, held: Value) -> bool:
@@ -264,14 +282,14 @@ def _says_how(setting: Value, held: Value) -> bool:
     return says and _is_choice(setting)
 
 
-def _order(operator: str, left: Value, right: Value, devices: int | None, place: str | None = None) -> Test:
+def _order(operator: str, left: Value, right: Value, devices: int | None, text: str = "") -> Test:
     """A comparison with the number of devices is a check: its side with more devices has an accelerator."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _known_order(operator, left.value, right.value)
     if right == COUNT and left != COUNT:
         flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[operator]
         return _order(flipped, right, left, devices)
-    if operator in (">", ">=") and isinstance(right, Constant) and _is_number_of_gpu(left, place):
+    if operator in (">", ">=") and isinstance(right, Constant) and _is_number_of_gpu(left, text):
         return Test(holds=(Present(True),))
     if left != COUNT or right == COUNT:
         return NOTHING

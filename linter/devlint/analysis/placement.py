@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
+from devlint.analysis.practice import holds_nothing
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment
@@ -82,6 +83,8 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
         put = event.because
         if put is not None and (put.born == "moved" or (put.born == "created" and not put.is_unasked)):
             continue  # who chose that device has chosen it for the module, too
+        if holds_nothing(frame, put):
+            continue
         if not (within(frame, event) or _is_stored_later(frame, event)):
             # Stored by this call, or another of the kind, it is where that has put it.
             _note_left_behind(frame, side, other, ())

@@ -54,7 +54,7 @@ _DATA = re.compile(
 )
 """A module so named, or in such a package, prepares what a model is given."""
 
-_TESTS = re.compile(r"(^|\.)(tests?|test_\w+|\w+_test)(\.|$)")
+_TESTS = re.compile(r"(^|\.)(tests?(\.|$)|(test_\w+|\w+_test)$)")
 """A module of tests."""
 
 _HOLDS_NOTHING = re.compile(
@@ -68,21 +68,35 @@ _BEHIND_THE_MOVE = "on_after_batch_transfer"
 _STARTS = re.compile(r"\.(_*(reset|init|initialize)_*(parameters|weights?)|__init__)$")
 """A method that gives a module its first values, before anything has moved it."""
 
+
+def builds(frame: Frame, side: Side) -> bool:
+    """Whether a module is being made, by its constructor or by what only that calls, of which a value is a part.
+
+    So is what the constructor is given: all of it is on the CPU, until the module is moved as a whole.
+    """
+    if frame.owner is None or not classes.is_module(frame.owner):
+        return False
+    if side.origin is None or side.origin.born not in ("parameter", "module"):
+        return False
+    name = frame.scope.name.rpartition(".")[2]
+    return _STARTS.search(frame.scope.name) is not None or (
+        is_private(frame)
+        and name in classes.reached_from(frame.owner, "__init__")
+        and name not in classes.reached_from(frame.owner, "forward")
+    )
+
+
 _ENTRY = re.compile(r"\w+\['")
 
 
 def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
-    * It gives a module its first values, which happens where that is made.
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
     * It makes batches, or what they are made of, before anything is moved; it is a test; its documentation speaks of
       tensors on the CPU; or it makes arrays of tensors and never speaks of devices.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
-    starts = frame.owner is not None and classes.is_module(frame.owner) and _STARTS.search(frame.scope.name)
-    if starts and side.origin is not None and side.origin.born in ("parameter", "module"):
-        return True
     if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
         return False
     if makes_host_data(frame) or works_with_arrays(frame):

@@ -44,7 +44,7 @@ def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instan
     held = generic.heap[generic.value.object]
     assert isinstance(held, Instance)
     wanted = classes.other_stores(cls, besides="__init__") - held.registered
-    if not wanted or classes.moves_itself(cls) or frame.depth > DEEPEST or _stores_by_name(frame, cls):
+    if not wanted or classes.moves_itself(cls) or frame.depth > DEEPEST or stores_by_name(frame, cls):
         return generic
     found: dict[str, list[Stored]] = {}
     lost = {name for name in wanted if frame.program.is_stored_outside(cls.globals, name)}
@@ -134,7 +134,7 @@ def _placed(value: Value, device: Variable) -> Value:
             return value
 
 
-def _stores_by_name(frame: Frame, cls: UserClass) -> bool:
+def stores_by_name(frame: Frame, cls: UserClass) -> bool:
     """Whether a method of the class stores attributes otherwise than by an assignment.
 
     Those that save and restore the state of an object store what was there before.

@@ -71,6 +71,11 @@ NEEDS_CUDA = frozenset(
 )
 """Functions that raise where there is no CUDA device, whatever they are given (torch 2.13)."""
 
+NOTHING_BEHIND_WITHOUT_CUDA = (NEEDS_CUDA - {"torch.Tensor.pin_memory"}) | {
+    f"torch.cuda.{name}" for name in ("current_stream", "default_stream", "get_rng_state", "mem_get_info")
+}
+"""Functions that a program calls because of CUDA: what stands behind one is only reached where there is a device."""
+
 SAYS_AVAILABLE = frozenset({"torch.has_cuda", "torch.has_mps", "torch.version.cuda"})
 """Attributes of torch that are true only in a build for an accelerator, which programs ask instead of for a device."""
 

@@ -62,6 +62,8 @@ def set_device(site: Site) -> Value:
     """`torch.cuda.set_device(i)`: `cuda` without an index is that one from now on."""
     given = site.arguments.get(0, "device")
     site.env.current = None if given is None else ordinal(site, given)
+    if given is not None and not isinstance(given.value, Constant):
+        site.env.checked = True  # who runs the program has named a device
     return Constant(None)
 
 

@@ -18,6 +18,7 @@ from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, differ
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
+    COUNT,
     DTYPE,
     NUMBER,
     SHAPE,
@@ -134,6 +135,35 @@ def type_as(site: Site) -> Value:
         other = replace(site.frame.tensor(other), device=device_of(other))
     target = DeviceValue(other.device, True, other.origin) if isinstance(other, Tensor) else DeviceValue(UNKNOWN_DEVICE)
     return _move(site, _receiver(site), target, "type_as")
+
+
+_KEYWORDS = frozenset("device dtype non_blocking copy memory_format tensor other".split())
+"""What the methods that move take by name, those of tensors and those of modules."""
+
+
+def target_of(site: Site, name: str) -> DeviceValue | None:
+    """The device that a call of a move method names, None for a dtype or nothing."""
+    if name == "cpu":
+        return CPU_VALUE
+    if any(key not in _KEYWORDS for key, _ in site.arguments.keywords):
+        return DeviceValue(UNKNOWN_DEVICE)  # a method of that name, of something else
+    first = site.arguments.keyword("device") or site.arguments.first()
+    if name != "to" and (first is None or first.value == Constant(None)):
+        return own_device(site, name)
+    if first is None or is_dtype(site, first) or first.value == Constant(None):
+        return None
+    value = first.value
+    if isinstance(value, Tensor):
+        return DeviceValue(value.device, True, value.origin)
+    if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
+        return DeviceValue(device_of(value), True, value.origin)
+    number = value in (NUMBER, COUNT)
+    if (isinstance(value, Opaque) or number) and name == "to" and not names_device(site, first):
+        return DeviceValue(UNKNOWN_DEVICE)
+    literal = isinstance(value, Constant) and type(value.value) in (str, int)
+    if isinstance(value, (DeviceValue, Opaque)) or number or literal:
+        return site.device(first)
+    return DeviceValue(UNKNOWN_DEVICE)
 
 
 def names_device(site: Site, given: Given) -> bool:
