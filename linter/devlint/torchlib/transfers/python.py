@@ -272,7 +272,7 @@ def truth_value(site: Site) -> Value:
 
 
 def no_return(site: Site) -> None:
-    """`sys.exit()` and its like: control does not come back."""
+    """`sys.exit()`, `pytest.skip()` and their like: control does not come back."""
 
 
 def partial(site: Site) -> Value:
@@ -366,4 +366,5 @@ FUNCTIONS: dict[str, Transfer] = {
     "copy.copy": copy,
     "functools.partial": partial,
     **dict.fromkeys(("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"), no_return),
+    **dict.fromkeys(("pytest.skip", "pytest.fail", "pytest.xfail", "pytest.exit"), no_return),
 }
