@@ -8,7 +8,7 @@ from tests.ecosystem.verdicts import read_packages, read_verdicts
 
 
 def test_every_verdict_is_about_a_pinned_package() -> None:
-    pinned = {requirement for requirement, _ in read_packages()}
+    pinned = {package.requirement for package in read_packages()}
 
     assert {row.package for row in read_verdicts()} <= pinned
 

@@ -43,7 +43,29 @@ def read_verdicts(file: Path = FILE) -> list[Filed]:
     return [Filed(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines() if line]
 
 
-def read_packages(file: Path = PACKAGES) -> list[tuple[str, str]]:
-    """The pinned packages: requirement and import name."""
-    rows = [line.split() for line in file.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    return [(requirement, module) for requirement, module in rows]
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A pinned package.
+
+    Attributes:
+        requirement: name and version as pip pins them.
+        module: its folder in the wheel.
+        group: "worked with" if false alarms in it have been looked for and mended over and over, "later" if its
+            reports were filed as they were after the alarms of one reading had been mended.
+    """
+
+    requirement: str
+    module: str
+    group: str
+
+
+def read_packages(file: Path = PACKAGES) -> list[Package]:
+    """The pinned packages, each under the heading of its group."""
+    found, group = [], ""
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            group = line.removeprefix("## ")
+        elif line and line[0] != "#":
+            requirement, module = line.split()
+            found.append(Package(requirement, module, group))
+    return found
