@@ -43,8 +43,8 @@ class UnguardedCuda(SurroundedRule):
 
     ## Known limits
     A `try` around the use is not counted as a test. A device that comes from outside, such as a command
-    line option, is the user's choice and never reported; nor is what a function does whose name says that
-    it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`. `with torch.autocast("cuda")` is left alone: it is
+    line option, is the user's choice and never reported; nor is what a function or a file does whose name
+    says that it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`. `with torch.autocast("cuda")` is left alone: it is
     harmless on other machines. Functions such as `torch.cuda.synchronize()` are reported only where `devices`
     says that the machine has no CUDA device.
 

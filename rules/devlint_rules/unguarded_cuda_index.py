@@ -50,7 +50,7 @@ class UnguardedCudaIndex(SurroundedRule):
     reached counts for whatever device is named: `torch.cuda.is_available()` for `"cuda:1"`, and a
     `torch.cuda.device_count() > 1` for `"cuda:2"`, although neither proves that the device exists. Numbers
     that come from outside, such as `LOCAL_RANK`, are the launcher's choice and never reported, nor is what a
-    function does whose name ends with `cuda` or `gpu`.
+    function or a file does whose name says that it is for CUDA.
 
     ## PyTorch says
     AcceleratorError: CUDA error: invalid device ordinal
