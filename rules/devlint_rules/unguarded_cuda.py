@@ -44,9 +44,9 @@ class UnguardedCuda(SurroundedRule):
     ## Known limits
     A `try` around the use is not counted as a test. A device that comes from outside, such as a command
     line option, is the user's choice and never reported; nor is what a function or a file does whose name
-    says that it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`. `with torch.autocast("cuda")` is left alone: it is
-    harmless on other machines. Functions such as `torch.cuda.synchronize()` are reported only where `devices`
-    says that the machine has no CUDA device.
+    says that it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`.
+    `with torch.autocast("cuda")` is left alone: it is harmless on other machines. Functions such as
+    `torch.cuda.synchronize()` are reported only where `devices` says that the machine has no CUDA device.
 
     ## PyTorch says
     RuntimeError: No CUDA GPUs are available
