@@ -332,7 +332,8 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         value = UNKNOWN if found is None else found
     else:
         kept = frame.kept(instruction.left)
-        text = frame.text(left.span)
+        counted = isinstance(right.value, Constant) and type(right.value.value) is int
+        text = frame.text(left.span) if counted else ""
         value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices, text)
         if name is not None and _is_elementwise(frame, left.value) and right.value != Constant(None):
             value = left.value

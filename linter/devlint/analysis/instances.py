@@ -157,10 +157,8 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
         if value == UNKNOWN:
             value = Opaque(place)
         elif name in held.registered and movable:
-            before, value = present(value), _follow(heap, value, place, places.get(name, defined), set())
-            after = present(value)
-            if isinstance(before, Tensor) and before.origin is not None and after is not None:
-                moved[before.origin] = after
+            before, value = value, _follow(heap, value, place, places.get(name, defined), set())
+            moves.note_moved(moved, before, value)
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
         elif isinstance(value, Opaque) and value.path.startswith(NAMELESS):

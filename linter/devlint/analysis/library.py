@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from devlint.analysis import conflicts, placement
 from devlint.analysis.arguments import Arguments, Bound, Given, bind, constant
@@ -124,7 +125,7 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
         return transfer(Site(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.function(name)
     if signatures is None:
-        return present(frame.program.devices) if ASKS_FOR_ACCELERATOR.search(name) else UNKNOWN
+        return present(frame.program.devices) if _asks_for_accelerator(name) else UNKNOWN
     found = choose(frame, signatures, arguments)
     if found is None:
         return UNKNOWN
@@ -135,6 +136,11 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
     if constant(arguments.keyword("pin_memory")) is True:
         _note_pinning(frame, env, name, result, span)
     return result
+
+
+@cache
+def _asks_for_accelerator(name: str) -> bool:
+    return ASKS_FOR_ACCELERATOR.search(name) is not None
 
 
 def _note_pinning(frame: Frame, env: Environment, name: str, result: Value, span: Span) -> None:

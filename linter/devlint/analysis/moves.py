@@ -115,10 +115,8 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 for name, stored in held.attributes:
                     if name in held.registered:
                         pending.append(stored.present if isinstance(stored, Optional) else stored)
-                        held_there = present(stored)
-                        if isinstance(held_there, Tensor) and held_there.origin is not None:
-                            moved[held_there.origin] = _put(held_there, device, origin)
-                        stored = _put(stored, device, origin)
+                        before, stored = stored, _put(stored, device, origin)
+                        note_moved(moved, before, stored)
                     attributes.append((name, stored))
                 share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
@@ -132,6 +130,13 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 env.heap[item.object] = replace(held, items=pairs, rest=_put(held.rest, device, origin))
             case _:
                 pass
+
+
+def note_moved(moved: dict[Origin, Value], before: Value, after: Value) -> None:
+    """Notes what a registered tensor is after a move of its module, by how it came to be."""
+    was, becomes = present(before), present(after)
+    if isinstance(was, Tensor) and was.origin is not None and becomes is not None:
+        moved[was.origin] = becomes
 
 
 def share_parameters(heap: Heap, module: Instance, moved: Mapping[Origin, Value]) -> None:

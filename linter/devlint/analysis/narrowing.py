@@ -116,9 +116,8 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
     """
     if optional:
         return Test(truth(value, env, devices, text).holds)
-    name = _name_of(text)
     match value:
-        case Test() if value != NOTHING or not name:
+        case Test() if value != NOTHING:
             return value
         case Constant():
             return Test(known=bool(value.value))
@@ -135,15 +134,15 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
             return NOTHING
         case Opaque():
             of_path = choice(value.path.rsplit(".", 1)[-1])
-            return of_path if of_path != NOTHING else choice(name)
+            return of_path if of_path != NOTHING else choice(_name_of(text))
         case Method(receiver=Opaque() | Reference(), name=name):
             return choice(name)
         case Library(name=name) if name in SAYS_AVAILABLE:
             return present(devices)
         case Closure() | UserClass() | Library() | DeviceValue():
             return Test(known=True)
-        case Host(kind="number") | Unknown() | Test() if name:
-            return choice(name)
+        case Host(kind="number") | Unknown() | Test():
+            return choice(_name_of(text))
         case _:
             return NOTHING
 
@@ -194,7 +193,7 @@ def either(first: Test, second: Test) -> Test:
 
 
 def compare(operator: str, left: Value, right: Value, place: str | None, devices: int | None, text: str = "") -> Test:
-    """The test `left operator right`; `place` is where `left` was loaded from, `text` how the program writes it."""
+    """The test `left operator right`; `place` is where `left` was loaded from, `text` how it is written if `right` is a number."""
     match operator:
         case "is" | "is not":
             if isinstance(right, Constant) and right.value is None:
