@@ -193,7 +193,7 @@ def either(first: Test, second: Test) -> Test:
 
 
 def compare(operator: str, left: Value, right: Value, place: str | None, devices: int | None, text: str = "") -> Test:
-    """The test `left operator right`; `place` is where `left` was loaded from, `text` how it is written if `right` is a number."""
+    """The test `left operator right`; `place` is where `left` was loaded from, `text` how a number is written."""
     match operator:
         case "is" | "is not":
             if isinstance(right, Constant) and right.value is None:
