@@ -9,7 +9,7 @@ from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame, device_of, is_computed
 from devlint.analysis.moves import is_module
-from devlint.analysis.narrowing import on_type
+from devlint.analysis.narrowing import is_chosen, on_type
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
@@ -54,7 +54,8 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
         case Reference():
             return _of_object(frame, env, base, name, span, place)
         case Library():
-            return frame.program.library_value(f"{base.name}.{name}")
+            member = frame.program.library_value(f"{base.name}.{name}")
+            return replace(member, checked=True) if base.checked and isinstance(member, Library) else member
         case UserClass():
             found = classes.find(base, name)
             return UNKNOWN if found is None else found[0]
@@ -65,7 +66,9 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
         case Tuple() if name in base.names:
             return base.items[base.names.index(name)]
         case DeviceValue():
-            return DeviceType(base.device) if name == "type" else NUMBER if name == "index" else UNKNOWN
+            if name == "type":
+                return DeviceType(base.device, is_chosen(base))
+            return NUMBER if name == "index" else UNKNOWN
         case Unknown() if name in TENSOR_ONLY:
             return Method(Tensor(UNKNOWN_DEVICE, None), name, place)
         case Unknown() | Method() | Bound() if name == "device":

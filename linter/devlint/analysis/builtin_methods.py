@@ -7,9 +7,10 @@ from dataclasses import replace
 from devlint.analysis import partial, unplaced
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
+from devlint.analysis.narrowing import decided
 from devlint.analysis.site import Site
 from devlint.domain.heap import Dictionary, Sequence, summary
-from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, Reference, Test, Tuple, Value
+from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, Reference, Tuple, Value
 
 
 def list_method(site: Site, value: Reference, held: Sequence) -> Value:
@@ -138,14 +139,15 @@ def pairs_of(site: Site, value: Value) -> tuple[tuple[object, Value], ...] | Non
     return tuple(pairs)
 
 
-def text_method(value: Constant, name: str, arguments: Arguments) -> Value:
-    """A method of a known text."""
+def text_method(value: Constant, name: str, arguments: Arguments, devices: int | None) -> Value:
+    """A method of a known text; `devices` as for `present`."""
     text = value.value
     assert isinstance(text, str)
     if name in ("startswith", "endswith") and len(arguments.positional) == 1:
         part = arguments.positional[0].value
         if isinstance(part, Constant) and isinstance(part.value, str):
-            return Test(known=text.startswith(part.value) if name == "startswith" else text.endswith(part.value))
+            holds = text.startswith(part.value) if name == "startswith" else text.endswith(part.value)
+            return decided(holds, value, part, devices=devices)
         return UNKNOWN
     if name == "format" and not arguments.keywords:
         parts = [item.value for item in arguments.positional]

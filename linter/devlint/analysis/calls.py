@@ -226,7 +226,10 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
         return _super(frame, env, arguments)
     if name not in FUNCTIONS and frame.program.is_library_class(name):
         return library.construct(frame, env, name, arguments, span)
+    behind = value.checked and not env.checked  # what a check has chosen is called behind that check
+    env.checked = env.checked or behind
     result = library.call_function(frame, env, name, arguments, span)
+    env.checked = env.checked and not behind
     note_called(env, name)
     known = name.startswith(("builtins.", "torch.optim.")) or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
@@ -289,7 +292,7 @@ def _call_method(
         case Super():
             return _call_super(frame, env, receiver.value, name, arguments, span)
         case Constant(value=str()):
-            return text_method(receiver.value, name, arguments)
+            return text_method(receiver.value, name, arguments, frame.program.devices)
         case _:
             if name in MOVES and (receiver.value == UNKNOWN or isinstance(receiver.value, Method)):
                 return _move_unknown(frame, env, name, arguments, span)

@@ -14,6 +14,7 @@ from itertools import chain, combinations
 
 from devlint.analysis import placement
 from devlint.analysis.arguments import Given
+from devlint.analysis.callers import Parameter
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import within
 from devlint.analysis.practice import (
@@ -336,7 +337,7 @@ def described(clash: Requirement) -> str:
     return "criterion-state" if len(stray) == 1 else clash.kind
 
 
-def parameters_of(frame: Frame, side: Side) -> tuple[tuple[Function, str], ...]:
+def parameters_of(frame: Frame, side: Side) -> tuple[Parameter, ...]:
     """The parameters of the executed function that a side follows."""
     if not isinstance(frame.scope, Function):
         return ()

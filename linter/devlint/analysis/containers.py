@@ -271,8 +271,9 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
         middle = listed[star : len(listed) - after]
         rest = allocate(frame, env, instruction.span, "starred", Sequence(middle))
         values = [*listed[:star], rest, *listed[len(listed) - after :]]
-    elif isinstance(value, Opaque) and star is None and frame.kind(value) is not Kind.TENSOR:
-        values = [element(frame, value, f"[{position}]") for position in range(count)]
+    elif isinstance(value, Opaque) and star is None and not _is_known_tensor(frame, value):
+        whole = replace(value, kind=Kind.ANY)
+        values = [element(frame, whole, f"[{position}]") for position in range(count)]
     else:
         each = elements_of(frame, env, value)
         one = each.each if each.few is None else UNKNOWN
@@ -283,6 +284,13 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
     for register, item in zip(instruction.targets, values, strict=True):
         frame.set(register, item, span)
     return env
+
+
+def _is_known_tensor(frame: Frame, value: Opaque) -> bool:
+    """Whether a value is a tensor, and more says so than that it is an input of `forward`: one in parts is a tuple."""
+    declared = {one.name: one.annotation for one in getattr(frame.scope, "parameters", ())}
+    is_input = value.path in declared and declared[value.path] is None
+    return frame.kind(value) is Kind.TENSOR and not (is_input and value.path not in frame.proofs.kinds)
 
 
 def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.Span) -> Value:

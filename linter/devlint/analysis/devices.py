@@ -12,7 +12,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import (
     NEEDS_CUDA,
     NEVER_BESIDE_CUDA,
@@ -124,12 +124,13 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     frame.uses.append(found)
     available = devices if lacks else None
+    unless = (frame.scope,) if isinstance(frame.scope, Function) and devices is None else ()
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
         text = frame.text(origin.span)
-        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available))
+        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), unless)
     else:
-        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available))
+        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), unless)
 
 
 def _is_for_cuda(frame: Frame) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from devlint.analysis.callers import Doubt
 from devlint.analysis.loops import NO_PLAN, Plan
 from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
@@ -16,6 +18,7 @@ from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
     Closure,
+    Constant,
     DeviceValue,
     Globals,
     Kind,
@@ -23,8 +26,10 @@ from devlint.domain.value import (
     ObjectId,
     Opaque,
     Optional,
+    Present,
     Reference,
     Tensor,
+    Test,
     UserClass,
     Value,
     chosen,
@@ -54,6 +59,16 @@ def is_computed(value: Opaque) -> bool:
     """Whether a value is what a module has computed, or a part of that."""
     return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
+
+def _answer(before: Value, value: Value) -> Test | None:
+    """What a function says that returns True only where it has made sure of an accelerator, and otherwise False."""
+    for one, other in ((before, value), (value, before)):
+        if other == Constant(False) and one in (Constant(True, checked=True), _SAYS_SO):
+            return _SAYS_SO
+    return None
+
+
+_SAYS_SO = Test(holds=(Present(True),))
 
 _OF_NUMBERS = frozenset(f"builtins.{name}" for name in ("max", "min", "abs", "round"))
 """Functions of Python that mostly compute with numbers."""
@@ -290,6 +305,10 @@ class Frame:
         """The source text of a span, in one line and shortened."""
         return self.program.text(self.globals.file, span)
 
+    def text_of_file(self) -> str:
+        """The text of the whole file."""
+        return self.program.source(self.file, Span(1, 0, sys.maxsize, 0))
+
     def behind_scopes(self, env: Environment, count: int) -> Environment:
         """The environment after a jump out of all device scopes but the outermost `count`."""
         for scope in reversed(self.scopes[count:]):
@@ -304,21 +323,20 @@ class Frame:
         env = self.behind_scopes(env, 0)
         self.exits += 1
         value = under_assumptions(env, value)
+        if env.checked and value == Constant(True):
+            value = Constant(True, checked=True)
         before = self.returned
         if before is None or self.result is None:
             self.result = value
         elif before.fallback == env.fallback:
-            self.result = meet(self.result, value)
+            self.result = _answer(self.result, value) or meet(self.result, value)
         else:
             winner, loser = (self.result, value) if env.fallback else (value, self.result)
             self.result = chosen(winner, loser)
         self.returned = join(before, env)
 
-    def record(self, span: Span, fact: Fact, unless: tuple[tuple[Function, str], ...] = ()) -> None:
-        """Records a fact if this is the pass for it.
-
-        `unless`: functions and parameters; the fact does not hold if all calls pass a tensor on the CPU for one.
-        """
+    def record(self, span: Span, fact: Fact, unless: tuple[Doubt, ...] = ()) -> None:
+        """Records a fact if this is the pass for it; `unless`: see `Recorder.record`."""
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, unless)
 

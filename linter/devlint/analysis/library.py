@@ -15,6 +15,7 @@ from devlint.analysis.gathering import fits
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.narrowing import present
 from devlint.analysis.operations import Application
+from devlint.analysis.practice import LENGTHS
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, Variable
 from devlint.domain.environment import Environment
@@ -323,7 +324,7 @@ def meet_inputs(frame: Frame, env: Environment, operation: str, arguments: Argum
         side = Side(text, device, rank, given.span, held.origin, parameter="input", file=frame.file)
         if held.origin.born == "moved" and isinstance(device, Variable):
             moved.append(side)
-        elif held.origin.born == "created" and device == CPU and rank not in (None, 0) and "len" not in text:
+        elif held.origin.born == "created" and device == CPU and rank not in (None, 0) and not LENGTHS.search(text):
             created.append(side)
     if moved and created and not env.fallback:
         conflicts.find(frame, env, operation, span, (moved[0], created[0]))

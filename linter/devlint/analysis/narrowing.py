@@ -120,7 +120,8 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
         case Test() if value != NOTHING:
             return value
         case Constant():
-            return Test(known=bool(value.value))
+            setting = choice(_name_of(text)) if value == Constant(True) and devices is None else NOTHING
+            return decided(bool(value.value), value, devices=devices) if setting == NOTHING else setting
         case Host(kind="count"):
             return present(devices)
         case Tuple():
@@ -128,15 +129,15 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
         case Reference():
             held = env.heap.get(value.object)
             if isinstance(held, Sequence) and held.items is not None:
-                return Test(known=bool(held.items))
+                return decided(bool(held.items), value, devices=devices)
             if isinstance(held, Dictionary) and held.complete:
-                return Test(known=bool(held.items))
+                return decided(bool(held.items), value, devices=devices)
             return NOTHING
         case Opaque():
             of_path = choice(value.path.rsplit(".", 1)[-1])
             return of_path if of_path != NOTHING else choice(_name_of(text))
-        case Method(receiver=Opaque() | Reference(), name=name):
-            return choice(name)
+        case Method(name=name):
+            return choice(name)  # a method is always true: who tests `args.cuda` has no tensor there
         case Library(name=name) if name in SAYS_AVAILABLE:
             return present(devices)
         case Closure() | UserClass() | Library() | DeviceValue():
@@ -171,6 +172,29 @@ def present(devices: int | None) -> Test:
     return Test((Present(True),), (Present(False),), known)
 
 
+def decided(outcome: bool, *values: Value, devices: int | None) -> Test:
+    """A test whose outcome is certain; if a check has chosen one of the values, it is so on an accelerator alone."""
+    return _settled(Test(known=outcome), *values, devices=devices)
+
+
+def _settled(test: Test, *values: Value, devices: int | None) -> Test:
+    """The test; if its outcome is certain and a check has chosen one of the values, as one for an accelerator."""
+    if test.known is None or not any(map(is_chosen, values)):
+        return test
+    return present(devices) if test.known else negate(present(devices))
+
+
+def is_chosen(value: Value) -> bool:
+    """Whether a check has chosen a value, or the type of a device; where a tensor is, nobody has chosen."""
+    match value:
+        case DeviceValue(checked=checked, origin=origin):
+            return checked and origin is not None and origin.born == "unknown"
+        case Constant(checked=checked) | DeviceType(checked=checked) | Reference(checked=checked):
+            return checked
+        case _:
+            return False
+
+
 def negate(test: Test) -> Test:
     """`not test`."""
     return Test(test.fails, test.holds, None if test.known is None else not test.known)
@@ -201,7 +225,7 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
                 return negate(test) if operator == "is not" else test
             if isinstance(right, Constant) and isinstance(left, Constant):
                 same = left.value is right.value
-                return Test(known=same if operator == "is" else not same)
+                return decided(same if operator == "is" else not same, left, right, devices=devices)
             return NOTHING
         case _ if isinstance(left, Optional):
             return compare(operator, left.present, right, None, devices)
@@ -211,7 +235,7 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
         case "<" | "<=" | ">" | ">=":
             return _order(operator, left, right, devices, text)
         case "in" | "not in":
-            test = _contained(left, right)
+            test = _contained(left, right, devices)
             return negate(test) if operator == "not in" else test
         case _:
             return NOTHING
@@ -228,7 +252,7 @@ def _is_none(value: Value, place: str | None, devices: int | None) -> Test:
         case Optional() if place is not None:
             return Test((Replace(place, value, Constant(None)),), (Replace(place, value, value.present),))
         case Host() | DeviceValue() | Tensor() | Tuple() | Reference() | Library() | Closure() | UserClass():
-            return Test(known=False)
+            return decided(False, value, devices=devices)
         case _:
             return NOTHING
 
@@ -236,18 +260,18 @@ def _is_none(value: Value, place: str | None, devices: int | None) -> Test:
 def _equal(left: Value, right: Value, place: str | None, devices: int | None, text: str) -> Test:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceType):
-            return _type_is(one, other)
+            return _settled(_type_is(one, other), one, other, devices=devices)
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceValue):
-            return _device_is(one, other)
+            return _settled(_device_is(one, other), one, other, devices=devices)
     if COUNT in (left, right):
         return _order("==", left, right, devices)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return Test(known=left.value == right.value)
+        return decided(left.value == right.value, left, right, devices=devices)
     if isinstance(right, Constant) and right.value == -1 and _is_number_of_gpu(left, text):
         return Test(fails=(Present(True),))
     names_one = names_accelerator(right) or names_accelerator(left)
-    evidence = (Present(True),) if names_one or _says_how(left, right) else ()
+    evidence = (Present(True),) if names_one or _says_how(left, right, text) else ()
     if isinstance(left, Opaque) and isinstance(right, Constant) and place is not None:
         return Test(holds=(Replace(place, left, right), *evidence))
     return Test(holds=evidence)
@@ -271,20 +295,25 @@ def _is_number_of_gpu(value: Value, text: str) -> bool:
     """Whether a value is a setting that counts GPUs, or is the number of one: it is compared to ask for one."""
     name = text.rsplit(".", 1)[-1]
     named = _names_choice(name) or "device" in name.lower()
-    return named and text.replace(".", "").isidentifier() and (isinstance(value, Opaque) or value in (NUMBER, UNKNOWN))
+    read = isinstance(value, (Opaque, Method)) or value in (NUMBER, UNKNOWN)
+    return named and read and text.replace(".", "").isidentifier()
 
 
-def _says_how(setting: Value, held: Value) -> bool:
-    """Whether a setting that holds such a text or number says how the GPU is used: `use_cuda == "all"`, `ngpu == 1`."""
+def _says_how(setting: Value, held: Value, text: str) -> bool:
+    """Whether a setting that holds such a text or number says how the GPU is used: `use_cuda == "all"`, `ngpu == 1`.
+
+    `text` is how it is written where the program compares it with a number.
+    """
     said = held.value if isinstance(held, Constant) else None
-    says = said.lower() not in _NONE if isinstance(said, str) else type(said) is int and said > 0
-    return says and _is_choice(setting)
+    if isinstance(said, str):
+        return said.lower() not in _NONE and _is_choice(setting)
+    return type(said) is int and said > 0 and (_is_choice(setting) or _is_number_of_gpu(setting, text))
 
 
 def _order(operator: str, left: Value, right: Value, devices: int | None, text: str = "") -> Test:
     """A comparison with the number of devices is a check: its side with more devices has an accelerator."""
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _known_order(operator, left.value, right.value)
+        return _settled(_known_order(operator, left.value, right.value), left, right, devices=devices)
     if right == COUNT and left != COUNT:
         flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[operator]
         return _order(flipped, right, left, devices)
@@ -345,13 +374,18 @@ def on_type(device: Device, kind: str) -> Test:
 
 
 def _device_is(left: DeviceValue, right: Value) -> Test:
-    """`x.device == y.device`; a comparison with text only ever compares what the user chose."""
+    """`x.device == y.device`; a comparison with text, or a device by its name, asks which one the user chose."""
+    named = None
     if isinstance(right, DeviceValue):
-        return _same(left.device, right.device)
-    if isinstance(right, Constant) and isinstance(right.value, str):
-        kind = right.value.partition(":")[0]
-        return Test(fails=(Present(True),)) if kind == "cpu" else Test(holds=(Present(True),))
-    return NOTHING
+        test = _same(left.device, right.device)
+        if test != NOTHING or not isinstance(right.device, Concrete):
+            return test
+        named = right.device.type
+    elif isinstance(right, Constant) and isinstance(right.value, str):
+        named = right.value.partition(":")[0]
+    if named is None:
+        return NOTHING
+    return Test(fails=(Present(True),)) if named == "cpu" else Test(holds=(Present(True),))
 
 
 def _same(left: Device, right: Device) -> Test:
@@ -363,21 +397,24 @@ def _same(left: Device, right: Device) -> Test:
     return NOTHING
 
 
-def _contained(left: Value, right: Value) -> Test:
-    """`x in ("cuda", "mps")`: membership in a display of constants; `use_cuda in ["all", "batch"]`."""
+def _contained(left: Value, right: Value, devices: int | None) -> Test:
+    """`x in ("cuda", "mps")`: membership in a display of constants; `"cuda" in x`; `use_cuda in ["all", "batch"]`."""
+    texts = [side.value for side in (left, right) if isinstance(side, Constant) and isinstance(side.value, str)]
+    if len(texts) == 2:
+        return decided(texts[0] in texts[1], left, right, devices=devices)
     if _is_choice(left):
         return Test(holds=(Present(True),))
     if names_accelerator(left) and not isinstance(right, (Constant, Tuple)):
         return Test(holds=(Present(True),))
     if not isinstance(right, Tuple) or not all(isinstance(item, Constant) for item in right.items):
         return NOTHING
-    texts = [item.value for item in right.items if isinstance(item, Constant)]
+    held = [item.value for item in right.items if isinstance(item, Constant)]
     if isinstance(left, Constant):
-        return Test(known=left.value in texts)
+        return decided(left.value in held, left, *right.items, devices=devices)
     if isinstance(left, DeviceType):
         if isinstance(left.device, Concrete):
-            return Test(known=left.device.type in texts)
-        return Test(holds=(Present(True),)) if "cpu" not in texts else NOTHING
+            return decided(left.device.type in held, left, devices=devices)
+        return Test(holds=(Present(True),)) if "cpu" not in held else NOTHING
     return NOTHING
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import classes
+from devlint.analysis.callers import Doubt
 from devlint.analysis.frame import Frame
 from devlint.analysis.practice import holds_nothing
 from devlint.diagnostics import Certainty
@@ -54,10 +55,10 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 
 
-def note(frame: Frame, first: Side, second: Side, unless: tuple[tuple[Function, str], ...] = ()) -> None:
+def note(frame: Frame, first: Side, second: Side, unless: tuple[Doubt, ...] = ()) -> None:
     """Notes why two sides that meet, one of them always on the CPU, are apart, where that is a matter of placement.
 
-    `unless`: see `Frame.record`.
+    `unless`: see `Recorder.record`.
     """
     for side, other in ((first, second), (second, first)):
         if side.device == CPU and follows(other.device):
@@ -90,7 +91,7 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
             _note_left_behind(frame, side, other, ())
 
 
-def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[tuple[Function, str], ...]) -> None:
+def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Doubt, ...]) -> None:
     """A module that the executed function builds is called with what the function was given."""
     made = None if side.module is None else side.module.made
     if side.module is None or side.module.criterion:
@@ -102,7 +103,7 @@ def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[tuple[Funct
     frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), unless)
 
 
-def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[tuple[Function, str], ...]) -> None:
+def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[Doubt, ...]) -> None:
     """A plain attribute of the module whose method this is meets what moves: an input, a parameter, a buffer."""
     event = side.origin
     if event is None or event.born != KEPT or event.file != frame.file:

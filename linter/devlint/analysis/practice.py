@@ -17,6 +17,9 @@ from devlint.frontend.ir import Function
 
 _ELEMENT = re.compile(r"\w+\[")
 
+_NESTED_ENTRY = re.compile(r"\w+\['\w+'\]\['")
+"""An entry of an entry: `batch['meta']['center']`."""
+
 
 def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     """Whether there is such a reason, for an operation that has a role of the CPU (see `Side`).
@@ -24,26 +27,34 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     * It was moved to a device that the program chooses, or computed by a module. Who pins what was moved to a device
       that a caller names has a caller that names the CPU. What a part has computed from one argument, and what is
       combined with another one, is where the caller has those.
-    * It was taken out of the graph, so it comes out of a computation that is trained: `x.detach().numpy()`.
+      One of several things that a module gives may be an array.
+    * It was taken out of the graph, so it comes out of a computation that is trained: `x.detach().numpy()`. What a
+      batch says of its samples, entry by entry, is left where it is when the batch is moved.
     * It is an input of `forward`, which follows the module. A tensor that only says lengths may be handed over on the
       CPU on its own; an element of a batch is moved with the batch.
     """
+    place = side.device.place if isinstance(side.device, Variable) else ""
     if side.origin is not None and side.origin.born in ("moved", "module"):
+        if role == "host" and side.parameter != "self" and place.endswith("]"):
+            return False  # functions of numpy are most often given arrays
         if side.origin.born == "module" and isinstance(side.device, Either):
             return all(variable.place.startswith(NAMELESS) for variable in side.device.variables)
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable) or makes_host_data(frame):
         return False
     if is_out_of_the_graph(side):
-        return True
+        return _NESTED_ENTRY.match(place) is None
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
-    return in_forward and ((role == "host" and side.certain) or _ELEMENT.match(side.device.place) is not None)
+    return in_forward and (side.certain if role == "host" else _ELEMENT.match(place) is not None)
 
 
 def is_out_of_the_graph(side: Side) -> bool:
     """Whether a value is `x.detach()`."""
     return side.name.endswith(".detach()")
 
+
+LENGTHS = re.compile(r"len|\bsizes?\b|_sizes?\b")
+"""Says of a value by its name that it holds lengths, which stay on the CPU by design."""
 
 _ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", re.IGNORECASE)
 """Makes batches, belongs to a dataset, is exported, or is a test, which is given what stands beside it."""

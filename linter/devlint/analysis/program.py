@@ -384,16 +384,15 @@ class Program:
         summaries_[key] = replace(summary, returns=UNKNOWN)
         return summaries_[key]
 
-    def note_arguments(self, frame: Frame, closure: Closure, arguments: Mapping[str, Given]) -> None:
-        """Notes what a call passes, for conflicts that rest on a parameter being on an accelerator.
-
-        Calls from other files do not count: which of them are analysed before is a matter of chance.
-        """
+    def note_call(self, frame: Frame, env: Environment, closure: Closure, arguments: Mapping[str, Given]) -> None:
+        """Notes a call of a function of the same file, for facts that rest on who calls it."""
         if closure.globals is not frame.globals:
             return
+        callers = self.recorder.callers
+        callers.note_call(closure.function, env.checked, frame.scope)
         for name, given in arguments.items():
             if isinstance(given.value, (Tensor, Opaque)):
-                self.recorder.note_argument(closure.function, name, given.value.device, frame.scope)
+                callers.note_argument(closure.function, name, given.value.device, frame.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""

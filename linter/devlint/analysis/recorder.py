@@ -6,24 +6,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from devlint.analysis.callers import Callers, Doubt
 from devlint.diagnostics import Certainty, Place
-from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
-from devlint.frontend.ir import Function, Scope, Span
+from devlint.frontend.ir import Span
 
 
 class Recorder:
-    """Facts by file and place; the same fact about the same place is kept once."""
+    """Facts by file and place; the same fact about the same place is kept once.
+
+    Attributes:
+        callers: of the functions that facts are about.
+    """
 
     def __init__(self, place: Callable[[str, Span], Place]) -> None:
+        self.callers = Callers()
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
         self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
-        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[tuple[Function, str], ...]]] = {}
-        self._arguments: dict[tuple[Function, str], Device] = {}
-        self._handed_on: dict[tuple[Function, str], set[tuple[Function, str]]] = {}
+        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Doubt, ...]]] = {}
         self._waiting: list[Callable[[], None]] | None = None
 
     def attempt(self) -> None:
@@ -42,20 +45,10 @@ class Recorder:
             found.pop(file, None)
         self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
 
-    def note_argument(self, function: Function, parameter: str, device: Device, scope: Scope) -> None:
-        """Notes where a call in `scope` has the tensor that it passes for a parameter, or whose parameter that is."""
-        key = (function, parameter)
-        mine = {own.name for own in scope.parameters} if isinstance(scope, Function) else set()
-        if isinstance(scope, Function) and isinstance(device, Variable) and device.place in mine - {"self"}:
-            self._handed_on.setdefault(key, set()).add((scope, device.place))
-        else:
-            self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
-
-    def record(self, file: str, span: Span, fact: Fact, unless: tuple[tuple[Function, str], ...] = ()) -> None:
+    def record(self, file: str, span: Span, fact: Fact, unless: tuple[Doubt, ...] = ()) -> None:
         """Adds a fact; a place has one conflict, and one fact of each other class.
 
-        `unless`: the fact rests on parameters that may be on an accelerator; where every call passes for one of
-        them a tensor that is on the CPU, it does not hold.
+        `unless`: what the calls of the function may have in common, so that the fact does not hold.
         """
         if self._waiting is not None:
             self._waiting.append(partial(self.record, file, span, fact, unless))
@@ -72,19 +65,9 @@ class Recorder:
         found[key] = Anchored(self._place(file, span), fact)
 
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
-        """Whether every call that was seen passes a CPU tensor for the parameter that a fact rests on."""
+        """Whether a fact was doubted each time that it was recorded, and rightly so."""
         doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
-        return bool(doubts) and all(any(self._is_on_cpu(parameter, set()) for parameter in unless) for unless in doubts)
-
-    def _is_on_cpu(self, parameter: tuple[Function, str], seen: set[tuple[Function, str]]) -> bool:
-        """Whether every call passes for a parameter what is on the CPU, or the like parameter of its own function."""
-        if parameter in seen:
-            return True
-        seen.add(parameter)
-        device, callers = self._arguments.get(parameter), self._handed_on.get(parameter, set())
-        if device is None and not callers:
-            return False
-        return device in (None, CPU) and all(self._is_on_cpu(caller, seen) for caller in callers)
+        return bool(doubts) and all(map(self.callers.refute, doubts))
 
     def called_files(self, file: str) -> set[str]:
         """The files of the functions inside which calls in a file have values apart, and of these values."""

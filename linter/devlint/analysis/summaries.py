@@ -102,7 +102,7 @@ def call(
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
             bound.setdefault(name, Given(default, span))
-    frame.program.note_arguments(frame, closure, bound)
+    frame.program.note_call(frame, env, closure, bound)
     general = idle.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
@@ -154,7 +154,7 @@ def call_forward(
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
-    frame.program.note_arguments(frame, closure, bound)
+    frame.program.note_call(frame, env, closure, bound)
     entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
@@ -199,7 +199,7 @@ def construct(
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
-    frame.program.note_arguments(frame, closure, given)
+    frame.program.note_call(frame, env, closure, given)
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
     assert isinstance(made, Reference)
     return made

@@ -8,7 +8,6 @@ does, what is created without one is most often forgotten.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, permutations
@@ -106,7 +105,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         if of_loader is not None:
             side = replace(of_loader, certain=True)
         ranked = compares or side.rank is not None
-        if _is_left_on_cpu(side) and ranked and "len" not in f"{keyword} {side.name}":
+        if _is_left_on_cpu(side) and ranked and not practice.LENGTHS.search(f"{keyword} {side.name}"):
             left.append(side)
         elif (certain or _is_result(frame, given, compares)) and (
             follows(device) or (compares and _may_be_anywhere(side))
@@ -198,4 +197,4 @@ def knows_of_devices(frame: Frame, left: Side) -> bool:
     made = left.origin
     if made is not None and _TAKES_OVER_DTYPE.search(frame.program.source(made.file, made.span)):
         return True
-    return _NAMES_A_DEVICE.search(frame.program.source(frame.file, Span(1, 0, sys.maxsize, 0))) is not None
+    return _NAMES_A_DEVICE.search(frame.text_of_file()) is not None

@@ -89,9 +89,10 @@ class DeviceValue:
 
 @dataclass(frozen=True, slots=True)
 class DeviceType:
-    """The text `device.type` of some device."""
+    """The text `device.type` of some device; `checked` as for `Constant`."""
 
     device: Device
+    checked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +170,18 @@ class ObjectId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A value that refers to an object of the heap."""
+    """A value that refers to an object of the heap; `checked` as for `Constant`."""
 
     object: ObjectId
+    checked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A name of a library, fully qualified and canonical: `torch.zeros`."""
+    """A name of a library, fully qualified and canonical: `torch.zeros`; `checked` as for `Constant`."""
 
     name: str
+    checked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +469,7 @@ def is_array(value: Value) -> bool:
 
 def chosen(winner: Value, loser: Value | None) -> Value:
     """The value of the path with an accelerator; where the fallback has another, a check has chosen it."""
-    if isinstance(winner, (Constant, DeviceValue)) and winner != loser:
+    if isinstance(winner, (Constant, DeviceValue, Library, Reference)) and winner != loser:
         return replace(winner, checked=True)
     return winner
 

@@ -89,20 +89,27 @@ def set_default_device(site: Site) -> Value:
 def set_default_tensor_type(site: Site) -> Value:
     """`torch.set_default_tensor_type("torch.cuda.FloatTensor")` makes the current CUDA device the default."""
     value = site.value(0, "t")
-    name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
-    if not isinstance(name, str):
+    name = legacy_name(value)
+    if name is None:
         site.env.default = UNKNOWN_DEVICE
     elif ".cuda." in name:
-        site.env.default = legacy_cuda(site).device
+        site.env.default = legacy_cuda(site, value).device
     else:
         site.env.default = CPU
     return Constant(None)
 
 
-def legacy_cuda(site: Site) -> DeviceValue:
+def legacy_name(value: Value | None) -> str | None:
+    """The name of what is given for a type of tensors, as a class or as text."""
+    name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
+    return name if isinstance(name, str) else None
+
+
+def legacy_cuda(site: Site, named: Value | None) -> DeviceValue:
     """The device of `torch.cuda.FloatTensor` where it stands for a place: the current one."""
     origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is called here")
-    found = DeviceValue(Concrete("cuda"), False, origin, "string")
+    checked = isinstance(named, (Library, Constant)) and named.checked
+    found = DeviceValue(Concrete("cuda"), checked, origin, "string")
     return as_device(site.frame, site.env, found, site.span)
 
 

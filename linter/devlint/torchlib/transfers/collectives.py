@@ -6,6 +6,7 @@ tensor; without a named backend there is one for each type of device.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,11 +16,14 @@ from devlint.analysis.site import Site
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, Constant, Tensor, Value
+from devlint.domain.value import UNKNOWN, Constant, Present, Tensor, Test, Value
 from devlint.facts import BackendMismatch
 
 CUDA_ONLY = frozenset({"nccl", "cuda:nccl"})
 """Backends that have nothing for tensors on the CPU."""
+
+_FOR_CUDA, _FOR_HOST = re.compile(r"[\"']nccl[\"']"), re.compile(r"[\"'](gloo|mpi)[\"']")
+"""Text that names a backend which starts on machines with CUDA only, and on others."""
 
 
 def init_process_group(site: Site) -> Value:
@@ -35,7 +39,21 @@ def init_process_group(site: Site) -> Value:
         message = "ProcessGroupNCCL is only supported with GPUs, no GPUs found!"
         site.record(BackendMismatch(str(backend), "", None, message, ()))
     site.env.process = replace(site.env.process, backend=UNKNOWN_BACKEND if backend is None else backend)
+    for_cuda = backend in CUDA_ONLY or (backend is None and _groups_are_for_cuda(site))
+    site.env.checked = site.env.checked or for_cuda
     return Constant(None)
+
+
+def is_initialized(site: Site) -> Value:
+    """`is_initialized()`: in a file whose groups are for CUDA alone there is no group without it."""
+    return Test(holds=(Present(True),)) if _groups_are_for_cuda(site) else UNKNOWN
+
+
+def _groups_are_for_cuda(site: Site) -> bool:
+    """Whether the file names no backend but one that starts on machines with CUDA only."""
+    text = site.frame.text_of_file()
+    only = _FOR_CUDA.search(text) is not None and _FOR_HOST.search(text) is None
+    return only and site.frame.program.devices is None
 
 
 def destroy_process_group(site: Site) -> Value:
@@ -104,6 +122,7 @@ _PARAMETERS = {
 
 FUNCTIONS: dict[str, Transfer] = {
     "torch.distributed.init_process_group": init_process_group,
+    "torch.distributed.is_initialized": is_initialized,
     "torch.distributed.destroy_process_group": destroy_process_group,
     "torch.distributed.all_gather": collective(1, "tensor", 2),
     **{

@@ -37,7 +37,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.facts import InvalidDevice, LostIndex
-from devlint.torchlib.transfers.availability import legacy_cuda
+from devlint.torchlib.transfers.availability import legacy_cuda, legacy_name
 
 
 def from_data(site: Site) -> Value:
@@ -235,16 +235,23 @@ def cpu(site: Site) -> Value:
 def to_type(site: Site) -> Value:
     """`x.type(t)`: a legacy type of the CPU or of CUDA moves, a dtype does not."""
     value = site.value(0, "dtype")
-    name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
+    name = legacy_name(value)
     receiver = _receiver(site)
     if value is None:
         return Host("text")
-    if not isinstance(name, str) or not name.endswith("Tensor"):
+    if name is None or not name.endswith("Tensor"):
         given = site.arguments.get(0, "dtype")
-        kept = value == NUMBER or (given is not None and is_dtype(site, given))
+        kept = value == NUMBER or (given is not None and is_dtype(site, given) and not _may_be_text(site, given))
         return receiver.value if kept else _move(site, receiver, DeviceValue(UNKNOWN_DEVICE), "type")
-    target = legacy_cuda(site) if ".cuda." in name else DeviceValue(CPU, True)
+    target = legacy_cuda(site, value) if ".cuda." in name else DeviceValue(CPU, True)
     return _move(site, receiver, target, "type")
+
+
+def _may_be_text(site: Site, given: Given) -> bool:
+    """Whether what is called a dtype may be the name of a legacy type, in a file that asks for such: `x.type()`."""
+    if given.value != UNKNOWN and not isinstance(given.value, Opaque):
+        return False
+    return ".type()" in site.frame.text_of_file()
 
 
 def _receiver(site: Site) -> Given:

@@ -1,0 +1,68 @@
+"""What the calls of a function have in common: facts about its body that rest on who calls it.
+
+A function that adds what it is given to a tensor on the CPU is right if every call passes one from there, and one that
+uses CUDA needs no check of its own if every call stands behind one. Only calls in the function's own file count: which
+of the others have been looked at is a matter of chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
+from devlint.frontend.ir import Function, Scope
+
+Parameter: TypeAlias = tuple[Function, str]
+"""A parameter of a function."""
+
+Doubt: TypeAlias = "Parameter | Function"
+"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all stand behind a check."""
+
+
+class Callers:
+    """What is known of the calls of functions."""
+
+    def __init__(self) -> None:
+        self._arguments: dict[Parameter, Device] = {}
+        self._handed_on: dict[Parameter, set[Parameter]] = {}
+        self._unchecked: dict[Function, set[Scope]] = {}
+        """The functions that are called, and whose bodies call them where nothing has made sure of an accelerator."""
+
+    def note_call(self, function: Function, checked: bool, scope: Scope) -> None:
+        """Notes a call in `scope`; `checked`: there is an accelerator wherever it is reached."""
+        self._unchecked.setdefault(function, set()).update(() if checked else (scope,))
+
+    def note_argument(self, function: Function, parameter: str, device: Device, scope: Scope) -> None:
+        """Notes where a call in `scope` has the tensor that it passes for a parameter, or whose parameter that is."""
+        key = (function, parameter)
+        mine = {own.name for own in scope.parameters} if isinstance(scope, Function) else set()
+        if isinstance(scope, Function) and isinstance(device, Variable) and device.place in mine - {"self"}:
+            self._handed_on.setdefault(key, set()).add((scope, device.place))
+        else:
+            self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
+
+    def refute(self, doubts: Iterable[Doubt]) -> bool:
+        """Whether the calls are such that a fact with these doubts does not hold."""
+        return any(
+            self._is_behind_a_check(doubt, set()) if isinstance(doubt, Function) else self._is_on_cpu(doubt, set())
+            for doubt in doubts
+        )
+
+    def _is_on_cpu(self, parameter: Parameter, seen: set[Parameter]) -> bool:
+        """Whether every call passes for a parameter what is on the CPU, or the like parameter of its own function."""
+        if parameter in seen:
+            return True
+        seen.add(parameter)
+        device, callers = self._arguments.get(parameter), self._handed_on.get(parameter, set())
+        if device is None and not callers:
+            return False
+        return device in (None, CPU) and all(self._is_on_cpu(caller, seen) for caller in callers)
+
+    def _is_behind_a_check(self, function: Scope, seen: set[Scope]) -> bool:
+        """Whether every call of a function, of which there is one, stands behind a check, or in one that does."""
+        if function in seen:
+            return True
+        seen.add(function)
+        scopes = self._unchecked.get(function) if isinstance(function, Function) else None
+        return scopes is not None and all(self._is_behind_a_check(scope, seen) for scope in scopes)
