@@ -164,16 +164,26 @@ def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def is_read_only_in(cls: UserClass, attribute: str, method: str) -> bool:
+    """Whether the methods of a class that read an attribute, of which there is one, are called by that one method."""
+    readers = _readers(cls, attribute)
+    return bool(readers) and readers <= reached_from(cls, method) | {method}
+
+
+def _readers(cls: UserClass, attribute: str) -> set[str]:
+    """The methods of a class and its bases that read an attribute of that name."""
+    return {
+        name
+        for item in cls.lineage
+        if isinstance(item, UserClass)
+        for name, value in item.attributes.items()
+        if isinstance(value, Closure) and attribute in _names_read(value.function)
+    }
+
+
 def is_part_of(cls: UserClass, method: str, whole: str) -> bool:
     """Whether a method takes nothing and is called by one method alone, so that it does the same each time."""
     found = find(cls, method)
     if found is None or not isinstance(found[0], Closure) or len(found[0].function.parameters) != 1:
         return False
-    readers = {
-        name
-        for item in cls.lineage
-        if isinstance(item, UserClass)
-        for name, value in item.attributes.items()
-        if isinstance(value, Closure) and method in _names_read(value.function)
-    }
-    return readers == {whole}
+    return _readers(cls, method) == {whole}

@@ -313,6 +313,11 @@ class Program:
         stored = rf"\.{name}(?<!\bself\.{name})\s*(:[^=\n]+)?=(?!=)"
         return loaded is not None and re.search(stored, loaded.source.text) is not None
 
+    def is_stored_by_place(self, globals_: Globals, name: str) -> bool:
+        """Whether a file puts something in the place of what a list or dict in an attribute of `self` holds."""
+        loaded = self._files.get(globals_.file)
+        return loaded is not None and re.search(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)", loaded.source.text) is not None
+
     def mentions(self, function: Closure, text: str) -> bool:
         """Whether the lines of a function contain a text."""
         loaded, span = self._files.get(function.globals.file), function.function.span

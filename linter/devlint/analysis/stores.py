@@ -15,7 +15,8 @@ from devlint.analysis import classes, execution, instances, moves
 from devlint.analysis.frame import Budget, Frame, Stored
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, Object
+from devlint.domain.heap import Dictionary, Instance, Object, held_by
+from devlint.domain.heap import Sequence as List
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -41,6 +42,7 @@ _RESTORES = re.compile(r"state_dict|__[gs]etstate__")
 
 def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instances.Generic:
     """An instance as `__init__` leaves it, with what is known of the attributes that other methods store."""
+    generic = _filled_later(frame, cls, generic)
     held = generic.heap[generic.value.object]
     assert isinstance(held, Instance)
     wanted = classes.other_stores(cls, besides="__init__") - held.registered
@@ -69,6 +71,23 @@ def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instan
         if value != UNKNOWN:
             later[name] = Stored(value, registered)
     return instances.with_later(frame, generic, later, objects)
+
+
+def _filled_later(frame: Frame, cls: UserClass, generic: instances.Generic) -> instances.Generic:
+    """An instance in whose lists and dicts is unknown what its file puts in the place of what was there before."""
+    held = generic.heap[generic.value.object]
+    assert isinstance(held, Instance)
+    unknown: dict[ObjectId, Object] = {}
+    for name, value in held.attributes:
+        whole = generic.heap.get(value.object) if isinstance(value, Reference) else None
+        if not isinstance(whole, (List, Dictionary)) or whole.module is not None or not isinstance(value, Reference):
+            continue
+        holds_tensors = any(isinstance(item, Tensor) for item in held_by(whole))
+        if holds_tensors and frame.program.is_stored_by_place(cls.globals, name):
+            unknown[value.object] = List(None) if isinstance(whole, List) else Dictionary((), complete=False)
+    heap = generic.heap.above()
+    heap.update(unknown)
+    return replace(generic, heap=heap) if unknown else generic
 
 
 def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str]]]:

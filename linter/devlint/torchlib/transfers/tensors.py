@@ -316,7 +316,10 @@ Transfer = Callable[[Site], Value | None]
 
 
 def legacy(device: str) -> Transfer:
-    """`torch.FloatTensor(data)` and its like: on the CPU, or on the current CUDA device."""
+    """`torch.FloatTensor(data)` and its like: on the CPU, or on the current CUDA device.
+
+    `torch.Tensor` is the default type of tensors, which a program may set; a default device does not reach it.
+    """
 
     def make(site: Site) -> Value:
         value = site.value(0, "data")
@@ -331,7 +334,8 @@ def legacy(device: str) -> Transfer:
                 side = conflicts.side_of(site.frame, site.env, given, "data", "", "operand")
                 if side is not None:
                     conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, "cpu")
-            return site.created(None, rank, CPU)
+            follows_default = site.name == "torch.Tensor" and "set_default_tensor_type" in site.frame.text_of_file()
+            return site.created(None, rank, UNKNOWN_DEVICE if follows_default else CPU)
         return site.created(own_device(site, "cuda"), rank)
 
     return make
