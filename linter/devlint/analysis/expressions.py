@@ -420,8 +420,25 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
             value = meeting.either(frame, first, second, frame.spans[instruction.test])
         else:
             value = chosen(second, first) if first_fallback else chosen(first, second)
+        if {first, second} == _BOTH:
+            value = _as_said(frame, env, instruction, value, negated=second == Constant(True))
     frame.set(instruction.target, value, instruction.span)
     return joined
+
+
+_BOTH = {Constant(True), Constant(False)}
+
+
+def _as_said(
+    frame: Frame, env: Environment, instruction: ir.Conditional, value: Value, *, negated: bool
+) -> Value:
+    """`True if test else False`: the test itself, if it proves anything."""
+    register = instruction.test
+    text, optional = frame.text(frame.spans[register]), frame.optional[register]
+    test = truth(frame.registers[register], env, frame.program.devices, text, optional=optional)
+    if test == Test():
+        return value
+    return negate(test) if negated else test
 
 
 def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> Environment:

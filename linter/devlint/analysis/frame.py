@@ -15,6 +15,7 @@ from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import (
+    PROCESSES,
     SOME_DIMENSIONS,
     UNKNOWN,
     Closure,
@@ -60,11 +61,16 @@ def is_computed(value: Opaque) -> bool:
     return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
 
-def _answer(before: Value, value: Value) -> Test | None:
-    """What a function says that returns True only where it has made sure of an accelerator, and otherwise False."""
+def _answer(before: Value, value: Value) -> Value | None:
+    """What a function says that returns True only where it has made sure of an accelerator, and otherwise False.
+
+    So does one that says how many processes there are, and returns 1 without a group.
+    """
     for one, other in ((before, value), (value, before)):
         if other == Constant(False) and one in (Constant(True, checked=True), _SAYS_SO):
             return _SAYS_SO
+        if other == Constant(1) and one == PROCESSES:
+            return PROCESSES
     return None
 
 

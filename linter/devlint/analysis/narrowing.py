@@ -16,6 +16,7 @@ from devlint.domain.heap import Dictionary, Sequence
 from devlint.domain.value import (
     COUNT,
     NUMBER,
+    PROCESSES,
     UNKNOWN,
     Assume,
     Closure,
@@ -50,7 +51,7 @@ _CHOICE = re.compile(r"cuda|gpu|accelerator", re.IGNORECASE)
 _REFUSAL = re.compile(r"(no|not|without|disable|force_cpu|cpu)(_|(?=cuda|gpu))", re.IGNORECASE)
 """Begins a setting that says the opposite."""
 
-_WITHOUT = re.compile(r"((use|force|only)_)?cpu(_only)?", re.IGNORECASE)
+_WITHOUT = re.compile(r"((use|force|only|(\w+_)?(to|on))_)?cpu(_only)?", re.IGNORECASE)
 """A setting that asks for the CPU."""
 
 _READS = re.compile(r"(?:[\w.]+\.get\(|getattr\([\w.]+, *)[\"'](\w+)[\"']")
@@ -149,7 +150,11 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
 
 
 def _name_of(text: str) -> str:
-    """What a setting is called, as the program reads it: `args.cuda`, `options.get("cuda", True)`; else nothing."""
+    """What a setting is called, as the program reads it: `args.cuda`, `options.get("cuda", True)`; else nothing.
+
+    A function that is asked is a setting as well: `self.use_gpu()`.
+    """
+    text = text.removesuffix("()")
     if text.replace(".", "").isidentifier():
         return text.rsplit(".", 1)[-1]
     read = _READS.match(text)
@@ -264,7 +269,7 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None, te
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceValue):
             return _settled(_device_is(one, other), one, other, devices=devices)
-    if COUNT in (left, right):
+    if COUNT in (left, right) or left == PROCESSES:
         return _order("==", left, right, devices)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return decided(left.value == right.value, left, right, devices=devices)
@@ -292,7 +297,11 @@ def _names_choice(name: str) -> bool:
 
 
 def _is_number_of_gpu(value: Value, text: str) -> bool:
-    """Whether a value is a setting that counts GPUs, or is the number of one: it is compared to ask for one."""
+    """Whether a value is a setting that counts GPUs, or is the number of one: it is compared to ask for one.
+
+    So does the length of a list of them: `len(opt.gpu_ids) > 0`.
+    """
+    text = text.removeprefix("len(").removesuffix(")")
     name = text.rsplit(".", 1)[-1]
     named = _names_choice(name) or "device" in name.lower()
     read = isinstance(value, (Opaque, Method)) or value in (NUMBER, UNKNOWN)
@@ -319,6 +328,11 @@ def _order(operator: str, left: Value, right: Value, devices: int | None, text: 
         return _order(flipped, right, left, devices)
     if operator in (">", ">=") and isinstance(right, Constant) and _is_number_of_gpu(left, text):
         return Test(holds=(Present(True),))
+    if left == PROCESSES and right == Constant(1):
+        several = Test(holds=(Present(True),))
+        return several if operator == ">" else negate(several) if operator in ("==", "<=") else NOTHING
+    if left == PROCESSES and right == Constant(2) and operator in ("<", ">="):
+        return _order(">" if operator == ">=" else "<=", left, Constant(1), devices)
     if left != COUNT or right == COUNT:
         return NOTHING
     if devices is not None and isinstance(right, Constant):

@@ -73,6 +73,9 @@ _HOLDS_NOTHING = re.compile(
 )
 """Makes a tensor without elements."""
 
+_PICTURE = re.compile(r"(img|image|pic|picture|sample|wav|waveform|clip|frame|video)s?")
+"""What a transform is called with, before it is part of a batch."""
+
 _BEHIND_THE_MOVE = "on_after_batch_transfer"
 """The method of a data module of lightning that is given batches which have been moved."""
 
@@ -169,7 +172,16 @@ def makes_host_data(frame: Frame) -> bool:
     if frame.scope.name.endswith(_BEHIND_THE_MOVE):
         return False
     of_data = frame.globals.module is not None and _DATA.search(frame.globals.module) is not None
-    return of_data or _ON_THE_HOST.search(frame.scope.name) is not None or _is_about_host_data(frame)
+    on_the_host = of_data or _is_transform(frame) or _ON_THE_HOST.search(frame.scope.name) is not None
+    return on_the_host or _is_about_host_data(frame)
+
+
+def _is_transform(frame: Frame) -> bool:
+    """Whether an object that is no module is called with a picture or a sound: a dataset does."""
+    if frame.owner is None or classes.is_module(frame.owner) or not frame.scope.name.endswith(".__call__"):
+        return False
+    names = [parameter.name for parameter in getattr(frame.scope, "parameters", ())]
+    return len(names) > 1 and _PICTURE.fullmatch(names[1]) is not None
 
 
 def _is_about_host_data(frame: Frame) -> bool:

@@ -104,6 +104,8 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
     elif isinstance(frame.scope, ir.Class):
         enclosing = tuple(frame.enclosing.items())
     plain = Closure(function, defaults, frame.globals, enclosing)
+    if env.checked:
+        plain = _checked(plain)  # there is no such function where there is no accelerator
     frame.made.add(function)
     value: Value = plain
     for register in reversed(instruction.decorators):

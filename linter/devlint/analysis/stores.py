@@ -25,8 +25,11 @@ from devlint.domain.value import (
     Host,
     ObjectId,
     Optional,
+    Present,
+    Proof,
     Reference,
     Tensor,
+    Test,
     UserClass,
     Value,
     join,
@@ -136,10 +139,17 @@ def _elsewhere(frame: Frame, env: Environment, value: Value) -> Value:
             return optional(_elsewhere(frame, env, value.present))
         case Constant(value=None) | Host() | DeviceValue(device=Concrete()):
             return value
+        case Test():
+            return Test(_of_accelerators(value.holds), _of_accelerators(value.fails))
         case Reference() if value.object in env.heap and moves.is_module(frame, env, value):
             return value
         case _:
             return UNKNOWN
+
+
+def _of_accelerators(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
+    """What a test proves wherever it is asked."""
+    return tuple(proof for proof in proofs if isinstance(proof, Present))
 
 
 def _placed(value: Value, device: Variable) -> Value:

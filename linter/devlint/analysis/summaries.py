@@ -19,6 +19,7 @@ from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
+from devlint.analysis.practice import is_test
 from devlint.analysis.substitution import Entry, Substitution, abstract, handed, is_handed, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import Concrete
@@ -369,7 +370,8 @@ def _require(
 
 def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
     """A conflict inside a called body that its own analysis cannot see is reported at the call."""
-    if requirement.kind == "pinned" and conflicts.is_of_the_host(frame, requirement.first, requirement.second):
+    sides = (requirement.first, requirement.second)
+    if requirement.kind == "pinned" and (conflicts.is_of_the_host(frame, *sides) or is_test(frame)):
         return
     if frame.recording:
         placement.note(frame, requirement.first, requirement.second)

@@ -60,7 +60,8 @@ class Host:
     """Something that is certainly no tensor and no module: "number", "text", "shape", "dtype", "array",
     "object".
 
-    A count is a number that depends on how many devices there are. `rank`: how many dimensions an array has; `bounds`:
+    A count is a number that depends on how many devices there are; of processes there is one, or more in a group that
+    is for CUDA. `rank`: how many dimensions an array has; `bounds`:
     those of a slice, where they are known. A slice only ever stands in a subscript, so no two are joined.
     """
 
@@ -73,6 +74,7 @@ NUMBER = Host("number")
 TEXT = Host("text")
 ARRAY = Host("array")
 COUNT = Host("count")
+PROCESSES = Host("processes")
 SHAPE = Host("shape")
 DTYPE = Host("dtype")
 

@@ -16,7 +16,7 @@ from devlint.analysis.site import Site
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, Constant, Present, Tensor, Test, Value
+from devlint.domain.value import PROCESSES, UNKNOWN, Constant, Present, Tensor, Test, Value
 from devlint.facts import BackendMismatch
 
 CUDA_ONLY = frozenset({"nccl", "cuda:nccl"})
@@ -47,6 +47,11 @@ def init_process_group(site: Site) -> Value:
 def is_initialized(site: Site) -> Value:
     """`is_initialized()`: in a file whose groups are for CUDA alone there is no group without it."""
     return Test(holds=(Present(True),)) if _groups_are_for_cuda(site) else UNKNOWN
+
+
+def get_world_size(site: Site) -> Value:
+    """`get_world_size()`: of such a group there is more than one process only beside CUDA."""
+    return PROCESSES if _groups_are_for_cuda(site) and not site.arguments.positional else UNKNOWN
 
 
 def _groups_are_for_cuda(site: Site) -> bool:
@@ -123,6 +128,7 @@ _PARAMETERS = {
 FUNCTIONS: dict[str, Transfer] = {
     "torch.distributed.init_process_group": init_process_group,
     "torch.distributed.is_initialized": is_initialized,
+    "torch.distributed.get_world_size": get_world_size,
     "torch.distributed.destroy_process_group": destroy_process_group,
     "torch.distributed.all_gather": collective(1, "tensor", 2),
     **{
