@@ -10,6 +10,8 @@ from devlint_rules._checked import checked
 from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import index_of, quoted, used_here
 
+_CHOOSE = 'choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that'
+
 
 class UnguardedCuda(SurroundedRule):
     """
@@ -42,9 +44,13 @@ class UnguardedCuda(SurroundedRule):
     of functions of `torch.cuda`, which take no other device.
 
     ## Known limits
-    A `try` around the use is not counted as a test. A device that comes from outside, such as a command
-    line option, is the user's choice and never reported; nor is what a function or a file does whose name
-    says that it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`.
+    A `try` around the use is not counted as a test. What a test has chosen counts as the test: a flag, a name, a
+    list, a type of tensors. A device that comes from outside, such as a command line option, is the user's choice
+    and never reported, nor is what stands behind a flag that is set by hand, such as `USE_CUDA = True`; nor what a
+    function or a file does whose name says that it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`.
+    A function that its own file calls only where a test has succeeded needs none; calls in other files are not
+    looked at. A process group of a file that names no backend but `nccl` is taken for a test.
+    For a project that is for CUDA alone, `devices = 1` in its configuration says so, and nothing is reported.
     `with torch.autocast("cuda")` is left alone: it is harmless on other machines. Functions such as
     `torch.cuda.synchronize()` are reported only where `devices` says that the machine has no CUDA device.
 
@@ -70,11 +76,12 @@ class UnguardedCuda(SurroundedRule):
                 )
                 continue
             lacks = "nothing has checked that there is one" if use.available is None else "this machine has none"
+            for_cuda = "; a project for CUDA alone says `devices = 1`" if use.available is None else ""
             self.report(
                 node,
                 f"{quoted(use.text)} needs a CUDA device, and {lacks}",
                 related=used_here(use),
                 pytorch="No CUDA GPUs are available",
-                advice='choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that',
+                advice=f"{_CHOOSE}{for_cuda}",
                 fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
             )
