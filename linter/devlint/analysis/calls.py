@@ -89,6 +89,9 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     name = name_of_result(function.value, frame.text(function.span))
     if result == UNKNOWN:
         unplaced.note_inputs(frame, env, function, arguments, instruction.span)
+        if not isinstance(function.value, Library):
+            given = (argument.value for argument in arguments.all())
+            frame.feeds_from_host |= any(isinstance(value, Tensor) and value.device == CPU for value in given)
     handed_on.note_call(frame, env, function, arguments, result)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
@@ -161,8 +164,6 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
 
 
 def _call_unknown(frame: Frame, env: Environment, arguments: Arguments) -> Value:
-    given = (argument.value for argument in arguments.all())
-    frame.feeds_from_host |= any(isinstance(value, Tensor) and value.device == CPU for value in given)
     instances.let_go(env, arguments)
     return UNKNOWN
 
