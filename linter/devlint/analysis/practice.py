@@ -60,8 +60,8 @@ _ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", 
 """Makes batches, belongs to a dataset, is exported, or is a test, which is given what stands beside it."""
 
 _DATA = re.compile(
-    r"(^|\.)(\w+_)?"
-    r"(data(_?(sets?|modules?|loading|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*)(\.|$)"
+    r"(^|\.)(loaders?|(\w+_)?"
+    r"(data(_?(sets?|modules?|load\w*|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*))(\.|$)"
 )
 """A module so named, or in such a package, prepares what a model is given."""
 
