@@ -1,7 +1,8 @@
-"""`python -m tests.ecosystem FOLDER [PACKAGE …]`: lint pinned packages and compare with the filed verdicts.
+"""`python -m tests.ecosystem FOLDER [NAME …] [--clones CLONES]`: lint pinned code and compare with the filed verdicts.
 
-FOLDER receives the wheels, downloaded with pip and unpacked, not installed. Prints one line a package and the
-precision; exits with 1 if a diagnostic has no verdict yet or a filed one has gone.
+FOLDER receives the packages, whose wheels are downloaded with pip and unpacked, not installed, and what is unpacked of
+repositories, if CLONES holds clones of them, as for `python -m tests.recall`. Prints one line for each and the
+precision by groups; exits with 1 if a diagnostic has no verdict yet or a filed one has gone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.ecosystem.verdicts import Filed, read_packages, read_verdicts
+from tests.ecosystem.verdicts import Filed, Package, read_packages, read_verdicts
+from tests.recall.clones import unpack
 
 
 def fetch(folder: Path, requirement: str) -> Path:
@@ -29,6 +31,18 @@ def fetch(folder: Path, requirement: str) -> Path:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(target)
     return target
+
+
+def source(folder: Path, package: Package, clones: Path | None) -> Path | None:
+    """Where the code of a package or repository is, fetched if it has to be; None for a repository without clones."""
+    if not package.is_repository:
+        return fetch(folder, package.requirement)
+    if clones is None:
+        return None
+    repo, commit = package.requirement.split("@")
+    root = unpack(clones, repo, commit, folder)
+    (root / ".git").mkdir(exist_ok=True)  # marks the project, as in a clone
+    return root
 
 
 class Reported(NamedTuple):
@@ -69,19 +83,23 @@ def main() -> int:
         "folder", type=Path, metavar="FOLDER", help="where the packages are kept, and put if they are not there"
     )
     parser.add_argument(
-        "modules", nargs="*", metavar="MODULE", help="only these packages, by the name that is imported"
+        "names", nargs="*", metavar="NAME", help="only these, by the name that is imported, or of the repository"
+    )
+    parser.add_argument(
+        "--clones", type=Path, metavar="CLONES", help="clones of the repositories; without, none is run"
     )
     options = parser.parse_args()
-    folder, chosen = options.folder.absolute(), set(options.modules)
+    folder, chosen = options.folder.absolute(), set(options.names)
+    clones = None if options.clones is None else options.clones.absolute()
     filed = {row.key: row for row in read_verdicts()}
     unread = gone = 0
     lines: Counter[str] = Counter()
     found: dict[str, list[Filed]] = defaultdict(list)
     for package in read_packages():
         requirement, module = package.requirement, package.module
-        if chosen and module not in chosen:
+        root = source(folder, package, clones) if not chosen or package.name in chosen else None
+        if root is None:
             continue
-        root = fetch(folder, requirement)
         size = sum(path.read_bytes().count(b"\n") for path in (root / module).rglob("*.py"))
         start = time.perf_counter()
         diagnostics, files = lint(root, module)

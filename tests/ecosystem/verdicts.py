@@ -15,8 +15,8 @@ class Filed:
     """One diagnostic and its verdict.
 
     Attributes:
-        package: name and version as pip pins them: `torchmetrics==1.9.0`.
-        path: the file inside the installed package.
+        package: name and version as pip pins them: `torchmetrics==1.9.0`; `owner/name@commit` of a repository.
+        path: the file inside the installed package, or the repository.
         line: where it is reported.
         code: `DEV103`.
         true: the promise of the diagnostic holds: the program would raise, or break on another machine.
@@ -45,18 +45,28 @@ def read_verdicts(file: Path = FILE) -> list[Filed]:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A pinned package.
+    """A pinned package, or a repository of programs.
 
     Attributes:
-        requirement: name and version as pip pins them.
-        module: its folder in the wheel.
-        group: "worked with" if false alarms in it have been looked for and mended over and over, "later" if its
-            reports were filed as they were after the alarms of one reading had been mended.
+        requirement: name and version as pip pins them; `owner/name@commit` on GitHub.
+        module: its folder in the wheel; `.` is all of a repository.
+        group: "worked with" if false alarms in it have been looked for and mended over and over, "later" and
+            "applications" if its reports were filed as they were after the alarms of one reading had been mended.
     """
 
     requirement: str
     module: str
     group: str
+
+    @property
+    def is_repository(self) -> bool:
+        """Whether it is a repository."""
+        return "@" in self.requirement
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return self.requirement.split("@")[0].rpartition("/")[2] if self.is_repository else self.module
 
 
 def read_packages(file: Path = PACKAGES) -> list[Package]:

@@ -90,10 +90,10 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     name = name_of_result(function.value, frame.text(function.span))
     if result == UNKNOWN:
         unplaced.note_inputs(frame, env, function, arguments, instruction.span)
-    results = result.items if isinstance(result, Tuple) else (result,)
-    if any(map(is_lost, results)) and not isinstance(function.value, Library):
-        given = (argument.value for argument in arguments.all())
-        frame.feeds_from_host |= any(isinstance(value, Tensor) and value.device == CPU for value in given)
+    if not (frame.feeds_from_host or isinstance(function.value, Library)):
+        given = any(isinstance(one.value, Tensor) and one.value.device == CPU for one in arguments.all())
+        results = result.items if isinstance(result, Tuple) else (result,)
+        frame.feeds_from_host = given and any(map(is_lost, results))
     handed_on.note_call(frame, env, function, arguments, result)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:

@@ -429,9 +429,7 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
 _BOTH = {Constant(True), Constant(False)}
 
 
-def _as_said(
-    frame: Frame, env: Environment, instruction: ir.Conditional, value: Value, *, negated: bool
-) -> Value:
+def _as_said(frame: Frame, env: Environment, instruction: ir.Conditional, value: Value, *, negated: bool) -> Value:
     """`True if test else False`: the test itself, if it proves anything."""
     register = instruction.test
     text, optional = frame.text(frame.spans[register]), frame.optional[register]
