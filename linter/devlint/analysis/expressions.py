@@ -420,13 +420,13 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
             value = meeting.either(frame, first, second, frame.spans[instruction.test])
         else:
             value = chosen(second, first) if first_fallback else chosen(first, second)
-        if {first, second} == _BOTH:
+        if (first, second) in _EITHER:
             value = _as_said(frame, env, instruction, value, negated=second == Constant(True))
     frame.set(instruction.target, value, instruction.span)
     return joined
 
 
-_BOTH = {Constant(True), Constant(False)}
+_EITHER = ((Constant(True), Constant(False)), (Constant(False), Constant(True)))
 
 
 def _as_said(frame: Frame, env: Environment, instruction: ir.Conditional, value: Value, *, negated: bool) -> Value:
