@@ -338,11 +338,8 @@ def described(clash: Requirement) -> str:
 
 
 def parameters_of(frame: Frame, side: Side) -> tuple[Parameter, ...]:
-    """The parameters of the executed function that a side follows, where its calls say where they are.
-
-    What `forward` is given follows the module, wherever the file itself, to show how it is used, has both.
-    """
-    if not isinstance(frame.scope, Function) or frame.scope.name.endswith(".forward"):
+    """The parameters of the executed function that a side follows."""
+    if not isinstance(frame.scope, Function):
         return ()
     roots = {root[0] for variable in variables_of(side.device) if (root := re.match(r"\w+", variable.place))}
     names = [parameter.name for parameter in frame.scope.parameters if parameter.name != "self"]

@@ -84,7 +84,7 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
         put = event.because
         if put is not None and (put.born == "moved" or (put.born == "created" and not put.is_unasked)):
             continue  # who chose that device has chosen it for the module, too
-        if holds_nothing(frame, put):
+        if holds_nothing(frame, put) or _is_stored_again(frame, event):
             continue
         if not (within(frame, event) or _is_stored_later(frame, event)):
             # Stored by this call, or another of the kind, it is where that has put it.
@@ -153,6 +153,13 @@ def _is_stored_later(frame: Frame, event: Origin) -> bool:
     storing = next((name for name, method in methods if _holds(method.function.span, event.span)), "__init__")
     building = classes.reached_from(frame.owner, "__init__") - classes.reached_from(frame.owner, "forward")
     return storing != "__init__" and storing not in building
+
+
+def _is_stored_again(frame: Frame, event: Origin) -> bool:
+    """Whether another method stores the attribute as well, and so may put it where it is used."""
+    assert frame.owner is not None
+    name = frame.text(event.span).rpartition(".")[2]
+    return name in classes.other_stores(frame.owner, besides="__init__")
 
 
 def _is_of_self(device: Device) -> bool:

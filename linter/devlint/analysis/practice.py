@@ -94,7 +94,7 @@ def builds(frame: Frame, side: Side) -> bool:
         return False
     name = frame.scope.name.rpartition(".")[2]
     return _STARTS.search(frame.scope.name) is not None or (
-        is_private(frame)
+        (is_private(frame) or classes.is_read_only_in(frame.owner, name, "__init__"))
         and name in classes.reached_from(frame.owner, "__init__")
         and name not in classes.reached_from(frame.owner, "forward")
     )

@@ -394,7 +394,8 @@ class Program:
         if closure.globals is not frame.globals:
             return
         callers = self.recorder.callers
-        callers.note_call(closure.function, env.checked, frame.scope)
+        if frame.recording:  # elsewhere what was called before may have been too deep to be looked into
+            callers.note_call(closure.function, env.checked, frame.scope)
         for name, given in arguments.items():
             if isinstance(given.value, (Tensor, Opaque)):
                 callers.note_argument(closure.function, name, given.value.device, frame.scope)

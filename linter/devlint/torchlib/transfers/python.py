@@ -34,6 +34,7 @@ from devlint.domain.value import (
     Value,
     is_host,
 )
+from devlint.frontend.ir import File
 from devlint.torchlib.knowledge import MODULE, TENSOR
 
 
@@ -50,6 +51,15 @@ def text(site: Site) -> Value:
     if isinstance(value, DeviceValue) and isinstance(value.device, Concrete):
         return Constant(str(value.device), value.checked, value.origin)
     return TEXT
+
+
+def execute_text(site: Site) -> Value:
+    """`exec(text)`: it may give any name of a file another value, as programs do with their settings."""
+    if isinstance(site.frame.scope, File) and len(site.arguments.positional) == 1:
+        for name, value in site.env.names.items():
+            if isinstance(value, (Constant, DeviceValue)):
+                site.env.names[name] = UNKNOWN
+    return Constant(None)
 
 
 def extreme(site: Site) -> Value:
@@ -338,6 +348,7 @@ FUNCTIONS: dict[str, Transfer] = {
     **{f"builtins.{name}": number for name in ("int", "float", "abs", "round", "hash", "id", "ord")},
     **{f"builtins.{name}": text for name in ("str",)},
     **{f"builtins.{name}": make_list for name in ("list", "sorted", "reversed", "set")},
+    "builtins.exec": execute_text,
     "builtins.min": extreme,
     "builtins.max": extreme,
     "builtins.len": length,
