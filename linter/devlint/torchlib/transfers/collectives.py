@@ -22,8 +22,9 @@ from devlint.facts import BackendMismatch
 CUDA_ONLY = frozenset({"nccl", "cuda:nccl"})
 """Backends that have nothing for tensors on the CPU."""
 
-_FOR_CUDA, _FOR_HOST = re.compile(r"[\"']nccl[\"']"), re.compile(r"[\"'](gloo|mpi)[\"']")
-"""Text that names a backend which starts on machines with CUDA only, and on others."""
+_FOR_CUDA = re.compile(r"[\"']nccl[\"']")
+_FOR_HOST = re.compile(r"(?<!new_group\()(?<!new_group\(backend=)[\"'](gloo|mpi)[\"']")
+"""Text that names a backend which starts on machines with CUDA only, and on others, for more than a group beside."""
 
 
 def init_process_group(site: Site) -> Value:
