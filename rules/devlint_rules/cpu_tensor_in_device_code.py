@@ -45,8 +45,11 @@ class CpuTensorInDeviceCode(ConflictRule):
     on tensors, or being an input of `forward`; so does an attribute that the class of a parameter declares. Code that
     is meant to run on the CPU only is reported too when it takes tensors, unless its docstring speaks of CPU tensors
     or its name says so: it collates batches, is a method of a dataset, a test, gives a module its first values
-    (`__init__`, `reset_parameters`), serves the export to ONNX, or stands in a module or package called `data`,
-    `datasets`, `preprocessing` or `augmentation`. What moves its result at once (`torch.cat([x, made]).to(device)`)
+    (`__init__`, `reset_parameters`), serves the export to ONNX, is what an object that is no module does with an
+    `img` that it is called with, or stands in a module or package called `data`, `datasets`, `loader`,
+    `preprocessing` or `augmentation`. Where all calls in the same file pass what is on the CPU, nothing is said.
+    That a program sets the type of tensors by default (`torch.set_default_tensor_type`) is only known in its own file.
+    What moves its result at once (`torch.cat([x, made]).to(device)`)
     has its operands on the CPU, and so has what was loaded: a parameter called `state_dict`. A tensor without elements
     on one path only (`torch.empty(0)`) holds the place of one that is not there, and is left out.
 

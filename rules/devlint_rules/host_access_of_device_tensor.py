@@ -40,7 +40,7 @@ class HostAccessOfDeviceTensor(ConflictRule):
     reported only if something tells that it is on an accelerator in practice: it is an input of `forward`, a
     parameter of a module, moved to a device that the program chooses, or `.detach()`-ed (not in a test, nor in code
     that prepares data by its name, nor beside `map_location="cpu"`, nor where something that is not followed is
-    given a tensor on the CPU). What library functions other than those of numpy, `matplotlib.pyplot` and
+    given a tensor on the CPU, nor of what is nested in a batch by keys). What library functions other than those of numpy, `matplotlib.pyplot` and
     `sklearn.metrics` convert is not known.
 
     ## PyTorch says

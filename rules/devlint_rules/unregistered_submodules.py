@@ -83,7 +83,8 @@ class UnregisteredSubmodules(SurroundedRule):
     ## Known limits
     Members that are registered by hand as well are found if that happens in `__init__`. Of containers that other
     methods store, and of members that the module is given from outside, nothing is said: hiding a module in
-    a list is a way of not owning it.
+    a list is a way of not owning it. Nor is anything said of a container that only the constructor reads: it holds
+    what there is to choose from, and what is chosen is registered.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu
