@@ -164,6 +164,13 @@ def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def stored_from(cls: UserClass, method: str) -> frozenset[str]:
+    """The attributes that a method of the class, or one that it calls, stores on `self`."""
+    storing = {method, *reached_from(cls, method)}
+    items = [item for item in cls.lineage if isinstance(item, UserClass)]
+    return frozenset().union(*(item.self_stores.get(name, frozenset()) for item in items for name in storing))
+
+
 def is_read_only_in(cls: UserClass, attribute: str, method: str) -> bool:
     """Whether the methods of a class that read an attribute, of which there is one, are called by that one method."""
     readers = _readers(cls, attribute)

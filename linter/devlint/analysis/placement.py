@@ -156,10 +156,10 @@ def _is_stored_later(frame: Frame, event: Origin) -> bool:
 
 
 def _is_stored_again(frame: Frame, event: Origin) -> bool:
-    """Whether another method stores the attribute as well, and so may put it where it is used."""
+    """Whether `forward`, or a method that it calls, stores the attribute too, and so may put it where it is used."""
     assert frame.owner is not None
     name = frame.text(event.span).rpartition(".")[2]
-    return name in classes.other_stores(frame.owner, besides="__init__")
+    return name in classes.stored_from(frame.owner, "forward")
 
 
 def _is_of_self(device: Device) -> bool:

@@ -61,7 +61,7 @@ _ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", 
 
 _DATA = re.compile(
     r"(^|\.)(loaders?|(\w+_)?"
-    r"(data(_?(sets?|modules?|load\w*|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*))(\.|$)"
+    r"(data(_?(sets?|modules?|loading|utils|prep\w*))?|(train|test|val)sets?|preprocess\w*|augment\w*))(\.|$)"
 )
 """A module so named, or in such a package, prepares what a model is given."""
 
