@@ -53,7 +53,7 @@ def is_out_of_the_graph(side: Side) -> bool:
     return side.name.endswith(".detach()")
 
 
-LENGTHS = re.compile(r"len|\bsizes?\b|_sizes?\b")
+LENGTHS = re.compile(r"len|(?<!\S)[\w.]*sizes?(?!\S)")
 """Says of a value by its name that it holds lengths, which stay on the CPU by design."""
 
 _ON_THE_HOST = re.compile(r"collat(e|or)|dataset\.|(^|\.)test_|(^|_)onnx(_|$)", re.IGNORECASE)
