@@ -34,7 +34,6 @@ from devlint.domain.value import (
     Value,
     is_host,
 )
-from devlint.frontend.ir import File
 from devlint.torchlib.knowledge import MODULE, TENSOR
 
 
@@ -55,7 +54,8 @@ def text(site: Site) -> Value:
 
 def execute_text(site: Site) -> Value:
     """`exec(text)`: it may give any name of a file another value, as programs do with their settings."""
-    if isinstance(site.frame.scope, File) and len(site.arguments.positional) == 1:
+    of_a_file = not site.frame.scope.name
+    if of_a_file and len(site.arguments.positional) == 1:
         for name, value in site.env.names.items():
             if isinstance(value, (Constant, DeviceValue)):
                 site.env.names[name] = UNKNOWN
