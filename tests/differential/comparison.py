@@ -136,8 +136,11 @@ class Comparer:
         """The claims that a run speaks against: PyTorch executes their line and is content."""
         certain = [each for each in claims if each.certainty is Certainty.CERTAIN]
         for claim in _passed([each for each in certain if each.code != DISCARDED], verdict):
-            is_cut_short = _is_cut_short(claim.place, program.text, verdict.stack)
-            if not is_cut_short or _passed([claim], self.run(program, _without(program.text, verdict.stack[-1]))):
+            text, run = program.text, verdict
+            while not _covers(claim.place, run.stack) and _is_cut_short(claim.place, text, run.stack):
+                text = _without(text, run.stack[-1])
+                run = self.run(program, text)
+            if _passed([claim], run):
                 yield _false_alarm(claim, program)
         idle = [each for each in certain if each.code == DISCARDED]
         if idle and verdict.outcome == "ok":
