@@ -288,9 +288,11 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
 
 def _is_known_tensor(frame: Frame, value: Opaque) -> bool:
     """Whether a value is a tensor, and more says so than that it is an input of `forward`: one in parts is a tuple."""
-    declared = {one.name: one.annotation for one in getattr(frame.scope, "parameters", ())}
-    is_input = value.path in declared and declared[value.path] is None
-    return frame.kind(value) is Kind.TENSOR and not (is_input and value.path not in frame.proofs.kinds)
+    if frame.kind(value) is not Kind.TENSOR:
+        return False
+    parameters = getattr(frame.scope, "parameters", ())
+    is_input = any(one.name == value.path and one.annotation is None for one in parameters)
+    return not is_input or value.path in frame.proofs.kinds
 
 
 def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.Span) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -219,7 +219,7 @@ class Frame:
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         matters: something was met, here or in what was called, that is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
-        feeds_from_host: something that is not followed was given a tensor on the CPU.
+        feeds_from_host: a call of whose result nothing is known was given a tensor on the CPU.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
@@ -311,9 +311,9 @@ class Frame:
         """The source text of a span, in one line and shortened."""
         return self.program.text(self.globals.file, span)
 
-    def text_of_file(self) -> str:
-        """The text of the whole file."""
-        return self.program.source(self.file, Span(1, 0, sys.maxsize, 0))
+    def file_says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the text of the whole file is of a pattern."""
+        return self.program.says(self.file, pattern)
 
     def behind_scopes(self, env: Environment, count: int) -> Environment:
         """The environment after a jump out of all device scopes but the outermost `count`."""

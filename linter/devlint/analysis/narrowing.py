@@ -41,7 +41,7 @@ from devlint.domain.value import (
     Value,
     is_array,
 )
-from devlint.torchlib.knowledge import MODULE, SAYS_AVAILABLE, TENSOR, TENSOR_NAMES
+from devlint.torchlib.knowledge import MODULE, MOVES, SAYS_AVAILABLE, TENSOR, TENSOR_NAMES
 
 NOTHING = Test()
 
@@ -152,11 +152,12 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
 def _name_of(text: str) -> str:
     """What a setting is called, as the program reads it: `args.cuda`, `options.get("cuda", True)`; else nothing.
 
-    A function that is asked is a setting as well: `self.use_gpu()`.
+    A function that is asked is a setting as well: `self.use_gpu()`; `x.cpu()` asks nothing.
     """
-    text = text.removesuffix("()")
-    if text.replace(".", "").isidentifier():
-        return text.rsplit(".", 1)[-1]
+    asked = text.removesuffix("()")
+    if asked.replace(".", "").isidentifier():
+        name = asked.rsplit(".", 1)[-1]
+        return "" if asked != text and name in MOVES else name
     read = _READS.match(text)
     return "" if read is None else read[1]
 

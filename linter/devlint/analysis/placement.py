@@ -158,7 +158,7 @@ def _is_stored_later(frame: Frame, event: Origin) -> bool:
 def _is_stored_again(frame: Frame, event: Origin) -> bool:
     """Whether `forward`, or a method that it calls, stores the attribute too, and so may put it where it is used."""
     assert frame.owner is not None
-    name = frame.text(event.span).rpartition(".")[2]
+    name = frame.program.source(event.file, event.span).rpartition(".")[2]
     return name in classes.stored_from(frame.owner, "forward")
 
 

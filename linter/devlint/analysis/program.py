@@ -116,6 +116,7 @@ class Program:
         self._imported: dict[Imported, Value] = {}
         self._open: set[object] = set()
         self._texts: dict[tuple[str, ir.Span], str] = {}
+        self._said: dict[tuple[str, re.Pattern[str]], bool] = {}
         self._plans: dict[object, loops.Plan] = {}
         self._recursive: set[ir.Function] = set()
 
@@ -317,6 +318,14 @@ class Program:
         """Whether a file puts something in the place of what a list or dict in an attribute of `self` holds."""
         loaded = self._files.get(globals_.file)
         return loaded is not None and re.search(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)", loaded.source.text) is not None
+
+    def says(self, file: str, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the text of a file is of a pattern; each is looked for once."""
+        key = (file, pattern)
+        if key not in self._said:
+            loaded = self._files.get(file)
+            self._said[key] = loaded is not None and pattern.search(loaded.source.text) is not None
+        return self._said[key]
 
     def mentions(self, function: Closure, text: str) -> bool:
         """Whether the lines of a function contain a text."""

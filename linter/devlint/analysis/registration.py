@@ -33,13 +33,13 @@ def note_members(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -
         file, span = places.get(name, ("", frame.scope.span))
         if name in held.registered or file != frame.file:
             continue
-        if classes.is_read_only_in(cls, name, "__init__") and name not in classes.reached_from(cls, "forward"):
-            continue  # it holds what there is to choose from, and what is chosen is registered
         container, members = _members(heap, value)
         for member in members:
             made = _state(frame, env, member)
             if made is None or _key(member) in registered:
                 continue
+            if classes.is_read_only_in(cls, name, "__init__") and name not in classes.reached_from(cls, "forward"):
+                break  # it holds what there is to choose from, and what is chosen is registered
             what = Step(frame.program.place(made.file, made.span), made.what)
             frame.record(span, UnregisteredMembers(f"self.{name}", container, _class_of(heap, member), what))
             break

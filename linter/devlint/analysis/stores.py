@@ -15,8 +15,7 @@ from devlint.analysis import classes, execution, instances, moves
 from devlint.analysis.frame import Budget, Frame, Stored
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, Object, held_by
-from devlint.domain.heap import Sequence as List
+from devlint.domain.heap import Dictionary, Instance, Object, Sequence, held_by
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -82,15 +81,19 @@ def _filled_later(frame: Frame, cls: UserClass, generic: instances.Generic) -> i
     assert isinstance(held, Instance)
     unknown: dict[ObjectId, Object] = {}
     for name, value in held.attributes:
-        whole = generic.heap.get(value.object) if isinstance(value, Reference) else None
-        if not isinstance(whole, (List, Dictionary)) or whole.module is not None or not isinstance(value, Reference):
+        if not isinstance(value, Reference):
+            continue
+        whole = generic.heap.get(value.object)
+        if not isinstance(whole, (Sequence, Dictionary)) or whole.module is not None:
             continue
         holds_tensors = any(isinstance(item, Tensor) for item in held_by(whole))
         if holds_tensors and frame.program.is_stored_by_place(cls.globals, name):
-            unknown[value.object] = List(None) if isinstance(whole, List) else Dictionary((), complete=False)
+            unknown[value.object] = Sequence(None) if isinstance(whole, Sequence) else Dictionary((), complete=False)
+    if not unknown:
+        return generic
     heap = generic.heap.above()
     heap.update(unknown)
-    return replace(generic, heap=heap) if unknown else generic
+    return replace(generic, heap=heap)
 
 
 def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str]]]:

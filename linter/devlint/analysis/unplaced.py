@@ -197,4 +197,4 @@ def knows_of_devices(frame: Frame, left: Side) -> bool:
     made = left.origin
     if made is not None and _TAKES_OVER_DTYPE.search(frame.program.source(made.file, made.span)):
         return True
-    return _NAMES_A_DEVICE.search(frame.text_of_file()) is not None
+    return frame.file_says(_NAMES_A_DEVICE)

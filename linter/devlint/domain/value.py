@@ -94,7 +94,7 @@ class DeviceType:
     """The text `device.type` of some device; `checked` as for `Constant`."""
 
     device: Device
-    checked: bool = field(default=False, compare=False)
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Library:
     """A name of a library, fully qualified and canonical: `torch.zeros`; `checked` as for `Constant`."""
 
     name: str
-    checked: bool = field(default=False, compare=False)
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,8 @@ def get_world_size(site: Site) -> Value:
 
 def _groups_are_for_cuda(site: Site) -> bool:
     """Whether the file names no backend but one that starts on machines with CUDA only."""
-    text = site.frame.text_of_file()
-    only = _FOR_CUDA.search(text) is not None and _FOR_HOST.search(text) is None
-    return only and site.frame.program.devices is None
+    says = site.frame.file_says
+    return site.frame.program.devices is None and says(_FOR_CUDA) and not says(_FOR_HOST)
 
 
 def destroy_process_group(site: Site) -> Value:

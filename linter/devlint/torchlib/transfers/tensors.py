@@ -194,6 +194,8 @@ def is_dtype(site: Site, given: Given) -> bool:
 _DTYPE_NAME = re.compile(r"type|format|float|half|double|int", re.IGNORECASE)
 _IS_DTYPE = re.compile(r"dtype(\(\))?$")
 
+_ASKS_FOR_TYPE, _SETS_DEFAULT_TYPE = re.compile(r"\.type\(\)"), re.compile(r"set_default_tensor_type")
+
 
 def cuda(site: Site) -> Value:
     """`x.cuda()`, `x.cuda(1)`, `x.cuda(device)`."""
@@ -251,7 +253,7 @@ def _may_be_text(site: Site, given: Given) -> bool:
     """Whether what is called a dtype may be the name of a legacy type, in a file that asks for such: `x.type()`."""
     if given.value != UNKNOWN and not isinstance(given.value, Opaque):
         return False
-    return ".type()" in site.frame.text_of_file()
+    return site.frame.file_says(_ASKS_FOR_TYPE)
 
 
 def _receiver(site: Site) -> Given:
@@ -334,7 +336,7 @@ def legacy(device: str) -> Transfer:
                 side = conflicts.side_of(site.frame, site.env, given, "data", "", "operand")
                 if side is not None:
                     conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, "cpu")
-            follows_default = site.name == "torch.Tensor" and "set_default_tensor_type" in site.frame.text_of_file()
+            follows_default = site.name == "torch.Tensor" and site.frame.file_says(_SETS_DEFAULT_TYPE)
             return site.created(None, rank, UNKNOWN_DEVICE if follows_default else CPU)
         return site.created(own_device(site, "cuda"), rank)
 
