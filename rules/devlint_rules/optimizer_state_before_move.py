@@ -47,8 +47,8 @@ class OptimizerStateBeforeMove(OperationRule):
 
     ## Known limits
     An optimizer is followed if it was given `module.parameters()`, alone, in a list or in groups. A state that the
-    program touches itself (`optimizer.state`) is taken to be moved by hand. SGD counts if its momentum is written
-    as a number.
+    program touches itself (`optimizer.state`) is taken to be moved by hand. SGD counts if it is given a momentum that
+    is not written as 0.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -25,6 +25,9 @@ INSTANCE_ATTRIBUTES = frozenset(
 MIXED_IN = frozenset({"transformers.PreTrainedModel.generate", "transformers.PreTrainedModel.from_config"})
 """Methods of most of the classes that a class stands for, though not of itself."""
 
+GONE = frozenset(f"transformers.PreTrainedTokenizerBase.{name}" for name in ("encode_plus", "batch_encode_plus"))
+"""Methods that transformers 4 has and 5 has not."""
+
 
 @functools.cache
 def catalogue() -> Catalogue:
@@ -109,7 +112,7 @@ def is_ours(name: str) -> bool:
     if name.startswith(("torch.", "numpy.")):
         return last in INSTANCE_ATTRIBUTES
     attribute = last in (entry.attributes if (entry := catalogue().class_(holder)) else {})
-    return attribute or "._" in name or name in MIXED_IN
+    return attribute or "._" in name or name in MIXED_IN | GONE
 
 
 def exists(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.containers import items_of
+from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, LibraryObject, Object
@@ -29,6 +29,7 @@ class Arguments:
 
     Attributes:
         exact: False when some of them could not be counted (`*args`).
+        each: one tensor for all of those, if they are tensors.
         aligned: no positional ones stand behind those.
         spread: one tensor for all that come by `**batch` from an object of a library.
         loose: what any keyword may be given by `**options`, of which nothing is known.
@@ -37,6 +38,7 @@ class Arguments:
     positional: tuple[Given, ...]
     keywords: tuple[tuple[str, Given], ...]
     exact: bool = True
+    each: Given | None = None
     spread: Given | None = None
     loose: Given | None = None
     aligned: bool = True
@@ -72,6 +74,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
     positional: list[Given] = []
     keywords: list[tuple[str, Given]] = []
     exact, counted, aligned = True, True, True
+    each: Given | None = None
     spread: Given | None = None
     loose: Given | None = None
     for argument in written:
@@ -88,6 +91,8 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
             aligned = aligned and (counted or not items)
             exact, counted = exact and items is not None, counted and items is not None
             positional.extend(Given(item, argument.span) for item in items or ())
+            one = elements_of(frame, env, value).each if items is None else UNKNOWN
+            each = Given(one, argument.span) if isinstance(one, Tensor) else each
         else:
             held = env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Dictionary) and held.complete:
@@ -96,7 +101,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
                 exact = False
                 spread = _spread(frame, held, argument.span)
                 loose = Given(UNKNOWN, argument.span)
-    return Arguments(tuple(positional), tuple(keywords), exact, spread, loose, aligned)
+    return Arguments(tuple(positional), tuple(keywords), exact, each, spread, loose, aligned)
 
 
 def _spread(frame: Frame, held: Object | None, span: Span) -> Given | None:
@@ -125,7 +130,8 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
         name = parameter.name
         if parameter.kind == "args":
             # A shape may also be given by name: `torch.zeros(size=(2, 3))`.
-            bound[name] = (keywords.pop(name),) if not rest and name in keywords else tuple(rest)
+            uncounted = () if arguments.each is None else (arguments.each,)
+            bound[name] = (keywords.pop(name),) if not rest and name in keywords else (*rest, *uncounted)
             rest = []
         elif parameter.kind == "kwargs":
             bound[name] = tuple(keywords.values())
@@ -139,6 +145,8 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
                 bound[name] = (keywords.pop(spelled),)
             elif parameter.default is None and arguments.exact:
                 return None
+            elif parameter.default is None and parameter.kind != "keyword" and arguments.each is not None:
+                bound[name] = (arguments.each,)
             elif spread is not None and any(isinstance(term, TensorTerm) for term in parameter.terms):
                 bound[name] = (spread,)  # whatever their names: they are all where this one is
                 spread = None

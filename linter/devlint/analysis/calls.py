@@ -152,14 +152,14 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque(path) if path.endswith(".skipTest"):
             return None  # of unittest: it raises
-        case Opaque():
+        case Opaque(path):
             first = arguments.first()
             for saved in arguments.positional if saves(value) else ():
                 frame.prove(saved.value, Kind.TENSOR)
-            if frame.kind(value) is Kind.MODULE and value.path.startswith(NAMELESS) and first is not None:
+            if frame.kind(value) is Kind.MODULE and path.startswith(NAMELESS) and first is not None:
                 library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
-            elif frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(value.path):
-                library.meet_inputs(frame, env, frame.text(function.span), arguments, span)
+            elif frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(path.removesuffix(".to()")):
+                library.meet_inputs(frame, env, function, arguments, span)
             return _call_unknown(frame, env, arguments)
         case _:
             return _call_unknown(frame, env, arguments)
@@ -345,8 +345,9 @@ def _call_opaque_method(
         result = moves.move_opaque(frame, env, value, target, span, name)
         if receiver.place is not None and env.names.get(receiver.place) == value:
             # A module has moved, a tensor has not: what the name holds from now on is known only of a module.
-            device = target.device if kind is Kind.MODULE else UNKNOWN_DEVICE
-            env.names[receiver.place] = replace(value, device=device)
+            moved = kind is Kind.MODULE or CALLED_MODULE.search(value.path)
+            here = replace(value, device=target.device, origin=moves.moved_by(frame, target, span, name))
+            env.names[receiver.place] = here if moved else replace(value, device=UNKNOWN_DEVICE)
         return result
     if name in ("next", "parameters") and kind is Kind.MODULE:
         parameter = Tensor(value.device, None, "parameter", value.origin)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import chain, combinations
 
-from devlint.analysis import placement
+from devlint.analysis import batches, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.callers import Parameter
 from devlint.analysis.frame import Frame
@@ -110,7 +110,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     pairs = [(one, other) for one, other in apart if may_meet(env, one, other)]
     if operation in TOGETHER:
         pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
-    for first, second in chain(pairs, *(on_one_path(first, second) for first, second in pairs)):
+    strays = chain.from_iterable(on_one_path(first, second) for first, second in pairs)
+    for first, second in chain(pairs, strays, batches.pairs_left_behind(frame, pairs)):
         kind = judge(frame, first, second)
         if kind == "pinned" and _is_moved_next(frame, span, (first, second)):
             continue

@@ -123,7 +123,8 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
     device: Device = value.device
     if isinstance(device, Variable):
         device = Variable(path)
-    part = Opaque(path, Kind.ANY, device, value.origin)
+    declared = step.startswith("[") and frame.proofs.kinds.get(f"{value.path}[*]") is Kind.TENSOR
+    part = Opaque(path, Kind.TENSOR if declared else Kind.ANY, device, value.origin)
     if value.path.endswith(f".{SAVED}"):
         return replace(part, kind=Kind.TENSOR)
     return replace(part, kind=Kind.MOVABLE) if is_loaded(part) else part

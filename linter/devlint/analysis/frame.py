@@ -212,6 +212,7 @@ class Frame:
         results: what each `return` on a path with an accelerator gives, and where it stands.
         stores: what was stored in attributes of objects, with whether that registers it.
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
+        batches: by what a loop takes one by one, the event that has moved a part of it.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
         handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
         scoped: functions that were called where another device is the default than they were written for.
@@ -263,6 +264,7 @@ class Frame:
     results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
     partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
+    batches: dict[str, Origin] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
     handed_on: dict[Origin, str] = field(default_factory=dict)
     scoped: set[Function] = field(default_factory=set)

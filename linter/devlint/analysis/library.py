@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -17,10 +18,10 @@ from devlint.analysis.narrowing import present
 from devlint.analysis.operations import Application
 from devlint.analysis.practice import LENGTHS
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
-from devlint.domain.summary import Side
+from devlint.domain.summary import Holder, Side
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
@@ -309,24 +310,31 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     conflicts.find(frame, env, operation, span, (module, one))
 
 
-def meet_inputs(frame: Frame, env: Environment, operation: str, arguments: Arguments, span: Span) -> None:
-    """A module of which nothing is known is called: an input that was moved on purpose meets one made on the CPU.
+_REPLICATES = re.compile("DataParallel")
+"""What is in the file of a module that may take its inputs from the CPU, and bring them to where its replicas are."""
 
-    Lengths stay on the CPU by design, and a number that was made a tensor may meet anything.
+
+def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+    """A module of which nothing is known is called: what was moved on purpose meets an input made on the CPU.
+
+    That is the module itself, or another input. Lengths stay on the CPU by design, and a number that was made a tensor
+    may meet anything.
     """
+    operation = frame.text(function.span)
     moved, created = [], []
-    for given in arguments.all():
+    for given in (function, *arguments.all()):
         held, text = given.value, frame.text(given.span)
         if not isinstance(held, (Tensor, Opaque)) or held.origin is None:
             continue
         device = conflicts.resolve(env, held.device)
         rank = held.rank if isinstance(held, Tensor) else SOME_DIMENSIONS
-        side = Side(text, device, rank, given.span, held.origin, parameter="input", file=frame.file)
-        if held.origin.born == "moved" and isinstance(device, Variable):
+        module = Holder() if given is function else None
+        side = Side(text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file)
+        if held.origin.born == "moved" and (follows(device) or conflicts.is_accelerator(device)):
             moved.append(side)
         elif held.origin.born == "created" and device == CPU and rank not in (None, 0) and not LENGTHS.search(text):
             created.append(side)
-    if moved and created and not env.fallback:
+    if moved and created and not env.fallback and not frame.file_says(_REPLICATES):
         conflicts.find(frame, env, operation, span, (moved[0], created[0]))
 
 

@@ -22,7 +22,7 @@ from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance
+from devlint.domain.heap import Instance, Optimizer, either_optimizer
 from devlint.domain.provenance import Stray
 from devlint.domain.value import (
     UNKNOWN,
@@ -30,6 +30,7 @@ from devlint.domain.value import (
     Kind,
     Opaque,
     Optional,
+    Reference,
     Tensor,
     Value,
     is_array,
@@ -56,7 +57,8 @@ def merge(
     for name, ours in left.names.items():
         theirs = others.get(name)
         if theirs is not ours and theirs is not None and theirs != ours:
-            merged.names[name] = _identified(frame, merged.names[name], ours, theirs, name, span, subject)
+            optimizer = _one_optimizer(frame, left, right, merged, ours, theirs, span)
+            merged.names[name] = optimizer or _identified(frame, merged.names[name], ours, theirs, name, span, subject)
     for identity in left.heap.unlike(right.heap):
         one, other, held = left.heap.get(identity), right.heap.get(identity), merged.heap.get(identity)
         if (
@@ -67,6 +69,20 @@ def merge(
         ):
             merged.heap[identity] = _merged_instance(frame, held, one, other, span, subject)
     return merged
+
+
+def _one_optimizer(
+    frame: Frame, left: Environment, right: Environment, merged: Environment, ours: Value, theirs: Value, span: Span
+) -> Reference | None:
+    """Two optimizers of which a name has one, as an optimizer of its own."""
+    if not (isinstance(ours, Reference) and isinstance(theirs, Reference)):
+        return None
+    one, other = left.heap.get(ours.object), right.heap.get(theirs.object)
+    if not (isinstance(one, Optimizer) and isinstance(other, Optimizer)):
+        return None
+    identity = frame.new_object(span, "optimizer")
+    merged.heap[identity] = either_optimizer(one, other)
+    return Reference(identity)
 
 
 def _merged_instance(

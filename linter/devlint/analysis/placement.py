@@ -12,7 +12,7 @@ from dataclasses import replace
 from devlint.analysis import classes
 from devlint.analysis.callers import Doubt
 from devlint.analysis.frame import Frame
-from devlint.analysis.practice import holds_nothing
+from devlint.analysis.practice import holds_nothing, runs_forward
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment
@@ -71,7 +71,7 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
 
     Elsewhere nothing is said of it: whoever gave the module the tensor may have put it where it is used.
     """
-    if not (first.certain and second.certain and first.role == second.role == "operand") or not _runs_forward(frame):
+    if not (first.certain and second.certain and first.role == second.role == "operand") or not runs_forward(frame):
         return
     for side, other in ((first, second), (second, first)):
         if not isinstance(other.device, Variable) or other.device.place.startswith(NAMELESS):
@@ -124,14 +124,6 @@ def note_stale(frame: Frame, optimizer: str, held: Optimizer, now: Device, why: 
     story = tuple(Step(frame.program.place(event.file, event.span), event.what) for event in events)
     certainty = Certainty.CERTAIN if surely else Certainty.ON_ACCELERATOR
     frame.record_at(frame.file, span, StaleOptimizer(optimizer, held.state, now, certainty, story))
-
-
-def _runs_forward(frame: Frame) -> bool:
-    """Whether the executed function is a `forward`, or a method that one calls."""
-    if frame.owner is None:
-        return False
-    name = frame.scope.name.rpartition(".")[2]
-    return name == "forward" or name in classes.reached_from(frame.owner, "forward")
 
 
 def _builds(frame: Frame) -> bool:

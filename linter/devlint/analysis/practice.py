@@ -31,7 +31,8 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     * It was taken out of the graph, so it comes out of a computation that is trained: `x.detach().numpy()`. What a
       batch says of its samples, entry by entry, is left where it is when the batch is moved.
     * It is an input of `forward`, which follows the module. A tensor that only says lengths may be handed over on the
-      CPU on its own; an element of a batch is moved with the batch.
+      CPU on its own; an element of a batch is moved with the batch, and what is computed from the input of a module is
+      where that is.
     """
     place = side.device.place if isinstance(side.device, Variable) else ""
     if side.origin is not None and side.origin.born in ("moved", "module"):
@@ -44,8 +45,28 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
         return False
     if is_out_of_the_graph(side):
         return _NESTED_ENTRY.match(place) is None
-    in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
-    return in_forward and (side.certain if role == "host" else _ELEMENT.match(place) is not None)
+    if frame.owner is None or not classes.is_module(frame.owner):
+        return False
+    if role == "cpu" and _goes_into_module(frame, place.partition("[")[0]):
+        return True
+    if role == "host":
+        return side.certain and frame.scope.name.endswith(".forward")
+    return runs_forward(frame) and _ELEMENT.match(place) is not None
+
+
+def runs_forward(frame: Frame) -> bool:
+    """Whether the executed function is a `forward`, or a method that one calls."""
+    if frame.owner is None:
+        return False
+    name = frame.scope.name.rpartition(".")[2]
+    return name == "forward" or name in classes.reached_from(frame.owner, "forward")
+
+
+def _goes_into_module(frame: Frame, name: str) -> bool:
+    """Whether what has a name, or a part of it, has been given to a module, so far."""
+    inputs = (requirement for requirement in frame.requirements if requirement.kind == "module-input")
+    devices = (side.device for requirement in inputs for side in (requirement.first, requirement.second))
+    return any(isinstance(device, Variable) and device.place.partition("[")[0] == name for device in devices)
 
 
 def is_out_of_the_graph(side: Side) -> bool:

@@ -185,6 +185,15 @@ def held_by(thing: Object) -> Iterable[Value]:
             return modules or ()
 
 
+def either_optimizer(one: Optimizer, other: Optimizer) -> Optimizer:
+    """One of two: of one that keeps no state, or whose parameters are not known, there is nothing to say."""
+    if one.modules is None:
+        return other
+    modules = one.modules if other.modules in (None, one.modules) else None
+    state = one.state if other.modules is None else join_devices(one.state, other.state)
+    return Optimizer(one.cls, modules, state, one.origin)
+
+
 LARGEST_DISPLAY = 32
 """Containers with more elements than this are summarised, which keeps joins cheap."""
 

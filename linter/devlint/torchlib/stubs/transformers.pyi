@@ -1,7 +1,7 @@
 """transformers: models are modules, tokenizers make CPU tensors.
 
-Held against transformers 5.23 on pretended devices. Classes of models, tokenizers and processors stand for all that
-are named like them; see aliases.txt.
+Held against transformers 5.23 on pretended devices; `encode_plus` and `batch_encode_plus` are of 4. Classes of models,
+tokenizers and processors stand for all that are named like them; see aliases.txt.
 """
 
 class PreTrainedModel(torch.nn.Module):
@@ -72,6 +72,14 @@ class PreTrainedTokenizerBase:
     def pad(self, *args: object, return_tensors: Number, **kwargs: object) -> transformers.BatchEncoding[DEFAULT]: ...
     @overload
     def pad(self, *args: object, **kwargs: object) -> object: ...
+    @overload
+    def encode_plus(self, *args: object, return_tensors: Number, **kwargs: object) -> transformers.BatchEncoding[DEFAULT]: ...
+    @overload
+    def encode_plus(self, *args: object, **kwargs: object) -> object: ...
+    @overload
+    def batch_encode_plus(self, *args: object, return_tensors: Number, **kwargs: object) -> transformers.BatchEncoding[DEFAULT]: ...
+    @overload
+    def batch_encode_plus(self, *args: object, **kwargs: object) -> object: ...
     @overload
     def encode(self, *args: object, return_tensors: Number, **kwargs: object) -> Tensor[DEFAULT, 2]: ...
     @overload

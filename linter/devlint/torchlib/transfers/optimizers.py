@@ -50,7 +50,7 @@ def optimizer(site: Site) -> Value:
 
 def _keeps(site: Site) -> bool:
     momentum = site.value(2, "momentum")
-    by_momentum = site.name == SGD and isinstance(momentum, Constant) and momentum.value not in (0, None)
+    by_momentum = site.name == SGD and momentum not in (None, Constant(None), Constant(0), Constant(0.0))
     return site.name in KEEPING or by_momentum
 
 
@@ -105,7 +105,8 @@ def step(site: Site) -> Value:
     if apart and not site.env.fallback:
         assert site.receiver is not None
         placement.note_stale(site.frame, site.frame.text(site.receiver.span), held, now, why, site.span)
-        site.env.heap[identity] = replace(held, state=UNKNOWN_DEVICE)
+        if site.frame.recording:  # told once; until then the next turn of a loop has to find it as it is
+            site.env.heap[identity] = replace(held, state=UNKNOWN_DEVICE)
     return UNKNOWN
 
 
