@@ -57,7 +57,8 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
     The other value may be on the CPU too, or no tensor at all, which is why the rule is opt-in: it is for audits. Where
     the other value is known to follow something, `cpu-tensor-in-device-code` reports it. A function that is given
     something called a loader, or whose object keeps one, is taken to get batches on the CPU from it, unless it reads
-    entries of them by key. What was put on the CPU on purpose is left out, and so are tensors without dimensions and
+    entries of them by key. A module that is given one part of a batch as it is, where another part is moved, may hand
+    its inputs out to replicas, as `DataParallel` does, and nobody sees that here. What was put on the CPU on purpose is left out, and so are tensors without dimensions and
     functions whose documentation speaks of the host.
 
     ## PyTorch says

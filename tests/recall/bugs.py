@@ -21,6 +21,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "device-not-forwarded": (MISMATCH, PLACEMENT),
     "discarded-to": (PLACEMENT,),
     "factory-no-device": (MISMATCH,),
+    "generator": (MISMATCH,),
     "from-numpy-cpu": (MISMATCH, PLACEMENT),
     "hardcoded-cuda": (PORTABILITY,),
     "inconsistent-offload": (MISMATCH,),
@@ -31,6 +32,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "model-not-moved": (MISMATCH, PLACEMENT),
     "model-parallel": (MISMATCH,),
     "numpy-on-cuda": (MISMATCH,),
+    "other": (MISMATCH, PLACEMENT, PORTABILITY),
     "two-caller-tensors": (MISMATCH,),
     "wrong-device-expression": (MISMATCH, PLACEMENT, PORTABILITY),
 }
@@ -62,9 +64,9 @@ class Bug(NamedTuple):
     decidable: str
 
 
-def read_bugs() -> tuple[Bug, ...]:
-    """The list, in order of its ids."""
-    rows = [json.loads(line) for line in _beside("bugfixes.jsonl").splitlines()]
+def read_bugs(*, others: bool = False) -> tuple[Bug, ...]:
+    """The list that devlint was worked on with, or `others` of other repositories, in order of ids."""
+    rows = [json.loads(line) for line in _beside("others.jsonl" if others else "bugfixes.jsonl").splitlines()]
     return tuple(Bug(**{**row, "lines": tuple(row["lines"]), "related": tuple(row["related"])}) for row in rows)
 
 

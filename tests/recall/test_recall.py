@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.recall.bugs import FAMILIES, SCOPES, read_bugs, read_misses
 
 
-def test_every_bug_has_a_known_category_and_scope() -> None:
-    bugs = read_bugs()
+@pytest.mark.parametrize("others", [False, True])
+def test_every_bug_has_a_known_category_and_scope(*, others: bool) -> None:
+    bugs = read_bugs(others=others)
     assert len({bug.id for bug in bugs}) == len(bugs)
     assert {bug.category for bug in bugs} <= set(FAMILIES)
     assert {bug.decidable for bug in bugs} == set(SCOPES)

@@ -24,7 +24,7 @@ from devlint.analysis.builtin_methods import dict_method, list_method, text_meth
 from devlint.analysis.containers import add_element, is_loaded, saves
 from devlint.analysis.devices import note_called
 from devlint.analysis.execution import annotated
-from devlint.analysis.frame import Frame, is_computed, name_of_result
+from devlint.analysis.frame import Frame, is_computed, is_moved, name_of_result
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
@@ -105,19 +105,34 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
 def _computed(
     frame: Frame, env: Environment, result: Opaque, function: Given, arguments: Arguments, span: Span
 ) -> Opaque:
-    """What a part of a module that cannot be followed computes: given what is not always on the CPU, nor is that."""
-    if frame.owner is None or not classes.is_module(frame.owner) or not _is_part(function.value):
+    """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
+
+    So is what is moved and given to something called like a module; of a part of a module, any input says so.
+    """
+    is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
+    if not is_part and not _is_called_as_module(frame, function):
         return result
     for given in arguments.all():
         value = given.value
-        is_tensor = isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR)
-        if not isinstance(value, (Tensor, Opaque)) or not is_tensor:
+        if not isinstance(value, (Tensor, Opaque)) or not (is_part or is_moved(value)):
+            continue
+        if not isinstance(value, Tensor) and frame.kind(value) not in (Kind.TENSOR, Kind.MOVABLE):
             continue
         where = conflicts.resolve(env, value.device)
         if follows(where) or conflicts.is_accelerator(where):
-            origin = frame.origin(f"computed by `{frame.text(function.span)}`", span, "module")
-            return replace(result, device=Variable(result.path), origin=origin)
+            computed = f"computed by `{frame.text(function.span)}`"
+            if not is_part:
+                return replace(result, device=where, origin=frame.origin(computed, span, "module", value.origin, True))
+            return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, "module"))
     return result
+
+
+def _is_called_as_module(frame: Frame, function: Given) -> bool:
+    """Whether something of which nothing is known is a module, by its kind or by a name that it has."""
+    if not isinstance(value := function.value, Opaque):
+        return False
+    names = value.path.removesuffix(".to()"), frame.text(function.span)
+    return frame.kind(value) is Kind.MODULE or any(map(CALLED_MODULE.search, names))
 
 
 def _is_part(function: Value) -> bool:
@@ -158,7 +173,7 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
                 frame.prove(saved.value, Kind.TENSOR)
             if frame.kind(value) is Kind.MODULE and path.startswith(NAMELESS) and first is not None:
                 library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
-            elif frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(path.removesuffix(".to()")):
+            elif _is_called_as_module(frame, function):
                 library.meet_inputs(frame, env, function, arguments, span)
             return _call_unknown(frame, env, arguments)
         case _:
@@ -316,7 +331,7 @@ def _move_unknown(frame: Frame, env: Environment, name: str, arguments: Argument
     if target is None:
         return UNKNOWN
     origin = moves.moved_by(frame, target, span, name)
-    return Opaque(f"moved@{span.line}:{span.column}.to()", Kind.MOVABLE, target.device, origin)
+    return Opaque(f"{frame.nameless('moved', span).path}.to()", Kind.MOVABLE, target.device, origin)
 
 
 def _call_opaque_method(

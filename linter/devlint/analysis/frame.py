@@ -61,6 +61,11 @@ def is_computed(value: Opaque) -> bool:
     return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
 
 
+def is_moved(value: Tensor | Opaque) -> bool:
+    """Whether a value was moved on purpose to where it is."""
+    return value.origin is not None and value.origin.born == "moved"
+
+
 def _answer(before: Value, value: Value) -> Value | None:
     """What a function says that returns True only where it has made sure of an accelerator, and otherwise False.
 

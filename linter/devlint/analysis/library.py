@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from devlint.analysis import conflicts, placement
+from devlint.analysis import batches, conflicts, placement
 from devlint.analysis.arguments import Arguments, Bound, Given, bind, constant
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_call, default_device
@@ -18,7 +18,7 @@ from devlint.analysis.narrowing import present
 from devlint.analysis.operations import Application
 from devlint.analysis.practice import LENGTHS
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, follows
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.summary import Holder, Side
@@ -315,13 +315,14 @@ _REPLICATES = re.compile("DataParallel")
 
 
 def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
-    """A module of which nothing is known is called: what was moved on purpose meets an input made on the CPU.
+    """A module of which nothing is known is called: what was moved on purpose meets an input that is on the CPU.
 
-    That is the module itself, or another input. Lengths stay on the CPU by design, and a number that was made a tensor
-    may meet anything.
+    That is the module itself, or another input. What a loader gives may be for replicas, unless the module was made
+    here. Lengths stay on the CPU by design, and a number that was made a tensor may meet anything.
     """
     operation = frame.text(function.span)
-    moved, created = [], []
+    made_here = isinstance(function.value, Opaque) and function.value.path.startswith(NAMELESS)
+    moved, left = [], []
     for given in (function, *arguments.all()):
         held, text = given.value, frame.text(given.span)
         if not isinstance(held, (Tensor, Opaque)) or held.origin is None:
@@ -330,12 +331,20 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         rank = held.rank if isinstance(held, Tensor) else SOME_DIMENSIONS
         module = Holder() if given is function else None
         side = Side(text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file)
-        if held.origin.born == "moved" and (follows(device) or conflicts.is_accelerator(device)):
+        born = held.origin.born
+        if born == "moved" and (follows(device) or conflicts.is_accelerator(device)):
             moved.append(side)
-        elif held.origin.born == "created" and device == CPU and rank not in (None, 0) and not LENGTHS.search(text):
-            created.append(side)
-    if moved and created and not env.fallback and not frame.file_says(_REPLICATES):
-        conflicts.find(frame, env, operation, span, (moved[0], created[0]))
+        elif LENGTHS.search(text) or given is function:
+            continue
+        elif device == CPU and (
+            (born == "created" and rank not in (None, 0))
+            or (born == "loader" and made_here and isinstance(held, Tensor))
+        ):
+            left.append(side)
+        elif made_here and (isinstance(held, Tensor) or frame.kind(held) is Kind.TENSOR):
+            left.extend(filter(None, (batches.left_behind(frame, side),)))
+    if moved and left and not env.fallback and not frame.file_says(_REPLICATES):
+        conflicts.find(frame, env, operation, span, (moved[0], left[0]))
 
 
 def object_attribute(

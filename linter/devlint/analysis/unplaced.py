@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, permutations
 
-from devlint.analysis import classes, conflicts, practice
+from devlint.analysis import batches, classes, conflicts, practice
 from devlint.analysis.arguments import Arguments, Bound, Given
-from devlint.analysis.frame import Frame, is_computed
+from devlint.analysis.frame import Frame, is_computed, is_moved
 from devlint.analysis.wording import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
-from devlint.domain.value import Kind, ObjectId, Opaque, Reference, Tensor
+from devlint.domain.summary import Holder, Side
+from devlint.domain.value import SOME_DIMENSIONS, Kind, ObjectId, Opaque, Reference, Tensor
 from devlint.facts import Conflict
 from devlint.frontend.ir import Function, Span
-from devlint.torchlib.knowledge import TOGETHER
+from devlint.torchlib.knowledge import CALLED_MODULE, TOGETHER
 
 _PART = re.compile(r"self(\.\w+)+")
 """An attribute of a module that is called, or a method of one."""
@@ -86,6 +86,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
     the CPU by design.
     """
     name = frame.text(function.span)
+    _note_batch(frame, env, function, arguments, span)
     compares = _LOSS.search(name) is not None
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _PART.fullmatch(name)
     if not frame.recording or not (compares or is_part):
@@ -115,6 +116,24 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         made = left[0].origin
         assert made is not None
         frame.unplaced.setdefault((made.file, made.span), (name, span, left[0], placed[0]))
+
+
+def _note_batch(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+    """Notes that a module, which may be anywhere, is given a part of a batch as it is, where another part is moved.
+
+    That is no mistake if it hands its inputs out to replicas.
+    """
+    first, name = arguments.first(), frame.text(function.span)
+    if not frame.recording or env.fallback or first is None or not isinstance(first.value, Opaque):
+        return
+    moved = any(isinstance(given.value, (Tensor, Opaque)) and is_moved(given.value) for given in arguments.all())
+    if moved or not CALLED_MODULE.search(name):
+        return
+    side = Side(frame.text(first.span), first.value.device, SOME_DIMENSIONS, first.span, None, file=frame.file)
+    left = batches.left_behind(frame, side)
+    if left is not None and left.origin is not None:
+        module = Side(name, UNKNOWN_DEVICE, SOME_DIMENSIONS, function.span, None, module=Holder(), file=frame.file)
+        frame.unplaced.setdefault((left.origin.file, left.origin.span), (name, span, left, module))
 
 
 def _is_result(frame: Frame, given: Given, likely: bool) -> bool:
