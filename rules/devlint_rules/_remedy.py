@@ -308,12 +308,14 @@ def _device_of(conflict: Conflict, side: Meeting) -> str | None:
     if is_addressable(side.name):
         if not _is_called_module(conflict, side):
             return f"{side.name}.device"
-        return _parameter_device(side.name) if _calls_layer(conflict) else None
+        called = conflict.operation == side.name or _calls_layer(conflict)
+        return _parameter_device(side.name) if called else None
     if isinstance(side.device, Variable) and is_addressable(side.device.place):
         place = side.device.place
         if side.name.startswith(f"{place}("):
             return _parameter_device(place)
-        if side.born == "parameter" or re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name):
+        named = side.born != "module" and re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name)
+        if side.born == "parameter" or named:
             return f"{place}.device"
     alike = None if side.born == "module" else _alike(side.name)
     return _written_device(side) if alike is None else f"{alike}.device"
@@ -368,6 +370,8 @@ def _is_called_module(conflict: Conflict, side: Meeting) -> bool:
     """Whether that side is a module that the operation calls; a module stands before its input."""
     if conflict.kind == "module-input":
         return side is conflict.first
+    if conflict.operation == side.name:  # a module of which nothing is known
+        return True
     other = conflict.second if side is conflict.first else conflict.first
     creator = _CREATOR.fullmatch(side.trace[-1].what)
     made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))

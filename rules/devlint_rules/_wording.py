@@ -76,7 +76,7 @@ def _of_unplaced(conflict: Conflict) -> str:
     told = f"{quoted(second.name)} is on {in_words(second.device)}, and"
     where = in_words(first.device)
     if conflict.operation == first.name:
-        return f"{told} goes to {operation}, though another part of the batch is moved"
+        return f"{told} goes to {operation}: nothing says that {where} is the same"
     if conflict.operation.startswith("self."):
         return f"{told} goes to {operation} beside {quoted(first.name)} on {where}"
     return f"{told} nothing says that {where} is the same: {operation} needs one device"

@@ -111,7 +111,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     if operation in TOGETHER:
         pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
     strays = chain.from_iterable(on_one_path(first, second) for first, second in pairs)
-    for first, second in chain(pairs, strays, batches.pairs_left_behind(frame, pairs)):
+    left = (pair for pair in batches.pairs_left_behind(frame, pairs) if not any(map(is_spared, pair)))
+    for first, second in chain(pairs, strays, left):
         kind = judge(frame, first, second)
         if kind == "pinned" and _is_moved_next(frame, span, (first, second)):
             continue
