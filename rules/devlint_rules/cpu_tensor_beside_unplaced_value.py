@@ -58,8 +58,9 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
     the other value is known to follow something, `cpu-tensor-in-device-code` reports it. A function that is given
     something called a loader, or whose object keeps one, is taken to get batches on the CPU from it, unless it reads
     entries of them by key. A module that is given one part of a batch as it is, where another part is moved, may hand
-    its inputs out to replicas, as `DataParallel` does, and nobody sees that here. What was put on the CPU on purpose is left out, and so are tensors without dimensions and
-    functions whose documentation speaks of the host.
+    its inputs out to replicas, as `DataParallel` does, and nobody sees that here; text and lengths are told by their
+    names. What was put on the CPU on purpose is left out, and so are tensors without dimensions and functions whose
+    documentation speaks of the host.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got tensor is on cpu, different from other tensors on cuda:0

@@ -10,29 +10,63 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, Device, Variable
+from devlint.analysis.frame import Frame, is_moved
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
+from devlint.domain.value import SOME_DIMENSIONS, Opaque, Tensor, Value
 
 _PART = re.compile(r"(.*\[\*\])[\[.].*")
 """The path of a part of what a loop takes one by one, and what it is a part of."""
 
+_RESULT = re.compile(rf"{re.escape(NAMELESS)}\w+\(\)@")
+"""The path of what a call has returned, and of its parts."""
 
-def note_move(frame: Frame, device: Device, target: Device, origin: Origin) -> None:
-    """Notes that what has a device is moved to another one, if that is a part of a batch and is moved off the CPU."""
-    batch = _batch_of(device)
+
+def batch_of(value: Value | None) -> str | None:
+    """The path of what a loop takes one by one, if a value is a part of it, and is where it was.
+
+    What no name of the surroundings holds has a path, but no device of its own.
+    """
+    if not isinstance(value, (Tensor, Opaque)) or is_moved(value):
+        return None
+    if isinstance(value.device, Variable):
+        path = value.device.place
+    elif isinstance(value, Opaque) and value.device in (CPU, UNKNOWN_DEVICE):
+        path = value.path
+    else:
+        return None
+    part = _PART.fullmatch(path)
+    return None if part is None else part[1]
+
+
+def batch_on_some_path(frame: Frame, value: Tensor | Opaque) -> str | None:
+    """The same, or that of what a value is on one of two paths, of which the other one has given it to a call."""
+    return batch_of(value) or (frame.parts.get(value.path) if isinstance(value, Opaque) else None)
+
+
+def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque) -> None:
+    """Notes that a value is one of two from here on: a part of a batch, or what an unknown call makes of it."""
+    for part, other in ((left, right), (right, left)):
+        batch = batch_of(part)
+        if batch is not None and isinstance(other, Opaque) and _RESULT.match(other.path):
+            frame.parts[met.path] = batch
+
+
+def note_move(frame: Frame, value: Tensor | Opaque, target: Device, origin: Origin) -> None:
+    """Notes that a value is moved to a device, if it is a part of a batch and is moved off the CPU."""
+    batch = batch_of(value)
     if batch is not None and target != CPU:
         frame.batches.setdefault(batch, origin)
 
 
 def left_behind(frame: Frame, side: Side) -> Side | None:
     """A part of a batch, of which another part is moved, as what it is without a move: on the CPU."""
-    batch = _batch_of(side.device) if frame.batches else None
-    moved = None if batch is None else frame.batches.get(batch)
+    moved = None if side.batch is None else frame.batches.get(side.batch)
     if moved is None:
         return None
-    return replace(side, device=CPU, origin=replace(moved, what="another part of the batch is moved", born="loader"))
+    origin = replace(moved, what="another part of the batch is moved", born="loader")
+    return replace(side, device=CPU, origin=origin, rank=SOME_DIMENSIONS if side.rank is None else side.rank)
 
 
 def pairs_left_behind(frame: Frame, pairs: Iterable[tuple[Side, Side]]) -> Iterator[tuple[Side, Side]]:
@@ -42,8 +76,3 @@ def pairs_left_behind(frame: Frame, pairs: Iterable[tuple[Side, Side]]) -> Itera
             left = left_behind(frame, side)
             if left is not None and other.origin is not None and other.origin.born in ("moved", "module"):
                 yield left, other
-
-
-def _batch_of(device: Device) -> str | None:
-    part = _PART.fullmatch(device.place) if isinstance(device, Variable) else None
-    return None if part is None else part[1]

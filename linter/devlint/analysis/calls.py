@@ -128,11 +128,11 @@ def _computed(
 
 
 def _is_called_as_module(frame: Frame, function: Given) -> bool:
-    """Whether something of which nothing is known is a module, by its kind or by a name that it has."""
+    """Whether something of which nothing is known is a module: what is moved and called is, or its name says so."""
     if not isinstance(value := function.value, Opaque):
         return False
     names = value.path.removesuffix(".to()"), frame.text(function.span)
-    return frame.kind(value) is Kind.MODULE or any(map(CALLED_MODULE.search, names))
+    return is_moved(value) or frame.kind(value) is Kind.MODULE or any(map(CALLED_MODULE.search, names))
 
 
 def _is_part(function: Value) -> bool:
@@ -360,7 +360,7 @@ def _call_opaque_method(
         result = moves.move_opaque(frame, env, value, target, span, name)
         if receiver.place is not None and env.names.get(receiver.place) == value:
             # A module has moved, a tensor has not: what the name holds from now on is known only of a module.
-            moved = kind is Kind.MODULE or CALLED_MODULE.search(value.path)
+            moved = kind is Kind.MODULE or any(map(CALLED_MODULE.search, (value.path, receiver.place)))
             here = replace(value, device=target.device, origin=moves.moved_by(frame, target, span, name))
             env.names[receiver.place] = here if moved else replace(value, device=UNKNOWN_DEVICE)
         return result

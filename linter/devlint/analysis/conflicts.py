@@ -46,7 +46,7 @@ from devlint.domain.device import (
     variables_of,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.provenance import OTHERS, Origin
+from devlint.domain.provenance import OTHERS, TURN, Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
 from devlint.facts import Conflict, Meeting, Step
@@ -107,7 +107,7 @@ def kind_of(first: Side, second: Side) -> str:
 def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> bool:
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
     apart = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
-    pairs = [(one, other) for one, other in apart if may_meet(env, one, other)]
+    pairs = [(one, other) for one, other in apart if may_meet(frame, env, one, other)]
     if operation in TOGETHER:
         pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
     strays = chain.from_iterable(on_one_path(first, second) for first, second in pairs)
@@ -151,12 +151,16 @@ def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
 
 
 def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
-    """The pair again where one side was created on the CPU on some path, and the other one follows something."""
+    """The pair again where one side was created on the CPU on some path, and the other one follows something.
+
+    In the first turn of a loop that may be an accelerator, too: no test knows of that path.
+    """
     for side, other in ((first, second), (second, first)):
         created = created_on_cpu(side)
         if created is None or is_spared(created):
             continue
-        if follows(other.device) and not _is_of_something_unknown(other.device):
+        in_first_turn = side.stray is not None and side.stray.subject == TURN and is_accelerator(other.device)
+        if in_first_turn or (follows(other.device) and not _is_of_something_unknown(other.device)):
             yield created, other
 
 
@@ -236,13 +240,21 @@ def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt
     if not isinstance(value, Tensor):
         return None
     device = resolve(env, value.device)
-    name, file = frame.text(given.span), frame.file
-    return Side(name, device, value.rank, given.span, value.origin, exempt, True, parameter, role, file=file)
+    name, file, batch = frame.text(given.span), frame.file, batches.batch_of(given.value)
+    return Side(
+        name, device, value.rank, given.span, value.origin, exempt, True, parameter, role, file=file, batch=batch
+    )
 
 
-def may_meet(env: Environment, first: Side, second: Side) -> bool:
-    """Whether two sides may be apart here: who has found one input on the CPU means all that come with it."""
-    return not (env.on_host and any(isinstance(side.device, Variable) for side in (first, second)))
+def may_meet(frame: Frame, env: Environment, first: Side, second: Side) -> bool:
+    """Whether two sides may be apart here: who has found one input on the CPU means all that come with it.
+
+    So is a part of a batch that is not moved, or not yet, where another part is.
+    """
+    if env.on_host and any(isinstance(side.device, Variable) for side in (first, second)):
+        return False
+    pairs = ((first, second), (second, first))
+    return not any(other.device == CPU and batches.left_behind(frame, side) is not None for side, other in pairs)
 
 
 def judge(frame: Frame, first: Side, second: Side) -> str | None:

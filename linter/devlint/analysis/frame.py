@@ -130,7 +130,7 @@ class DeviceScope:
 class Budget:
     """How many more calls one analysed body may have executed with their objects; shared with those calls."""
 
-    left: int = 40
+    left: int = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +218,7 @@ class Frame:
         stores: what was stored in attributes of objects, with whether that registers it.
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
         batches: by what a loop takes one by one, the event that has moved a part of it.
+        parts: by the path of what two paths have left, what one of them has as a part of such.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
         handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
         scoped: functions that were called where another device is the default than they were written for.
@@ -270,6 +271,7 @@ class Frame:
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
     partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
     batches: dict[str, Origin] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
     handed_on: dict[Origin, str] = field(default_factory=dict)
     scoped: set[Function] = field(default_factory=set)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from devlint.analysis import conflicts, placement
+from devlint.analysis import batches, conflicts, placement
 from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.devices import placed
 from devlint.analysis.frame import Frame
@@ -143,7 +143,8 @@ class Gathered:
         name, file = self.frame.text(span), self.frame.file
         role = "index" if term.word == "Index" else "operand"
         side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file, stray=stray)
-        self.groups.setdefault(term.device, []).append(replace(side, likely=likely))
+        side = replace(side, likely=likely, batch=batches.batch_of(value))
+        self.groups.setdefault(term.device, []).append(side)
 
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
         if isinstance(value, (Tensor, Opaque)):

@@ -306,7 +306,8 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
     where = conflicts.resolve(env, held.device)
-    one = Side(frame.text(value.span), where, rank, value.span, held.origin, "", certain, "input", file=frame.file)
+    text, batch = frame.text(value.span), batches.batch_of(held)
+    one = Side(text, where, rank, value.span, held.origin, "", certain, "input", file=frame.file, batch=batch)
     conflicts.find(frame, env, operation, span, (module, one))
 
 
@@ -318,7 +319,8 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
     """A module of which nothing is known is called: what was moved on purpose meets an input that is on the CPU.
 
     That is the module itself, or another input. What a loader gives may be for replicas, unless the module was made
-    here. Lengths stay on the CPU by design, and a number that was made a tensor may meet anything.
+    here. Lengths stay on the CPU by design, and a number that was made a tensor may meet anything: the first input is
+    taken for none.
     """
     operation = frame.text(function.span)
     made_here = isinstance(function.value, Opaque) and function.value.path.startswith(NAMELESS)
@@ -329,17 +331,19 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             continue
         device = conflicts.resolve(env, held.device)
         rank = held.rank if isinstance(held, Tensor) else SOME_DIMENSIONS
-        module = Holder() if given is function else None
-        side = Side(text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file)
+        module, batch = Holder() if given is function else None, batches.batch_of(held)
+        side = Side(
+            text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file, batch=batch
+        )
         born = held.origin.born
         if born == "moved" and (follows(device) or conflicts.is_accelerator(device)):
             moved.append(side)
-        elif LENGTHS.search(text) or given is function:
             continue
-        elif device == CPU and (
-            (born == "created" and rank not in (None, 0))
-            or (born == "loader" and made_here and isinstance(held, Tensor))
-        ):
+        if LENGTHS.search(text) or given is function:
+            continue
+        has_dimensions = rank not in (None, 0) or (rank is None and given is arguments.first())
+        is_batch = born == "loader" and made_here and isinstance(held, Tensor)
+        if device == CPU and ((born == "created" and has_dimensions) or is_batch):
             left.append(side)
         elif made_here and (isinstance(held, Tensor) or frame.kind(held) is Kind.TENSOR):
             left.extend(filter(None, (batches.left_behind(frame, side),)))

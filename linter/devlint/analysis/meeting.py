@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from devlint.analysis import partial
+from devlint.analysis import batches, partial
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import KEPT
 from devlint.analysis.practice import holds_nothing
@@ -23,7 +23,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, Optimizer, either_optimizer
-from devlint.domain.provenance import Stray
+from devlint.domain.provenance import TURN, Stray
 from devlint.domain.value import (
     UNKNOWN,
     DeviceValue,
@@ -41,9 +41,6 @@ from devlint.domain.value import (
     without_stray,
 )
 from devlint.frontend.ir import Span
-
-TURN = "a turn of a loop"
-"""What has chosen the path where the first turn of a loop meets the later ones."""
 
 
 def merge(
@@ -126,6 +123,7 @@ def _identified(
         return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         met = _thing(frame, left, right, name, span)
+        batches.note_meeting(frame, left, right, met)
         if _may_know_of_devices(frame, span, left, right):
             return met
         if frame.recording:

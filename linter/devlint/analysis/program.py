@@ -21,10 +21,12 @@ from devlint.analysis import (
     instances,
     loops,
     moves,
+    partial,
     registration,
     seen,
     stores,
     structure,
+    unplaced,
 )
 from devlint.analysis.arguments import Given
 from devlint.analysis.feeding import counts_on_default
@@ -153,6 +155,8 @@ class Program:
         loaded.classes.clear()
         frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, Proofs())
         after = execute(frame, loaded.scope.body, Environment())
+        partial.record(frame)
+        unplaced.record(frame)
         if after is not None:
             forwarding.note_unforwarded(frame, after)
             loaded.globals.names.update(after.names)

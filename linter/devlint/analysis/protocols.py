@@ -45,7 +45,9 @@ def iterate(frame: Frame, env: Environment, value: Value, span: Span, where: Spa
 def _of_library(frame: Frame, env: Environment, base: Value, held: LibraryObject, span: Span) -> Value:
     if held.cls == LOADER:
         batch = _batch(frame, env, held)
-        return batch if batch is not None else Opaque(f"batch@{span.line}", Kind.MOVABLE, held.device, held.origin)
+        if batch is not None:
+            return batch
+        return Opaque(f"{frame.nameless('batch', span).path}[*]", Kind.MOVABLE, held.device, held.origin)
     if held.cls == TENSOR_DATASET:
         return Tuple(tuple(_row(part) for _, part in held.parts))
     each = library.call_method(frame, env, Given(base, span), held, "__iter__", Arguments((), ()), span)

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, handed_on, occurrences, partial, protocols, reads
 from devlint.analysis.frame import Frame, Loop
-from devlint.analysis.meeting import TURN, Cleared, drop_strays, merge, put_back, returned, test_again
+from devlint.analysis.meeting import Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Heap
+from devlint.domain.provenance import TURN
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
 from devlint.frontend import ir
 

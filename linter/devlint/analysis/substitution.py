@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
-from devlint.analysis import attributes, conflicts, containers, placement
+from devlint.analysis import attributes, batches, conflicts, containers, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, module_device
@@ -292,4 +292,5 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
         module=module,
         file=file,
         stray=stray_of(value),
+        batch=batches.batch_of(value),
     )

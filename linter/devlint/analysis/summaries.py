@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import conflicts, idle, instances, placement, unplaced
+from devlint.analysis import batches, conflicts, idle, instances, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.classes import is_open
 from devlint.analysis.devices import check_use
@@ -348,9 +348,10 @@ def _require(
     second = side_of(substitution, requirement.second, span)
     if first.name == second.name:
         first, second = qualified(first, requirement.first), qualified(second, requirement.second)
-    if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(env, first, second):
+    if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(frame, env, first, second):
         return
-    for one, other in ((first, second), *conflicts.on_one_path(first, second)):
+    strays, left = conflicts.on_one_path(first, second), batches.pairs_left_behind(frame, [(first, second)])
+    for one, other in ((first, second), *strays, *left):
         kind = conflicts.judge(frame, one, other)
         if kind is not None:
             said = wording(requirement.operation, one, other)

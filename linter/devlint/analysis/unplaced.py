@@ -35,6 +35,12 @@ _LOADER = re.compile(r"((?:self\.)?\w*loader)\[")
 _LOSS = re.compile(r"(^|[._])(loss|criterion|loss_(fn?|func|function))$")
 """Something with such a name that is called compares what it is given."""
 
+_OF_MODULE = re.compile(rf"{CALLED_MODULE.pattern}|({CALLED_MODULE.pattern.removesuffix('$')})\.\w+$")
+"""A module by its name, or a method of one."""
+
+_NO_TENSOR = re.compile(rf"{practice.LENGTHS.pattern}|text|caption|sentence|prompt|question|answer|name|path|meta")
+"""Says of a part of a batch by its name that it may be text or numbers."""
+
 _KEY = re.compile(r"\[[\"']")
 """The beginning of a subscript that names an entry."""
 
@@ -99,17 +105,18 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             continue
         device = conflicts.resolve(env, value.device)
         certain = not isinstance(given.value, Opaque) or frame.kind(given.value) is Kind.TENSOR
-        side = Side(
-            frame.text(given.span), device, value.rank, given.span, value.origin, certain=certain, file=frame.file
-        )
-        of_loader = _of_loader(frame, side) if compares else None
+        batch = batches.batch_of(given.value)
+        text, file = frame.text(given.span), frame.file
+        side = Side(text, device, value.rank, given.span, value.origin, certain=certain, file=file, batch=batch)
+        behind = batches.left_behind(frame, side) if compares else None
+        of_loader = (behind or _of_loader(frame, side)) if compares else None
         if of_loader is not None:
             side = replace(of_loader, certain=True)
-        ranked = compares or side.rank is not None
-        if _is_left_on_cpu(side) and ranked and not practice.LENGTHS.search(f"{keyword} {side.name}"):
+        is_left = behind is not None or (_is_left_on_cpu(side) and (compares or side.rank is not None))
+        if is_left and not practice.LENGTHS.search(f"{keyword} {side.name}"):
             left.append(side)
         elif (certain or _is_result(frame, given, compares)) and (
-            follows(device) or (compares and _may_be_anywhere(side))
+            follows(device) or (compares and (_may_be_anywhere(side) or conflicts.is_accelerator(device)))
         ):
             placed.append(side)
     if left and placed and not env.fallback and not env.on_host and knows_of_devices(frame, left[0]):
@@ -121,19 +128,25 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
 def _note_batch(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
     """Notes that a module, which may be anywhere, is given a part of a batch as it is, where another part is moved.
 
-    That is no mistake if it hands its inputs out to replicas.
+    That is no mistake if it hands its inputs out to replicas. Beside one that is moved, text may go to it as well.
     """
-    first, name = arguments.first(), frame.text(function.span)
-    if not frame.recording or env.fallback or first is None or not isinstance(first.value, Opaque):
+    name = frame.text(function.span)
+    if not frame.recording or env.fallback or not frame.batches or not _OF_MODULE.search(name):
         return
-    moved = any(isinstance(given.value, (Tensor, Opaque)) and is_moved(given.value) for given in arguments.all())
-    if moved or not CALLED_MODULE.search(name):
-        return
-    side = Side(frame.text(first.span), first.value.device, SOME_DIMENSIONS, first.span, None, file=frame.file)
-    left = batches.left_behind(frame, side)
-    if left is not None and left.origin is not None:
-        module = Side(name, UNKNOWN_DEVICE, SOME_DIMENSIONS, function.span, None, module=Holder(), file=frame.file)
-        frame.unplaced.setdefault((left.origin.file, left.origin.span), (name, span, left, module))
+    inputs = [(given, given.value) for given in arguments.all() if isinstance(given.value, (Tensor, Opaque))]
+    moved = sum(is_moved(value) for _, value in inputs)
+    for given, value in inputs:
+        text = frame.text(given.span)
+        alone = moved == 0 and given is arguments.first() and CALLED_MODULE.search(name) is not None
+        likely = alone or (moved > 1 and not _NO_TENSOR.search(text))
+        certain = (isinstance(value, Tensor) or frame.kind(value) is Kind.TENSOR) and not practice.LENGTHS.search(text)
+        if likely or certain:
+            side = Side(text, value.device, SOME_DIMENSIONS, given.span, None, file=frame.file)
+            left = batches.left_behind(frame, replace(side, batch=batches.batch_on_some_path(frame, value)))
+            if left is not None and left.origin is not None:
+                there = replace(side, name=name, device=UNKNOWN_DEVICE, span=function.span, module=Holder())
+                frame.unplaced.setdefault((left.origin.file, left.origin.span), (name, span, left, there))
+                return
 
 
 def _is_result(frame: Frame, given: Given, likely: bool) -> bool:

@@ -57,6 +57,9 @@ OTHERS = "other elements of a list"
 CALLEES = "a path of the callee"
 """The subject of a stray that a function returns: what it was given has chosen the path, which callers may know."""
 
+TURN = "a turn of a loop"
+"""The subject of a stray that a loop begins with: the first turn has it, whatever the later ones leave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stray:

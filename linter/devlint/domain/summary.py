@@ -47,6 +47,7 @@ class Side:
             (Python reads its memory) or "cpu" (all other reasons).
         module: the module it is met through, if it is one.
         stray: as for a tensor: how it was created on the CPU, on one of the paths that lead here.
+        batch: the path of what a loop takes one by one, if this is a part of it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Side:
     file: str = ""
     stray: Stray | None = None
     likely: bool = True
+    batch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

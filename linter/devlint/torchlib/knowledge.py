@@ -39,7 +39,8 @@ MODULE_ONLY = frozenset(
 """Attributes that of all common types only modules have (optimizers and wrappers share `state_dict` and `train`)."""
 
 CALLED_MODULE = re.compile(
-    r"(model|module|net|network|backbone|encoder|decoder|discriminator|critic|net_?[DG]|\.forward|\.generate)$"
+    r"(model|module|net|network|backbone|encoder|decoder|generator|discriminator|classifier|actor|critic|policy|net_?[DG]"
+    r"|\.forward|\.generate)$"
 )
 """A parameter or attribute with such a name that is called is a module, or what a module does."""
 
