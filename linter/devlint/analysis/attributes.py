@@ -189,6 +189,9 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
     if isinstance(base, Reference):
         held = env.heap.get(base.object)
         if isinstance(held, Instance):
+            found = classes.find(held.cls, name)
+            if found is not None and isinstance(found[0], Closure) and "property" in found[0].decorated:
+                value = UNKNOWN  # its setter may put that elsewhere
             after = put(frame, env, held, name, value, span)
             env.heap[base.object] = after
             frame.note_store(env, base, after, name)

@@ -16,8 +16,11 @@ from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.domain.value import SOME_DIMENSIONS, Opaque, Tensor, Value
 
-_PART = re.compile(r"(.*\[\*\])[\[.].*")
-"""The path of a part of what a loop takes one by one, and what it is a part of."""
+_PART = re.compile(r"(?P<entry>.*\[\*\])\[.*|(?P<attribute>.*(load|data|batch)[^.\[]*\[\*\])\..*")
+"""The path of a part of what a loop takes one by one, and what it is a part of.
+
+Attributes are parts of batches where a name says so: layers have them, too, and hold them where they were put.
+"""
 
 _RESULT = re.compile(rf"{re.escape(NAMELESS)}\w+\(\)@")
 """The path of what a call has returned, and of its parts."""
@@ -37,7 +40,7 @@ def batch_of(value: Value | None) -> str | None:
     else:
         return None
     part = _PART.fullmatch(path)
-    return None if part is None else part[1]
+    return None if part is None else part["entry"] or part["attribute"]
 
 
 def batch_on_some_path(frame: Frame, value: Tensor | Opaque) -> str | None:
