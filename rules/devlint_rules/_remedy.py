@@ -29,6 +29,9 @@ _STAYING = frozenset(
 )
 """Methods of tensors whose result is where the tensor is, whatever else they are given."""
 
+_DRAWN = frozenset("bernoulli_ fill_ normal_ random_ uniform_ zero_".split())
+"""Methods that tensors have and modules have not, and that fill the tensor."""
+
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
 """What holds values and cannot be moved itself."""
 
@@ -117,7 +120,7 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
         return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}")
     target = _device_of(conflict, settled)
     if target is not None and not site.sees(settled):
-        target = None
+        target = _device_of_argument(settled)
     if _is_called_module(conflict, stray):
         return _move_module(stray, target, settled, site)
     if site.sees(stray):
@@ -312,27 +315,43 @@ def _device_of(conflict: Conflict, side: Meeting) -> str | None:
         return _parameter_device(side.name) if called else None
     if isinstance(side.device, Variable) and is_addressable(side.device.place):
         place = side.device.place
+        if side.device.names_device:
+            return place
         if side.name.startswith(f"{place}("):
             return _parameter_device(place)
         named = side.born != "module" and re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name)
         if side.born == "parameter" or named:
             return f"{place}.device"
-    alike = None if side.born == "module" else _alike(side.name)
+    alike = _alike(side.name, of_module=side.born == "module")
     return _written_device(side) if alike is None else f"{alike}.device"
 
 
-def _alike(text: str) -> str | None:
-    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one."""
+def _device_of_argument(side: Meeting) -> str | None:
+    """Source text, at a call, for the device of what the called function is given; None where no name tells it."""
+    if side.born != "parameter" or not isinstance(side.device, Variable) or not is_addressable(side.device.place):
+        return None
+    return side.device.place if side.device.names_device else f"{side.device.place}.device"
+
+
+def _alike(text: str, *, of_module: bool) -> str | None:
+    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one.
+
+    Args:
+        text: the expression.
+        of_module: whether it may be a module, which has no attribute `device`; what is reckoned with is none.
+    """
     node = _parsed(text)
     while node is not None:
         match node:
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
-                node = value
             case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
+                node, of_module = value, False
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _DRAWN:
+                node, of_module = value, False
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
                 node = value
             case _:
                 found = ast.unparse(node)
-                return found if found != text and is_addressable(found) else None
+                return found if not of_module and found != text and is_addressable(found) else None
     return None
 
 
@@ -349,8 +368,11 @@ def _written_device(side: Meeting) -> str | None:
     if not isinstance(call, ast.Call):
         return None
     written = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "to":
-        written += call.args[:1]
+    match call:
+        case ast.Call(func=ast.Attribute(attr="to"), args=[first, *_]):
+            written.append(first)
+        case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
+            return '"cuda"'
     return ast.get_source_segment(side.name, written[0]) if written else None
 
 

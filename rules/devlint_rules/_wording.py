@@ -27,10 +27,11 @@ def quoted(text: str) -> str:
 
 
 def in_words(device: Device) -> str:
-    """A device as it reads in a sentence: `cuda:0`, or "the device of `x`"."""
-    places = sorted(variable.owner for variable in variables_of(device))
-    if places:
-        return f"the device of {' or '.join(map(quoted, places))}"
+    """A device as it reads in a sentence: `cuda:0`, "the device of `x`", or just "`device`"."""
+    variables = variables_of(device)
+    if variables:
+        places = " or ".join(map(quoted, sorted(variable.owner for variable in variables)))
+        return places if all(variable.names_device for variable in variables) else f"the device of {places}"
     if device == SURROUNDINGS:
         return "the device of its inputs"
     return str(device)

@@ -76,8 +76,13 @@ class Variable:
         whose = self.shown.removesuffix(".device")
         return self.shown if whose == "self" else whose
 
+    @property
+    def names_device(self) -> bool:
+        """Whether the place is called a device, as `device` and `self.device` are, so that it is no value on one."""
+        return self.owner.endswith("device")
+
     def __str__(self) -> str:
-        return f"device of {self.owner}"
+        return self.owner if self.names_device else f"device of {self.owner}"
 
 
 @dataclass(frozen=True, slots=True)
