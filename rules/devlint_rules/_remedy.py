@@ -80,6 +80,11 @@ class Site:
         """The node of a value, if it stands in the operation."""
         return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
 
+    def calls(self, side: Meeting) -> bool:
+        """Whether the operation is written as a call of that value."""
+        call = self.syntax.at(self.place, cst.Call)
+        return call is not None and self.syntax.place(call.func) == side.place
+
     def operand(self, side: Meeting) -> cst.BaseExpression | None:
         """The node of a value that another can take the place of, which changes nothing else.
 
@@ -118,10 +123,10 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
     stray, settled = _stray_and_settled(conflict)
     if stray.born == "object":
         return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}")
-    target = _device_of(conflict, settled)
+    target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
         target = _device_of_argument(settled)
-    if _is_called_module(conflict, stray):
+    if _is_called_module(conflict, stray, site):
         return _move_module(stray, target, settled, site)
     if site.sees(stray):
         if stray.born == "module":
@@ -173,7 +178,7 @@ def _matching_generator(conflict: Conflict, site: Site) -> str:
     if drawn.device == CPU:
         argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
         return f"draw them where the generator is: {argument}"
-    target = _device_of(conflict, drawn)
+    target = _device_of(conflict, drawn, site)
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
@@ -304,12 +309,12 @@ def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
     return second, first
 
 
-def _device_of(conflict: Conflict, side: Meeting) -> str | None:
+def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
     """Source text for the device of a value, None where no expression that stands in the program tells it."""
     if side.born == "object":
         return None
     if is_addressable(side.name):
-        if not _is_called_module(conflict, side):
+        if not _is_called_module(conflict, side, site):
             return f"{side.name}.device"
         called = conflict.operation == side.name or _calls_layer(conflict)
         return _parameter_device(side.name) if called else None
@@ -388,7 +393,7 @@ def _calls_layer(conflict: Conflict) -> bool:
     return bool(dot) and called == "__call__" and not layer.endswith("Loss")
 
 
-def _is_called_module(conflict: Conflict, side: Meeting) -> bool:
+def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
     """Whether that side is a module that the operation calls; a module stands before its input."""
     if conflict.kind == "module-input":
         return side is conflict.first
@@ -397,7 +402,8 @@ def _is_called_module(conflict: Conflict, side: Meeting) -> bool:
     other = conflict.second if side is conflict.first else conflict.first
     creator = _CREATOR.fullmatch(side.trace[-1].what)
     made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))
-    return conflict.operation.endswith(".__call__") and made_as_module and side.place < other.place
+    is_called = made_as_module or site.calls(side)
+    return conflict.operation.endswith(".__call__") and is_called and side.place < other.place
 
 
 def _is_attribute_of_self(name: str) -> bool:
