@@ -29,7 +29,7 @@ class Arguments:
 
     Attributes:
         exact: False when some of them could not be counted (`*args`).
-        each: one tensor for all of those, if they are tensors.
+        each: one value for all of those, if they are tensors or objects of one kind.
         aligned: no positional ones stand behind those.
         spread: one tensor for all that come by `**batch` from an object of a library.
         loose: what any keyword may be given by `**options`, of which nothing is known.
@@ -92,7 +92,7 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
             exact, counted = exact and items is not None, counted and items is not None
             positional.extend(Given(item, argument.span) for item in items or ())
             one = elements_of(frame, env, value).each if items is None else UNKNOWN
-            each = Given(one, argument.span) if isinstance(one, Tensor) else each
+            each = Given(one, argument.span) if isinstance(one, (Tensor, Reference)) else each
         else:
             held = env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Dictionary) and held.complete:
@@ -125,12 +125,13 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
     rest = list(arguments.positional)
     keywords = dict(arguments.keywords)
     spread = arguments.spread
+    each = arguments.each if arguments.each is not None and isinstance(arguments.each.value, Tensor) else None
     loose = False
     for parameter in signature.parameters:
         name = parameter.name
         if parameter.kind == "args":
             # A shape may also be given by name: `torch.zeros(size=(2, 3))`.
-            uncounted = () if arguments.each is None else (arguments.each,)
+            uncounted = () if each is None else (each,)
             bound[name] = (keywords.pop(name),) if not rest and name in keywords else (*rest, *uncounted)
             rest = []
         elif parameter.kind == "kwargs":
@@ -145,8 +146,8 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
                 bound[name] = (keywords.pop(spelled),)
             elif parameter.default is None and arguments.exact:
                 return None
-            elif parameter.default is None and parameter.kind != "keyword" and arguments.each is not None:
-                bound[name] = (arguments.each,)
+            elif parameter.default is None and parameter.kind != "keyword" and each is not None:
+                bound[name] = (each,)
             elif spread is not None and any(isinstance(term, TensorTerm) for term in parameter.terms):
                 bound[name] = (spread,)  # whatever their names: they are all where this one is
                 spread = None

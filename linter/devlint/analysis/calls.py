@@ -529,6 +529,8 @@ def _call_sequential(
     first = arguments.first()
     if first is None:
         return UNKNOWN
+    if held.items is None and isinstance(held.rest, Reference):  # one for all of them
+        return invoke(frame, env, Given(held.rest, function.span), arguments, span)
     if held.items is None:
         library.meet(frame, env, function, first, "Sequential.__call__", span)
         return UNKNOWN
@@ -554,13 +556,11 @@ def _call_instance(
     """An instance of the program's class: `__call__`, or `forward` of a module."""
     names = ("__call__", "forward") if classes.is_module(held.cls) else ("__call__",)
     for name in names:
-        found = classes.find(held.cls, name)
-        if found is not None and isinstance(found[0], Closure):
-            closure, owner = found
-            assert isinstance(closure, Closure)
-            if name == "forward":
+        match classes.find(held.cls, name):
+            case (Closure() as closure, owner) if name == "forward":
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
-            return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
+            case (Closure() as closure, owner):
+                return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
     instances.let_go(env, arguments)
     return UNKNOWN
 

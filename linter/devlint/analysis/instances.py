@@ -215,8 +215,8 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
         case Tensor():
             return replace(value, device=_variable(place, value.device), origin=_story(place, value.origin))
         case Opaque():
-            device = _variable(place, value.device)
             made = value.kind is Kind.MODULE and value.path.startswith(NAMELESS)  # here, and not by the caller
+            device = Variable(place) if made else _variable(place, value.device)
             path = value.path if made else place
             return replace(value, path=path, device=device, origin=_story(place, value.origin))
         case Reference() if value.object not in seen:

@@ -10,16 +10,18 @@ from devlint.analysis.site import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import Dictionary
 from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.value import UNKNOWN, Constant, Tensor, Value
+from devlint.domain.value import UNKNOWN, Constant, Kind, Tensor, Value
 
 SEQUENTIAL = "torch.nn.Sequential"
 
 
 def sequential(site: Site) -> Value:
-    """`nn.Sequential(a, b)`; of an ordered dict only that it holds modules is known."""
-    given = site.arguments.positional
+    """`nn.Sequential(a, b)`; of `*layers` that nobody can count, one for all, or only that it is a module."""
+    given, each = site.arguments.positional, site.arguments.each
     if not site.arguments.exact:
-        return site.allocate(site.name, SequenceObject(None, UNKNOWN, site.name))
+        if given or each is None:
+            return replace(site.frame.nameless("Sequential()", site.span), kind=Kind.MODULE)
+        return site.allocate(site.name, SequenceObject(None, each.value, site.name))
     if len(given) == 1 and isinstance(site.held(given[0].value), Dictionary):
         held = site.held(given[0].value)
         assert isinstance(held, Dictionary)
