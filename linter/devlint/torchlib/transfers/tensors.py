@@ -15,7 +15,7 @@ from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, differ
+from devlint.domain.device import CPU, DEVICE_TYPES, UNKNOWN_DEVICE, Concrete, Variable, differ
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
     COUNT,
@@ -157,6 +157,8 @@ def target_of(site: Site, name: str) -> DeviceValue | None:
         return DeviceValue(value.device, True, value.origin)
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
         return DeviceValue(device_of(value), True, value.origin)
+    if isinstance(value, Constant) and isinstance(value.value, str) and not _may_be_device(site, value.value):
+        return DeviceValue(UNKNOWN_DEVICE)
     number = value in (NUMBER, COUNT)
     if (isinstance(value, Opaque) or number) and name == "to" and not names_device(site, first):
         return DeviceValue(UNKNOWN_DEVICE)
@@ -164,6 +166,18 @@ def target_of(site: Site, name: str) -> DeviceValue | None:
     if isinstance(value, (DeviceValue, Opaque)) or number or literal:
         return site.device(first)
     return DeviceValue(UNKNOWN_DEVICE)
+
+
+def _may_be_device(site: Site, text: str) -> bool:
+    """Whether `x.to(text)` is a move: of an `x` of which nothing is known, "km" may be a unit, "csr" a format."""
+    value = UNKNOWN if site.receiver is None else site.receiver.value
+    known = value != UNKNOWN and not isinstance(value, Opaque)
+    if known or (isinstance(value, Opaque) and site.frame.kind(value) in (Kind.TENSOR, Kind.MODULE)):
+        return True
+    return _LIKE_DEVICE.match(text) is not None
+
+
+_LIKE_DEVICE = re.compile(rf"\W*(c?uda|gpu|nvidia|{'|'.join(DEVICE_TYPES)})", re.IGNORECASE)
 
 
 def names_device(site: Site, given: Given) -> bool:
