@@ -7,10 +7,10 @@ from dataclasses import replace
 from devlint.analysis import partial, unplaced
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
-from devlint.analysis.narrowing import decided
+from devlint.analysis.narrowing import decided, has_part
 from devlint.analysis.site import Site
 from devlint.domain.heap import Dictionary, Sequence, summary
-from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, Reference, Tuple, Value
+from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, DeviceType, Reference, Tuple, Value
 
 
 def list_method(site: Site, value: Reference, held: Sequence) -> Value:
@@ -139,8 +139,11 @@ def pairs_of(site: Site, value: Value) -> tuple[tuple[object, Value], ...] | Non
     return tuple(pairs)
 
 
-def text_method(value: Constant, name: str, arguments: Arguments, devices: int | None) -> Value:
-    """A method of a known text; `devices` as for `present`."""
+def text_method(value: Constant | DeviceType, name: str, arguments: Arguments, devices: int | None) -> Value:
+    """A method of a known text, or of the name of a device; `devices` as for `present`."""
+    if isinstance(value, DeviceType):
+        first = arguments.first()
+        return UNKNOWN if first is None or name != "startswith" else has_part(value, first.value)
     text = value.value
     assert isinstance(text, str)
     if name in ("startswith", "endswith") and len(arguments.positional) == 1:

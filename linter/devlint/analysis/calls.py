@@ -39,6 +39,7 @@ from devlint.domain.value import (
     Bound,
     Closure,
     Constant,
+    DeviceType,
     DeviceValue,
     Kind,
     Library,
@@ -294,7 +295,7 @@ def _call_method(
     name = method.name
     first = arguments.first()
     asks = name == "startswith" and first is not None and names_accelerator(first.value)
-    if asks and not isinstance(method.receiver, Constant):
+    if asks and not isinstance(method.receiver, (Constant, DeviceType)):
         return Test(holds=(Present(True),))
     receiver = Given(method.receiver, _receiver_span(function.span, name), method.place)
     reads.note_method(frame, env, receiver, name, arguments, span)
@@ -309,7 +310,7 @@ def _call_method(
             return _call_object_method(frame, env, receiver, receiver.value, name, arguments, span)
         case Super():
             return _call_super(frame, env, receiver.value, name, arguments, span)
-        case Constant(value=str()):
+        case Constant(value=str()) | DeviceType():
             return text_method(receiver.value, name, arguments, frame.program.devices)
         case _:
             if name in MOVES and (receiver.value == UNKNOWN or isinstance(receiver.value, Method)):
@@ -326,8 +327,7 @@ def _receiver_span(span: Span, name: str) -> Span:
 
 def _move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value:
     """Moving something of which nothing is known: the device named is used all the same."""
-    site = Site(frame, env, name, arguments, span, Given(UNKNOWN, span))
-    target = tensors.target_of(site, name)
+    target = tensors.target_of(Site(frame, env, name, arguments, span, Given(UNKNOWN, span)), name)
     if target is None:
         return UNKNOWN
     origin = moves.moved_by(frame, target, span, name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.domain.device import CPU, Concrete, Device, Variable, differ
+from devlint.domain.device import CPU, DEVICE_TYPES, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import Dictionary, Sequence
 from devlint.domain.value import (
@@ -62,6 +62,8 @@ _NONE = frozenset({"", "cpu", "none", "no", "off", "false", "never"})
 
 _ACCELERATORS = ("cuda", "gpu", "nccl", "torch.cuda.")
 """How texts begin that name a CUDA device, its kind, or the backend that only such devices have."""
+
+_NAMED = re.compile("|".join(DEVICE_TYPES))
 
 
 def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | None:
@@ -371,7 +373,16 @@ def _type_is(left: DeviceType, right: Value) -> Test:
         return _same(left.device, right.device)
     if not isinstance(right, Constant) or not isinstance(right.value, str):
         return NOTHING
+    if left.is_longer and right.value != "cpu":
+        return Test(holds=has_part(left, right).holds)
     return on_type(left.device, right.value)
+
+
+def has_part(whole: DeviceType, part: Value) -> Test:
+    """`"cuda" in str(x.device)`, `x.type().startswith("torch.cuda")`: the type of a device by a part of its name."""
+    text = part.value if isinstance(part, Constant) else None
+    named = _NAMED.search(text) if isinstance(text, str) else None
+    return NOTHING if named is None else on_type(whole.device, named[0])
 
 
 def on_type(device: Device, kind: str) -> Test:
@@ -417,6 +428,8 @@ def _contained(left: Value, right: Value, devices: int | None) -> Test:
     texts = [side.value for side in (left, right) if isinstance(side, Constant) and isinstance(side.value, str)]
     if len(texts) == 2:
         return decided(texts[0] in texts[1], left, right, devices=devices)
+    if isinstance(right, DeviceType):
+        return has_part(right, left)
     if _is_choice(left):
         return Test(holds=(Present(True),))
     if names_accelerator(left) and not isinstance(right, (Constant, Tuple)):
@@ -429,7 +442,8 @@ def _contained(left: Value, right: Value, devices: int | None) -> Test:
     if isinstance(left, DeviceType):
         if isinstance(left.device, Concrete):
             return decided(left.device.type in held, left, devices=devices)
-        return Test(holds=(Present(True),)) if "cpu" not in held else NOTHING
+        away = on_type(left.device, "cuda").fails if "cuda" in held else ()
+        return Test((Present(True),), away) if "cpu" not in held else NOTHING
     return NOTHING
 
 

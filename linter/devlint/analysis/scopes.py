@@ -190,6 +190,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         inner.methods[:] = map(_checked, inner.methods)
     written = tuple(frame.registers[base.register] for base in instruction.bases if base.keyword is None)
     bases = written + tuple(inherited for base in written for inherited in _of_library(frame, base))
+    if _is_enum(bases):
+        attributes = {name: value if isinstance(value, Closure) else UNKNOWN for name, value in attributes.items()}
     marks = [frame.text(frame.spans[register]) for register in instruction.decorators]
     is_record = any("dataclass" in mark or mark.startswith(("attr", "define")) for mark in marks) or any(
         base == Library("typing.NamedTuple") for base in bases
@@ -209,6 +211,16 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     frame.program.found_class(frame, cls, inner.methods)
     frame.set(instruction.target, cls, instruction.span)
     return env
+
+
+def _is_enum(bases: tuple[Value, ...]) -> bool:
+    """Whether what the body binds becomes members, which are no strings or numbers themselves."""
+    every = {item for base in bases for item in (base.lineage if isinstance(base, UserClass) else (base,))}
+    return not _ENUMS.isdisjoint(every) and _MIXED_IN.isdisjoint(every)
+
+
+_ENUMS = frozenset(map(Library, ("enum.Enum", "enum.Flag")))
+_MIXED_IN = frozenset(map(Library, ("builtins.str", "builtins.int")))
 
 
 def _checked(method: Closure) -> Closure:

@@ -91,10 +91,11 @@ class DeviceValue:
 
 @dataclass(frozen=True, slots=True)
 class DeviceType:
-    """The text `device.type` of some device; `checked` as for `Constant`."""
+    """The text `device.type` of some device, or one that names its type: `str(device)`; `checked` as for `Constant`."""
 
     device: Device
     checked: bool = False
+    is_longer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

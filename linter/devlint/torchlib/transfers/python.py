@@ -12,7 +12,7 @@ from devlint.analysis.containers import items_of
 from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import NOTHING, is_instance, truth
 from devlint.analysis.site import Site
-from devlint.domain.device import Concrete
+from devlint.domain.device import Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, summary
 from devlint.domain.heap import Sequence as SequenceObject
@@ -22,6 +22,7 @@ from devlint.domain.value import (
     TEXT,
     UNKNOWN,
     Constant,
+    DeviceType,
     DeviceValue,
     Library,
     Partial,
@@ -49,7 +50,9 @@ def text(site: Site) -> Value:
         return Constant(str(value.value), value.checked, value.origin)
     if isinstance(value, DeviceValue) and isinstance(value.device, Concrete):
         return Constant(str(value.device), value.checked, value.origin)
-    return TEXT
+    if isinstance(value, DeviceValue) and isinstance(value.device, Variable):
+        return DeviceType(value.device, value.checked, is_longer=True)
+    return value if isinstance(value, DeviceType) else TEXT
 
 
 def execute_text(site: Site) -> Value:

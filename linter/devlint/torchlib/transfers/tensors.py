@@ -25,6 +25,7 @@ from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
+    DeviceType,
     DeviceValue,
     Host,
     Kind,
@@ -254,7 +255,10 @@ def to_type(site: Site) -> Value:
     name = legacy_name(value)
     receiver = _receiver(site)
     if value is None:
-        return Host("text")
+        device = receiver.value.device if isinstance(receiver.value, Tensor) else UNKNOWN_DEVICE
+        return DeviceType(device, is_longer=True) if isinstance(device, Variable) else Host("text")
+    if isinstance(value, DeviceType):
+        return _move(site, receiver, DeviceValue(value.device, True), "type")
     if name is None or not name.endswith("Tensor"):
         given = site.arguments.get(0, "dtype")
         kept = value == NUMBER or (given is not None and is_dtype(site, given) and not _may_be_text(site, given))
