@@ -14,7 +14,8 @@ class InvalidDeviceString(OperationRule):
     """
     ## What it does
     Reports a device that PyTorch refuses to parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`,
-    `-1`. Reports as well `.cuda("cpu")`, and an index that is given twice: `torch.device("cuda:1", 1)`.
+    `-1`. Reports as well `.cuda("cpu")`, an index that is given twice: `torch.device("cuda:1", 1)`, and a device
+    for a legacy constructor: `torch.FloatTensor(3, device="cuda")`.
 
     ## Why is this bad
     The line raises on every machine, however many devices it has.
@@ -53,6 +54,9 @@ class InvalidDeviceString(OperationRule):
             message = f"there is no device {text}"
             if "must be cuda device" in device.message:
                 message, advice = f"`cuda` goes to CUDA devices only, not to {text}", f"write `.to({device.text})`"
+            elif "legacy constructor" in device.message:
+                message = f"`{device.text}` makes tensors on the CPU only"
+                advice = "use `torch.tensor(…, device=…)`"
             elif "index was passed explicitly" in device.message:
                 message, advice = f"{text} gives the index twice", "leave one of the two out"
             self.report(node, message, pytorch=device.message, advice=advice)

@@ -15,7 +15,7 @@ from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, DEVICE_TYPES, UNKNOWN_DEVICE, Concrete, Variable, differ
+from devlint.domain.device import CPU, DEVICE_TYPES, UNKNOWN_DEVICE, Concrete, Variable, differ, follows
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
     COUNT,
@@ -307,6 +307,16 @@ def get_device(site: Site) -> Value:
     return NUMBER
 
 
+def pin_memory(site: Site) -> Value:
+    """`x.pin_memory()`: on the CPU, where `x` has to be, too; so that of a path's other `x` it is not apart."""
+    receiver = _receiver(site)
+    side = conflicts.side_of(site.frame, site.env, receiver, "input", "", "operand")
+    if side is not None:
+        conflicts.find_on_cpu(site.frame, site.env, "Tensor.pin_memory", site.span, side, "cpu")
+    value = receiver.value
+    return replace(value, device=UNKNOWN_DEVICE) if isinstance(value, Tensor) and follows(value.device) else value
+
+
 def dimensions(site: Site) -> Value:
     """`x.dim()`: the rank, where it is known."""
     receiver = _receiver(site).value
@@ -348,6 +358,13 @@ def legacy(device: str) -> Transfer:
             rank = SOME_DIMENSIONS
         elif value is not None:
             rank = data_rank(site, value)
+        target = _target(site)
+        if target is not None:
+            if device == "cpu" and isinstance(target.device, Concrete) and target.device != CPU:
+                kind = target.device.type
+                message = f"legacy constructor expects device type: cpu but device type: {kind} was passed"
+                site.record(InvalidDevice(site.name, message))
+            return site.created(DeviceValue(UNKNOWN_DEVICE), rank)
         if device == "cpu":
             given = site.arguments.first()
             if given is not None and site.name != "torch.Tensor":
@@ -381,6 +398,7 @@ METHODS: dict[str, Transfer] = {
     "item": item,
     "new_tensor": new_tensor,
     "get_device": get_device,
+    "pin_memory": pin_memory,
     "size": size,
     "dim": dimensions,
     "ndimension": dimensions,
