@@ -26,8 +26,21 @@ class Callers:
     def __init__(self) -> None:
         self._arguments: dict[Parameter, Device] = {}
         self._handed_on: dict[Parameter, set[Parameter]] = {}
+        self._around: dict[Function, Scope] = {}
         self._unchecked: dict[Function, set[Scope]] = {}
         """The functions that are called, and whose bodies call them where nothing has made sure of an accelerator."""
+
+    def note_definition(self, function: Function, scope: Scope) -> None:
+        """Notes that a function is defined in the body of another scope, whose parameters it sees."""
+        self._around[function] = scope
+
+    def parameters(self, scope: Scope | None) -> dict[str, Parameter]:
+        """The parameters that a scope sees by their names: its own, and those of the functions around it."""
+        seen: dict[str, Parameter] = {}
+        while isinstance(scope, Function):
+            seen = {own.name: (scope, own.name) for own in scope.parameters if own.name != "self"} | seen
+            scope = self._around.get(scope)
+        return seen
 
     def note_call(self, function: Function, checked: bool, scope: Scope) -> None:
         """Notes a call in `scope`; `checked`: there is an accelerator wherever it is reached."""

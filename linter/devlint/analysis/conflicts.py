@@ -50,7 +50,7 @@ from devlint.domain.provenance import OTHERS, TURN, Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
 from devlint.facts import Conflict, Meeting, Step
-from devlint.frontend.ir import Function, Span
+from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import TOGETHER
 
 LOCAL = ("host", "cpu")
@@ -330,7 +330,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
     first, second = clash.first, clash.second
     frame.note_clash(clash)
-    unless = parameters_of(frame, first) or parameters_of(frame, second)
+    unless = parameters_of(frame, first, second)
     placement.note(frame, first, second, unless)
     fact = Conflict(
         described(clash),
@@ -351,13 +351,14 @@ def described(clash: Requirement) -> str:
     return "criterion-state" if len(stray) == 1 else clash.kind
 
 
-def parameters_of(frame: Frame, side: Side) -> tuple[Parameter, ...]:
-    """The parameters of the executed function that a side follows."""
-    if not isinstance(frame.scope, Function):
-        return ()
-    roots = {root[0] for variable in variables_of(side.device) if (root := re.match(r"\w+", variable.place))}
-    names = [parameter.name for parameter in frame.scope.parameters if parameter.name != "self"]
-    return tuple((frame.scope, name) for name in names if name in roots)
+def parameters_of(frame: Frame, *sides: Side) -> tuple[Parameter, ...]:
+    """The parameters of the executed function, and those around it, that the first of some sides follows."""
+    seen = frame.program.recorder.callers.parameters(frame.scope)
+    for side in sides:
+        roots = {root[0] for variable in variables_of(side.device) if (root := re.match(r"\w+", variable.place))}
+        if not roots.isdisjoint(seen):
+            return tuple(parameter for name, parameter in seen.items() if name in roots)
+    return ()
 
 
 _SECOND = {"index": ("index",), "generator": ("generator",), "host": LOCAL, "cpu-argument": LOCAL}

@@ -65,16 +65,26 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
         return None
     held = env.heap.get(identity)
     if result is UNKNOWN and isinstance(held, Instance):
-        env.heap[identity] = replace(held, open=True)
+        env.heap[identity] = replace(held, attributes=_overwritten(held), open=True)
     forwarding.note_construction(frame, cls, init, arguments.behind(Given(made, span)), identity, span)
     return made
 
 
+def _overwritten(held: Instance) -> tuple[tuple[str, Value], ...]:
+    """The attributes of an object whose constructor nobody can follow: what the class says of them is not the last."""
+    every = [item for item in held.cls.lineage if isinstance(item, UserClass)]
+    of_class = {name for item in every for name, value in item.attributes.items() if not isinstance(value, Closure)}
+    unclear = {name for name in of_class if held.get(name) is None and classes.stores(held.cls, name)}
+    return (*held.attributes, *((name, UNKNOWN) for name in sorted(unclear)))
+
+
 def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Instance:
     assert isinstance(held, Instance)
+    every = arguments.exact and arguments.loose is None and arguments.spread is None
     given = dict(zip(fields, arguments.positional, strict=False)) | dict(arguments.keywords)
     for name in fields:
-        value = given[name].value if name in given else held.cls.attributes.get(name, UNKNOWN)
+        default = held.cls.attributes.get(name, UNKNOWN) if every else UNKNOWN
+        value = given[name].value if name in given else default
         held = held.put(name, value, registered=False)
     return held
 

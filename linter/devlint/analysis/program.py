@@ -435,6 +435,7 @@ class Program:
     def found(self, frame: Frame, value: Value) -> None:
         """Notes a function definition that was executed; methods are noted with their class."""
         if isinstance(value, Closure) and not isinstance(frame.scope, ir.Class):
+            self.recorder.callers.note_definition(value.function, frame.scope)
             loaded = self._files.get(frame.globals.file)
             if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
                 loaded.functions.append((value, None))

@@ -375,7 +375,8 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
     if requirement.kind == "pinned" and (conflicts.is_of_the_host(frame, *sides) or is_test(frame)):
         return
     if frame.recording:
-        placement.note(frame, requirement.first, requirement.second)
+        unless = conflicts.parameters_of(frame, *sides)
+        placement.note(frame, *sides, unless)
         via = Step(
             frame.program.place(requirement.file, requirement.span),
             f"`{requirement.operation}` is called here",
@@ -392,6 +393,7 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
                 (via,),
                 conflicts.is_observed(requirement.first, requirement.second),
             ),
+            unless,
         )
     frame.note_clash(replace(requirement, always=requirement.always and env.always, met=True))
 
