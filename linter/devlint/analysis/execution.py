@@ -25,6 +25,7 @@ from devlint.domain.value import (
     Kind,
     Opaque,
     Optional,
+    Tensor,
     Test,
     UserClass,
     Value,
@@ -32,7 +33,7 @@ from devlint.domain.value import (
 from devlint.frontend.ir import Annotation, Parameter
 from devlint.records import dataclass
 from devlint.torchlib import knowledge
-from devlint.torchlib.knowledge import DEVICE, MODULE, TENSOR, TENSOR_NAMES
+from devlint.torchlib.knowledge import DEVICE, MODULE, PARAMETER, TENSOR, TENSOR_NAMES
 
 
 @dataclass(slots=True)
@@ -112,6 +113,9 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return DTYPE
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
+    if wanted == {PARAMETER}:
+        registered = Tensor(Variable(name), None, "parameter", origin)
+        return registered if "None" not in names else Optional(registered)
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)
     if wanted and wanted <= TENSOR_NAMES | {"numpy.ndarray"}:

@@ -42,7 +42,7 @@ def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceVa
     """A copy of the tensor on the target; a move to where it is keeps its story."""
     device = landing(env, target)
     frame.follow(device)
-    if device == tensor.device:
+    if device == tensor.device != UNKNOWN_DEVICE:
         return replace(tensor, role="plain")
     refuse_meta(frame, env, tensor.device, tensor.origin, replace(target, device=device), span, how)
     origin = moved_by(frame, replace(target, device=device), span, how)

@@ -125,6 +125,7 @@ PLAIN_BASES = frozenset(
 """Bases that neither move anything nor add attributes that matter for devices."""
 
 TENSOR = "torch.Tensor"
+PARAMETER = "torch.nn.Parameter"
 MODULE = "torch.nn.Module"
 DEVICE = "torch.device"
 DTYPE = "torch.dtype"

@@ -38,6 +38,8 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.facts import InvalidDevice, LostIndex
+from devlint.frontend.ir import Function
+from devlint.torchlib.knowledge import TENSOR_NAMES
 from devlint.torchlib.transfers.availability import legacy_cuda, legacy_name
 
 
@@ -61,13 +63,23 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
         return replace(data, role="plain")
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
         return site.frame.tensor(data)
-    sliced = isinstance(data, Opaque) and site.frame.kind(data) in (Kind.ARRAY, Kind.MOVABLE)
+    sliced = isinstance(data, Opaque) and (
+        site.frame.kind(data) in (Kind.ARRAY, Kind.MOVABLE) or _is_declared_tensor(site, data)
+    )
     unclear = data == UNKNOWN or (isinstance(data, Opaque) and site.frame.kind(data) is not Kind.OTHER)
     if sliced or (keeps_unknown and unclear):
         return Tensor(UNKNOWN_DEVICE, None)
     if site.arguments.keyword("device") is not None:
         return Tensor(UNKNOWN_DEVICE, rank)
     return site.created(None, rank)
+
+
+def _is_declared_tensor(site: Site, data: Opaque) -> bool:
+    """Whether something is a parameter that may be a tensor, among others: `x: torch.Tensor | int`."""
+    parameters = site.frame.scope.parameters if isinstance(site.frame.scope, Function) else ()
+    declared = [one.annotation for one in parameters if one.name == data.path and one.annotation is not None]
+    names = {site.frame.program.qualified(site.frame.globals, name) for item in declared for name in item.names}
+    return not TENSOR_NAMES.isdisjoint(names)
 
 
 def _target(site: Site) -> DeviceValue | None:
@@ -310,11 +322,13 @@ def get_device(site: Site) -> Value:
 def pin_memory(site: Site) -> Value:
     """`x.pin_memory()`: on the CPU, where `x` has to be, too; so that of a path's other `x` it is not apart."""
     receiver = _receiver(site)
+    value = receiver.value
+    if isinstance(value, Tensor) and follows(value.device):
+        return replace(value, device=UNKNOWN_DEVICE)
     side = conflicts.side_of(site.frame, site.env, receiver, "input", "", "operand")
     if side is not None:
         conflicts.find_on_cpu(site.frame, site.env, "Tensor.pin_memory", site.span, side, "cpu")
-    value = receiver.value
-    return replace(value, device=UNKNOWN_DEVICE) if isinstance(value, Tensor) and follows(value.device) else value
+    return value
 
 
 def dimensions(site: Site) -> Value:
