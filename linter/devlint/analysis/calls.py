@@ -93,8 +93,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         unplaced.note_inputs(frame, env, function, arguments, instruction.span)
     if not (frame.feeds_from_host or isinstance(function.value, Library)):
         given = any(isinstance(one.value, Tensor) and one.value.device == CPU for one in arguments.all())
-        results = result.items if isinstance(result, Tuple) else (result,)
-        frame.feeds_from_host = given and any(map(is_lost, results))
+        lost = any(map(is_lost, result.items if isinstance(result, Tuple) else (result,)))
+        frame.feeds_from_host = (given and lost) or instances.hold_host_data(env, arguments)
     handed_on.note_call(frame, env, function, arguments, result)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:

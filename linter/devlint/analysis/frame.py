@@ -226,7 +226,8 @@ class Frame:
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         matters: something was met, here or in what was called, that is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
-        feeds_from_host: a call of whose result nothing is known was given a tensor on the CPU.
+        feeds_from_host: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
+            such a tensor.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,

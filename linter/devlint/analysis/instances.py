@@ -89,6 +89,13 @@ def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Inst
     return held
 
 
+def hold_host_data(env: Environment, arguments: Arguments) -> bool:
+    """Whether objects of the program that a call is given, which are no modules, hold tensors on the CPU."""
+    objects = [env.heap.get(one.value.object) for one in arguments.all() if isinstance(one.value, Reference)]
+    given = [held for held in objects if isinstance(held, Instance) and not classes.is_module(held.cls)]
+    return any(isinstance(value, Tensor) and value.device == CPU for held in given for _, value in held.attributes)
+
+
 @dataclass(frozen=True, slots=True)
 class Generic:
     """An instance of which only the class is known.

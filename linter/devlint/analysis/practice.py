@@ -27,7 +27,8 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     * It was moved to a device that the program chooses, or computed by a module. Who pins what was moved to a device
       that a caller names has a caller that names the CPU. What a part has computed from one argument, and what is
       combined with another one, is where the caller has those.
-      One of several things that a module gives may be an array.
+      One of several things that a module gives may be an array; and where modules are given what is on the CPU, they
+      are there.
     * It was taken out of the graph, so it comes out of a computation that is trained: `x.detach().numpy()`. What a
       batch says of its samples, entry by entry, is left where it is when the batch is moved.
     * It is an input of `forward`, which follows the module. A tensor that only says lengths may be handed over on the
@@ -36,6 +37,8 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     """
     place = side.device.place if isinstance(side.device, Variable) else ""
     if side.origin is not None and side.origin.born in ("moved", "module"):
+        if side.origin.born == "module" and frame.feeds_from_host:
+            return False
         if role == "host" and side.parameter != "self" and place.endswith("]"):
             return False  # functions of numpy are most often given arrays
         if side.origin.born == "module" and isinstance(side.device, Either):
@@ -44,7 +47,8 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     if not isinstance(side.device, Variable) or makes_host_data(frame):
         return False
     if is_out_of_the_graph(side):
-        return _NESTED_ENTRY.match(place) is None
+        fed = frame.feeds_from_host and place.startswith(NAMELESS)
+        return not fed and _NESTED_ENTRY.match(place) is None
     if frame.owner is None or not classes.is_module(frame.owner):
         return False
     if role == "cpu" and _goes_into_module(frame, place.partition("[")[0]):
