@@ -10,7 +10,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, follows, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
+from devlint.domain.value import Closure, Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import (
@@ -124,13 +124,20 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     frame.uses.append(found)
     available = devices if lacks else None
-    unless = (frame.scope,) if isinstance(frame.scope, Function) and devices is None else ()
+    unless = _users(frame) if devices is None else ()
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
         text = frame.text(origin.span)
         frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), unless)
     else:
         frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), unless)
+
+
+def _users(frame: Frame) -> tuple[Function, ...]:
+    """The executed function, and the constructor of its class, of which something may only be called behind checks."""
+    init = None if frame.owner is None else frame.owner.attributes.get("__init__")
+    every = (frame.scope, init.function if isinstance(init, Closure) else None)
+    return tuple(one for one in every if isinstance(one, Function))
 
 
 def _is_for_cuda(frame: Frame) -> bool:

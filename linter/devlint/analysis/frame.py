@@ -40,6 +40,7 @@ from devlint.domain.value import join as join_values
 from devlint.facts import Fact, MissingAttribute
 from devlint.frontend.ir import Function, Register, Scope, Span
 from devlint.records import dataclass
+from devlint.torchlib.knowledge import TENSOR_NAMES
 
 if TYPE_CHECKING:
     from devlint.analysis.program import Program
@@ -406,6 +407,13 @@ class Frame:
         """What an opaque value is known to be, here or anywhere in this body."""
         decided = value.kind in (Kind.TENSOR, Kind.OTHER)
         return value.kind if decided else self.proofs.kinds.get(value.path, value.kind)
+
+    def may_be_tensor(self, value: Opaque) -> bool:
+        """Whether something is a parameter that is declared to be a tensor, or else something else: `Tensor | int`."""
+        parameters = self.scope.parameters if isinstance(self.scope, Function) else ()
+        declared = [one.annotation for one in parameters if one.name == value.path and one.annotation is not None]
+        names = {self.program.qualified(self.globals, name) for item in declared for name in item.names}
+        return value.kind is not Kind.OTHER and not TENSOR_NAMES.isdisjoint(names)
 
     def is_likely_tensor(self, value: Opaque) -> bool:
         """Whether a call has returned a value, or it has a shape, or others are put where it is; numbers rarely are."""

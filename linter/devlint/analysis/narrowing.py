@@ -45,7 +45,7 @@ from devlint.torchlib.knowledge import MODULE, MOVES, SAYS_AVAILABLE, TENSOR, TE
 
 NOTHING = Test()
 
-_CHOICE = re.compile(r"cuda|gpu|accelerator", re.IGNORECASE)
+_CHOICE = re.compile(r"cuda|gpu|accelerator|nccl", re.IGNORECASE)
 """A setting with such a name, tested for truth, is how programs let their user say that there is a GPU."""
 
 _REFUSAL = re.compile(r"(no|not|without|disable|force_cpu|cpu)(_|(?=cuda|gpu))", re.IGNORECASE)
@@ -231,12 +231,16 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
             if isinstance(right, Constant) and right.value is None:
                 test = _is_none(left, place, devices)
                 return negate(test) if operator == "is not" else test
+            if isinstance(left, Test) and isinstance(right, Constant):
+                return _answers(left, right, same=operator == "is")
             if isinstance(right, Constant) and isinstance(left, Constant):
                 same = left.value is right.value
                 return decided(same if operator == "is" else not same, left, right, devices=devices)
             return NOTHING
         case _ if isinstance(left, Optional):
             return compare(operator, left.present, right, None, devices)
+        case "==" | "!=" if isinstance(left, Test) and isinstance(right, Constant):
+            return _answers(left, right, same=operator == "==")
         case "==" | "!=":
             test = _equal(left, right, place, devices, text)
             return negate(test) if operator == "!=" else test
@@ -249,20 +253,33 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
             return NOTHING
 
 
+def _answers(question: Test, answer: Constant, *, same: bool) -> Test:
+    """`torch.cuda.is_available() == False`."""
+    if answer.value is True or answer.value is False:
+        return question if answer.value is same else negate(question)
+    return NOTHING
+
+
 def _is_none(value: Value, place: str | None, devices: int | None) -> Test:
     match value:
         case Library(name=name) if name in SAYS_AVAILABLE:
             return negate(present(devices))
         case Constant():
             return Test(known=value.value is None)
-        case Opaque() if place is not None:
-            return Test(holds=(Replace(place, value, Constant(None)),))
+        case Opaque():
+            return Test(() if place is None else (Replace(place, value, Constant(None)),), _given(place or value.path))
         case Optional() if place is not None:
-            return Test((Replace(place, value, Constant(None)),), (Replace(place, value, value.present),))
+            given = (Replace(place, value, value.present), *_given(place))
+            return Test((Replace(place, value, Constant(None)),), given)
         case Host() | DeviceValue() | Tensor() | Tuple() | Reference() | Library() | Closure() | UserClass():
             return decided(False, value, devices=devices)
         case _:
             return NOTHING
+
+
+def _given(place: str) -> tuple[Proof, ...]:
+    """What is proven by a setting that is not None: `args.gpu`, the process group `self._nccl_group`."""
+    return (Present(True),) if _names_choice(place.rsplit(".", 1)[-1]) else ()
 
 
 def _equal(left: Value, right: Value, place: str | None, devices: int | None, text: str) -> Test:

@@ -104,8 +104,8 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
     elif isinstance(frame.scope, ir.Class):
         enclosing = tuple(frame.enclosing.items())
     plain = Closure(function, defaults, frame.globals, enclosing)
-    if env.checked:
-        plain = _checked(plain)  # there is no such function where there is no accelerator
+    if env.checked or any(_CHECKING.search(frame.text(frame.spans[one])) for one in instruction.decorators):
+        plain = _checked(plain)  # there is no such function where there is no accelerator, or it does not run
     frame.made.add(function)
     value: Value = plain
     for register in reversed(instruction.decorators):
@@ -139,8 +139,6 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
         return decorator.receiver  # `@x.setter`: the name still means the property
     _note_autocast(frame, env, decorator, span)
     marks = set(value.decorated)
-    if _CHECKING.search(frame.text(span)):
-        marks.add("checked")
     if isinstance(decorator, Library) and decorator.name in DESCRIPTORS:
         marks.add(DESCRIPTORS[decorator.name])
     elif not _keeps(frame, decorator, span):

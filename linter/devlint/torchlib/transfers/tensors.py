@@ -38,8 +38,6 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.facts import InvalidDevice, LostIndex
-from devlint.frontend.ir import Function
-from devlint.torchlib.knowledge import TENSOR_NAMES
 from devlint.torchlib.transfers.availability import legacy_cuda, legacy_name
 
 
@@ -64,7 +62,7 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
         return site.frame.tensor(data)
     sliced = isinstance(data, Opaque) and (
-        site.frame.kind(data) in (Kind.ARRAY, Kind.MOVABLE) or _is_declared_tensor(site, data)
+        site.frame.kind(data) in (Kind.ARRAY, Kind.MOVABLE) or site.frame.may_be_tensor(data)
     )
     unclear = data == UNKNOWN or (isinstance(data, Opaque) and site.frame.kind(data) is not Kind.OTHER)
     if sliced or (keeps_unknown and unclear):
@@ -72,14 +70,6 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
     if site.arguments.keyword("device") is not None:
         return Tensor(UNKNOWN_DEVICE, rank)
     return site.created(None, rank)
-
-
-def _is_declared_tensor(site: Site, data: Opaque) -> bool:
-    """Whether something is a parameter that may be a tensor, among others: `x: torch.Tensor | int`."""
-    parameters = site.frame.scope.parameters if isinstance(site.frame.scope, Function) else ()
-    declared = [one.annotation for one in parameters if one.name == data.path and one.annotation is not None]
-    names = {site.frame.program.qualified(site.frame.globals, name) for item in declared for name in item.names}
-    return not TENSOR_NAMES.isdisjoint(names)
 
 
 def _target(site: Site) -> DeviceValue | None:
