@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis import documented, handed_on, idle, instances, occurrences, partial, results, statements, unplaced
-from devlint.analysis.classes import is_module
+from devlint.analysis.classes import is_module, is_open
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable
@@ -122,8 +122,17 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return Opaque(name, Kind.ARRAY, Variable(name), origin)
     if wanted == {MODULE}:
         return Opaque(name, Kind.MODULE, Variable(name), origin)
+    if wanted and _is_of_program(frame, closure.globals, parameter.annotation):
+        return Opaque(name, Kind.OTHER, Variable(name), origin)
     kind = Kind.TENSOR if is_input and not wanted else Kind.ANY
     return Opaque(name, kind, Variable(name), origin)
+
+
+def _is_of_program(frame: Frame, globals_: Globals, annotation: Annotation | None) -> bool:
+    """Whether an annotation names classes of the program alone, which are no tensors or modules."""
+    names = () if annotation is None else [name for name in annotation.names if name != "None"]
+    classes = [frame.program.binding(globals_, name) for name in names]
+    return all(isinstance(cls, UserClass) and not (is_open(cls) or is_module(cls)) for cls in classes)
 
 
 def annotated(frame: Frame, globals_: Globals, annotation: Annotation | None) -> frozenset[str]:
