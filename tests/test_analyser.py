@@ -10,7 +10,7 @@ import pytest
 from devlint import analysis
 from devlint.analysis import Analyser, execution
 from devlint.analysis.program import Program
-from devlint.facts import Conflict, FileFacts
+from devlint.facts import Conflict, FileFacts, UncheckedDevice
 from devlint.project import Project
 
 SHARED = """\
@@ -168,3 +168,40 @@ def test_packages_that_prepare_data_work_on_the_host(tmp_path: Path, package: st
     project = Project(tmp_path)
     facts = Analyser(project).facts(project.source(folder / "words.py"))
     assert sum(isinstance(item.fact, Conflict) for item in facts.facts) == found
+
+ATTACK = """\
+class Attack:
+    def __init__(self, model, device="cuda"):
+        self.model = model.to(device)
+        self.device = device
+
+    def generate(self, image):
+        return self.model(image.to(self.device))
+"""
+
+DEFENSE = """\
+from attack import Attack
+
+
+class Defense:
+    def perturbed(self, image):
+        return Attack(self.model).generate(image)
+
+    def train(self, loader):
+        for image in loader:
+            self.perturbed(image)
+
+    def fit(self, loader):
+        self.train(loader)
+"""
+
+
+def test_a_device_of_another_file_is_told_of_where_it_comes_in(tmp_path: Path) -> None:
+    (tmp_path / "attack.py").write_text(ATTACK)
+    (tmp_path / "defense.py").write_text(DEFENSE)
+    project = Project(tmp_path)
+
+    facts = Analyser(project).facts(project.source(tmp_path / "defense.py"))
+
+    told = [item.place.line for item in facts.facts if isinstance(item.fact, UncheckedDevice)]
+    assert set(told) == {6}

@@ -294,15 +294,21 @@ def _execute_here(
 
 
 def use_devices(frame: Frame, env: Environment, uses: Iterable[DeviceValue], closure: Closure, span: Span) -> None:
-    """Devices that a called body uses are used by the call; those it names itself are its own affair."""
-    whole = closure.function.span
+    """Devices that a called body uses are used by the call; those it names itself are its own affair.
+
+    So is a device that a call in it has from the file of what it calls, as by a default: it is told of at that call.
+    """
+    whole, file = closure.function.span, closure.globals.file
     for found in uses:
         origin = found.origin
         if origin is None:
             continue
-        inside = origin.file == closure.globals.file and whole.line <= origin.span.line <= whole.end_line
-        if not inside:
-            check_use(frame, env, found, span)
+        if origin.file == file and whole.line <= origin.span.line <= whole.end_line:
+            continue
+        count = len(frame.uses)
+        check_use(frame, env, found, span)
+        if len(frame.uses) > count and origin.file == file != frame.file:
+            frame.uses[count] = replace(found, origin=replace(origin, file=frame.file, span=span))
 
 
 def forget(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> Value:
