@@ -8,7 +8,7 @@ of the others have been looked at is a matter of chance.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import CPU, UNREACHED, Device, Variable, join
 from devlint.frontend.ir import Function, Scope
@@ -16,8 +16,15 @@ from devlint.frontend.ir import Function, Scope
 Parameter: TypeAlias = tuple[Function, str]
 """A parameter of a function."""
 
-Doubt: TypeAlias = "Parameter | Function"
-"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all stand behind a check."""
+
+class Builds(NamedTuple):
+    """The doubt that a method is only called by constructors, before anything has moved its module."""
+
+    method: Function
+
+
+Doubt: TypeAlias = "Parameter | Function | Builds"
+"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all stand behind a check; …"""
 
 
 class Callers:
@@ -27,6 +34,7 @@ class Callers:
         self._arguments: dict[Parameter, Device] = {}
         self._handed_on: dict[Parameter, set[Parameter]] = {}
         self._around: dict[Function, Scope] = {}
+        self._callers: dict[Function, set[Scope]] = {}
         self._unchecked: dict[Function, set[Scope]] = {}
         """The functions that are called, and whose bodies call them where nothing has made sure of an accelerator."""
 
@@ -45,6 +53,7 @@ class Callers:
     def note_call(self, function: Function, checked: bool, scope: Scope) -> None:
         """Notes a call in `scope`; `checked`: there is an accelerator wherever it is reached."""
         self._unchecked.setdefault(function, set()).update(() if checked else (scope,))
+        self._callers.setdefault(function, set()).add(scope)
 
     def note_argument(self, function: Function, parameter: str, device: Device, scope: Scope) -> None:
         """Notes where a call in `scope` has the tensor that it passes for a parameter, or whose parameter that is."""
@@ -57,10 +66,24 @@ class Callers:
 
     def refute(self, doubts: Iterable[Doubt]) -> bool:
         """Whether the calls are such that a fact with these doubts does not hold."""
-        return any(
-            self._is_behind_a_check(doubt, set()) if isinstance(doubt, Function) else self._is_on_cpu(doubt, set())
-            for doubt in doubts
-        )
+        return any(map(self._is_right, doubts))
+
+    def _is_right(self, doubt: Doubt) -> bool:
+        match doubt:
+            case Builds(method=method):
+                return self._is_for_constructors(method, set())
+            case Function():
+                return self._is_behind_a_check(doubt, set())
+            case _:
+                return self._is_on_cpu(doubt, set())
+
+    def _is_for_constructors(self, function: Scope, seen: set[Scope]) -> bool:
+        """Whether every call of a function, of which there is one, stands in a constructor, or in one of which so."""
+        if function in seen or function.name.endswith(".__init__"):
+            return True
+        seen.add(function)
+        scopes = self._callers.get(function) if isinstance(function, Function) else None
+        return scopes is not None and all(self._is_for_constructors(scope, seen) for scope in scopes)
 
     def _is_on_cpu(self, parameter: Parameter, seen: set[Parameter]) -> bool:
         """Whether every call passes for a parameter what is on the CPU, or the like parameter of its own function."""

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import reduce
 from itertools import chain, combinations
 
-from devlint.analysis import batches, placement
+from devlint.analysis import batches, classes, placement
 from devlint.analysis.arguments import Given
-from devlint.analysis.callers import Parameter
+from devlint.analysis.callers import Builds, Doubt, Parameter
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import within
 from devlint.analysis.practice import (
@@ -27,6 +27,7 @@ from devlint.analysis.practice import (
     loads_on_cpu,
     makes_host_data,
     may_be_given_on_the_host,
+    runs_forward,
     works_with_arrays,
 )
 from devlint.analysis.wording import wording
@@ -50,7 +51,7 @@ from devlint.domain.provenance import OTHERS, TURN, Origin
 from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
 from devlint.facts import Conflict, Meeting, Step
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import TOGETHER
 
 LOCAL = ("host", "cpu")
@@ -330,7 +331,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
     first, second = clash.first, clash.second
     frame.note_clash(clash)
-    unless = parameters_of(frame, first, second)
+    unless = doubts_of(frame, first, second)
     placement.note(frame, first, second, unless)
     fact = Conflict(
         described(clash),
@@ -349,6 +350,15 @@ def described(clash: Requirement) -> str:
     sides = (clash.first, clash.second)
     stray = [side for side in sides if side.module is not None and side.module.criterion and side.device == CPU]
     return "criterion-state" if len(stray) == 1 else clash.kind
+
+
+def doubts_of(frame: Frame, *sides: Side) -> tuple[Doubt, ...]:
+    """What the callers of the executed function may have in common, so that these sides do not differ."""
+    found: tuple[Doubt, ...] = parameters_of(frame, *sides)
+    own = any(variable.place.startswith("self") for side in sides for variable in variables_of(side.device))
+    if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
+        return found
+    return (*found, Builds(frame.scope)) if classes.is_module(frame.owner) else found
 
 
 def parameters_of(frame: Frame, *sides: Side) -> tuple[Parameter, ...]:

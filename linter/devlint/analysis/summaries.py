@@ -381,7 +381,7 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
     if requirement.kind == "pinned" and (conflicts.is_of_the_host(frame, *sides) or is_test(frame)):
         return
     if frame.recording:
-        unless = conflicts.parameters_of(frame, *sides)
+        unless = conflicts.doubts_of(frame, *sides)
         placement.note(frame, *sides, unless)
         via = Step(
             frame.program.place(requirement.file, requirement.span),
