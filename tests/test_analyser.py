@@ -205,3 +205,23 @@ def test_a_device_of_another_file_is_told_of_where_it_comes_in(tmp_path: Path) -
 
     told = [item.place.line for item in facts.facts if isinstance(item.fact, UncheckedDevice)]
     assert set(told) == {6}
+
+
+KERNEL = """\
+import torch
+{}
+
+
+def launched(x):
+    return x.cuda()
+"""
+
+
+@pytest.mark.parametrize(("imported", "found"), [("import triton", 0), ("from numpy import ones", 1)])
+def test_a_file_that_needs_a_library_for_cuda_needs_no_check(tmp_path: Path, imported: str, found: int) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL.format(imported))
+    project = Project(tmp_path)
+
+    facts = Analyser(project).facts(project.source(tmp_path / "kernel.py"))
+
+    assert sum(isinstance(item.fact, UncheckedDevice) for item in facts.facts) == found

@@ -44,12 +44,14 @@ class UnguardedCuda(SurroundedRule):
     of functions of `torch.cuda`, which take no other device.
 
     ## Known limits
-    A `try` around the use is not counted as a test. What a test has chosen counts as the test: a flag, a name, a
-    list, a type of tensors. A device that comes from outside, such as a command line option, is the user's choice
-    and never reported, nor is what stands behind a flag that is set by hand, such as `USE_CUDA = True`; nor what a
-    function or a file does whose name says that it is for CUDA: `batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`.
-    A function that its own file calls only where a test has succeeded needs none; calls in other files are not
-    looked at. A process group of a file that names no backend but `nccl` is taken for a test.
+    A `try` around the use counts as a test if a handler goes on with something else. What a test has chosen counts
+    as the test: a flag, a name, a list, a type of tensors. A device that comes from outside, such as a command line
+    option, is the user's choice and never reported, nor is what stands behind a flag that is set by hand, such as
+    `USE_CUDA = True`; nor what a function or a file does whose name says that it is for CUDA: `batch.cuda()`,
+    `dtw_cuda(x)`, `train_gpu.py`, or a file that imports `triton`, `tensorrt`, `deepspeed` and the like.
+    A function that its own file calls only where a test has succeeded needs none; nor does a class of which it makes
+    objects only there. Calls in other files are not looked at. A process group of a file that names no backend but
+    `nccl` is taken for a test.
     For a project that is for CUDA alone, `devices = 1` in its configuration says so, and nothing is reported.
     `with torch.autocast("cuda")` is left alone: it is harmless on other machines. Functions such as
     `torch.cuda.synchronize()` are reported only where `devices` says that the machine has no CUDA device.

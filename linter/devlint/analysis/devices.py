@@ -29,6 +29,9 @@ _FOR_CUDA = re.compile(r"(^|\.)((\w*_)?(?<!no_)(?<!without_)(cuda|gpu)|(cuda|gpu
 _FILE_FOR_CUDA = re.compile(r"(^|[/\\_])(?<!no_)(?<!without_)(cuda|gpu)(_[^/\\]*)?\.(py|ipynb)$")
 """So does a file."""
 
+_IMPORTS_FOR_CUDA = re.compile(r"^(import|from) (apex|cupy|cutlass|deepspeed|pycuda|tensorrt|triton)\b", re.MULTILINE)
+"""So does a file that cannot be imported without a library for such devices."""
+
 
 def as_device(frame: Frame, env: Environment, value: Value, span: Span, *, used: bool = True) -> DeviceValue:
     """The device that a value names where PyTorch wants a device; `used`: something is put there now.
@@ -113,7 +116,7 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
     if not isinstance(device, Concrete) or device.type != "cuda":
         return
     devices = frame.program.devices
-    excused = found.checked or env.checked or (devices is None and _is_for_cuda(frame))
+    excused = found.checked or env.checked or frame.answered > 0 or (devices is None and _is_for_cuda(frame))
     hidden = not excused and not env.fallback and visibility.is_hidden(frame, env, device, span)
     visibility.start(frame, env, span, f"{device} is used here")
     lacks = devices is not None and (device.index or 0) >= devices
@@ -141,8 +144,9 @@ def _users(frame: Frame) -> tuple[Function, ...]:
 
 
 def _is_for_cuda(frame: Frame) -> bool:
-    """Whether the executed function, or its file, says by its name that it is for CUDA."""
-    return _FOR_CUDA.search(frame.scope.name) is not None or _FILE_FOR_CUDA.search(frame.file) is not None
+    """Whether the executed function or its file says by its name, or by what the file imports, that it is for CUDA."""
+    named = _FOR_CUDA.search(frame.scope.name) is not None or _FILE_FOR_CUDA.search(frame.file) is not None
+    return named or frame.file_says(_IMPORTS_FOR_CUDA)
 
 
 def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:

@@ -209,7 +209,8 @@ class Frame:
         scopes: for each `with` around the present point, what it puts back.
         made: functions defined by this execution, which see its names as they are when called.
         methods: the same as closures, each before decorators that put another function in its place.
-        handled: how many `try` blocks with handlers are around the present point.
+        handled: how many `try` blocks with handlers are around the present point; of these are `answered` those that do
+            without a device that is missing.
         budget: see `Budget`.
         forwards: the function passes on, to somebody, the device that it was given.
         constructions: modules that could be given a device, by where they are made.
@@ -259,6 +260,7 @@ class Frame:
     told: set[tuple[str, Span]] = field(default_factory=set)
     displays: dict[Span, tuple[Span, ...]] = field(default_factory=dict)
     handled: int = 0
+    answered: int = 0
     raised: list[Environment | None] = field(default_factory=list)
     made: set[Function] = field(default_factory=set)
     methods: list[Closure] = field(default_factory=list)

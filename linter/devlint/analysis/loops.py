@@ -29,16 +29,16 @@ NO_PLAN = Plan()
 
 def plan(body: ir.Block) -> Plan:
     """The plan of a loop with this body."""
-    own = list(_instructions(body, into_loops=False))
+    own = list(instructions_of(body, into_loops=False))
     trains = any(isinstance(item, ir.Attribute) and item.name == "backward" for item in own)
-    every = list(_instructions(body, into_loops=True))
+    every = list(instructions_of(body, into_loops=True))
     changed = _changed(every)
     made = {item.target: item for item in every if isinstance(item, (ir.Load, ir.Const, ir.Attribute))}
     invariant = frozenset(item.span for item in own if isinstance(item, ir.Call) and _is_invariant(item, made, changed))
     return Plan(trains, invariant, frozenset(name.partition("@")[0] for name in changed))
 
 
-def _instructions(block: tuple[object, ...], *, into_loops: bool) -> Iterator[object]:
+def instructions_of(block: tuple[object, ...], *, into_loops: bool) -> Iterator[object]:
     """Every instruction of a block and of the blocks in it; those of inner functions are not executed by it."""
     for item in block:
         if not isinstance(item, tuple):
@@ -46,7 +46,7 @@ def _instructions(block: tuple[object, ...], *, into_loops: bool) -> Iterator[ob
         if hasattr(item, "_fields"):
             yield item
         if into_loops or not isinstance(item, (ir.For, ir.While)):
-            yield from _instructions(item, into_loops=into_loops)
+            yield from instructions_of(item, into_loops=into_loops)
 
 
 def _changed(instructions: list[object]) -> frozenset[str]:

@@ -304,6 +304,8 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None, te
 
 def names_accelerator(value: Value) -> bool:
     """Whether a value is a text that stands for CUDA: who compares a setting with it asks whether it was chosen."""
+    if isinstance(value, Library):
+        return value.name == "torch.distributed.Backend.NCCL"
     return isinstance(value, Constant) and isinstance(value.value, str) and value.value.startswith(_ACCELERATORS)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from devlint.analysis import contexts, handed_on, occurrences, partial, protocols, reads
+from devlint.analysis import contexts, handed_on, loops, occurrences, partial, protocols, reads
 from devlint.analysis.frame import Frame, Loop
 from devlint.analysis.meeting import Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
@@ -269,12 +269,14 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
 def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environment | None:
     """`try`: a handler starts from any point of the body, here taken as its beginning joined with its end."""
     always, before = env.always, env.copy()
-    protected = bool(instruction.handlers)
+    protected, answered = bool(instruction.handlers), _falls_back(instruction)
     frame.handled += protected
+    frame.answered += answered
     frame.raised.append(None)
     body = execute(frame, instruction.body, env)
     raised = frame.raised.pop()
     frame.handled -= protected
+    frame.answered -= answered
     after = None if body is None else execute(frame, instruction.orelse, body.copy())
     for handler in instruction.handlers:
         start = join(join(before, body), raised)
@@ -300,6 +302,37 @@ def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environ
     if after is not None:
         after.always = always
     return after
+
+
+def _falls_back(instruction: ir.Try) -> bool:
+    """Whether a handler answers a missing device by other means.
+
+    It catches what PyTorch raises then (torch 2.13: AssertionError or RuntimeError), goes on, and gives what the body
+    would have given; or the body is so short that this is all it can be about.
+    """
+    body = tuple(loops.instructions_of(instruction.body, into_loops=True))
+    lines = [span.line for item in body if isinstance(span := getattr(item, "span", None), ir.Span)]
+    short = bool(lines) and max(lines) - min(lines) < _SHORT
+    for handler in instruction.handlers:
+        caught = () if handler.test is None else handler.test.block
+        names = {item.name for item in caught if isinstance(item, (ir.Load, ir.Attribute))}
+        answer = tuple(loops.instructions_of(handler.body, into_loops=True))
+        if (handler.test is not None and names.isdisjoint(_RAISED)) or any(isinstance(one, ir.Raise) for one in answer):
+            continue
+        if short or not _given(body).isdisjoint(_given(answer)):
+            return True
+    return False
+
+
+def _given(instructions: tuple[object, ...]) -> set[str]:
+    """The names and attributes that instructions bind, and "return" if they return."""
+    bound = {item.name for item in instructions if isinstance(item, (ir.Store, ir.StoreAttribute))}
+    return bound | {"return" for item in instructions if isinstance(item, ir.Return)}
+
+
+_RAISED = frozenset({"Exception", "BaseException", "RuntimeError", "AssertionError"})
+_SHORT = 3
+"""Lines of a body."""
 
 
 def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Environment | None:

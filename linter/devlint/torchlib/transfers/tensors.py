@@ -15,7 +15,7 @@ from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, DEVICE_TYPES, UNKNOWN_DEVICE, Concrete, Variable, differ, follows
+from devlint.domain.device import CPU, DEVICE_TYPES, UNKNOWN_DEVICE, Concrete, Unreached, Variable, differ, follows
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
     COUNT,
@@ -31,9 +31,11 @@ from devlint.domain.value import (
     Kind,
     Library,
     Opaque,
+    Present,
     Rank,
     Reference,
     Tensor,
+    Test,
     Tuple,
     Value,
 )
@@ -243,7 +245,16 @@ def _note_lost_index(site: Site) -> None:
 def own_device(site: Site, kind: str) -> DeviceValue:
     """The device of `.cuda()`: the current one; the call itself is where it is written."""
     origin = literal_origin(site.frame, site.env, site.span, f"`.{kind}()` is called here")
-    return placed(site.frame, site.env, DeviceValue(Concrete(kind), False, origin, "method"), site.span)
+    found = DeviceValue(Concrete(kind), _holds_nothing(site), origin, "method")
+    return placed(site.frame, site.env, found, site.span)
+
+
+def _holds_nothing(site: Site) -> bool:
+    """Whether the receiver is a module without parameters and buffers: a move of it asks for no device."""
+    value = None if site.receiver is None else site.receiver.value
+    if not isinstance(value, Reference) or value.object.is_generic or not moves.is_module(site.frame, site.env, value):
+        return False
+    return isinstance(moves.module_device(site.frame, site.env, value)[0], Unreached)
 
 
 def cpu(site: Site) -> Value:
@@ -319,6 +330,11 @@ def pin_memory(site: Site) -> Value:
     if side is not None:
         conflicts.find_on_cpu(site.frame, site.env, "Tensor.pin_memory", site.span, side, "cpu")
     return value
+
+
+def is_pinned(site: Site) -> Value:
+    """`x.is_pinned()`: memory is only pinned where there is an accelerator to copy to."""
+    return Test(holds=(Present(True),))
 
 
 def dimensions(site: Site) -> Value:
@@ -403,6 +419,7 @@ METHODS: dict[str, Transfer] = {
     "new_tensor": new_tensor,
     "get_device": get_device,
     "pin_memory": pin_memory,
+    "is_pinned": is_pinned,
     "size": size,
     "dim": dimensions,
     "ndimension": dimensions,
