@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from devlint.analysis import batches, partial
+from devlint.analysis import batches, moves, partial
 from devlint.analysis.frame import Frame
 from devlint.analysis.placement import KEPT
 from devlint.analysis.practice import holds_nothing
@@ -55,7 +55,11 @@ def merge(
         theirs = others.get(name)
         if theirs is not ours and theirs is not None and theirs != ours:
             optimizer = _one_optimizer(frame, left, right, merged, ours, theirs, span)
-            merged.names[name] = optimizer or _identified(frame, merged.names[name], ours, theirs, name, span, subject)
+            merged.names[name] = (
+                optimizer
+                or _one_module(frame, left, right, ours, theirs, name, span)
+                or _identified(frame, merged.names[name], ours, theirs, name, span, subject)
+            )
     for identity in left.heap.unlike(right.heap):
         one, other, held = left.heap.get(identity), right.heap.get(identity), merged.heap.get(identity)
         if (
@@ -80,6 +84,19 @@ def _one_optimizer(
     identity = frame.new_object(span, "optimizer")
     merged.heap[identity] = either_optimizer(one, other)
     return Reference(identity)
+
+
+def _one_module(
+    frame: Frame, left: Environment, right: Environment, ours: Value, theirs: Value, name: str, span: Span
+) -> Opaque | None:
+    """Two modules at the same place, of which a name has one."""
+    devices = []
+    for env, value in ((left, ours), (right, theirs)):
+        if not isinstance(value, Reference) or not moves.is_module(frame, env, value):
+            return None
+        devices.append(moves.module_device(frame, env, value)[0])
+    device = join_devices(*devices)
+    return replace(frame.nameless(name, span), kind=Kind.MODULE, device=device) if device == CPU else None
 
 
 def _merged_instance(
