@@ -24,7 +24,8 @@ class Builds(NamedTuple):
 
 
 Doubt: TypeAlias = "Parameter | Function | Builds"
-"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all stand behind a check; …"""
+"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all of a function stand behind a
+check; all of a method stand in constructors."""
 
 
 class Callers:
@@ -33,14 +34,17 @@ class Callers:
     def __init__(self) -> None:
         self._arguments: dict[Parameter, Device] = {}
         self._handed_on: dict[Parameter, set[Parameter]] = {}
-        self._around: dict[Function, Scope] = {}
+        self._around: dict[Function, Function] = {}
+        """The functions in whose bodies others are defined."""
         self._callers: dict[Function, set[Scope]] = {}
+        """The bodies in which functions are called."""
         self._unchecked: dict[Function, set[Scope]] = {}
         """The functions that are called, and whose bodies call them where nothing has made sure of an accelerator."""
 
     def note_definition(self, function: Function, scope: Scope) -> None:
-        """Notes that a function is defined in the body of another scope, whose parameters it sees."""
-        self._around[function] = scope
+        """Notes that a function is defined in `scope`; in another function, it sees the parameters of that."""
+        if isinstance(scope, Function):
+            self._around[function] = scope
 
     def parameters(self, scope: Scope | None) -> dict[str, Parameter]:
         """The parameters that a scope sees by their names: its own, and those of the functions around it."""
