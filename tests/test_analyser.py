@@ -169,6 +169,7 @@ def test_packages_that_prepare_data_work_on_the_host(tmp_path: Path, package: st
     facts = Analyser(project).facts(project.source(folder / "words.py"))
     assert sum(isinstance(item.fact, Conflict) for item in facts.facts) == found
 
+
 ATTACK = """\
 class Attack:
     def __init__(self, model, device="cuda"):

@@ -146,11 +146,12 @@ def change_variables(site: Site) -> Value:
     return UNKNOWN
 
 
-Transfer = Callable[[Site], Value | None]
-
 def is_proxy(site: Site) -> Value:
     """`is_torch_fx_proxy(x)`: true of what stands for a tensor while a graph is traced, and is on no device."""
     return Test(holds=(Present(False),))
+
+
+Transfer = Callable[[Site], Value | None]
 
 
 FUNCTIONS: dict[str, Transfer] = {
