@@ -19,7 +19,7 @@ from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_ba
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Heap
 from devlint.domain.provenance import TURN
-from devlint.domain.value import UNKNOWN, Constant, Present, Test
+from devlint.domain.value import UNKNOWN, Constant, Present, Test, stray_of, without_stray
 from devlint.frontend import ir
 
 Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
@@ -222,10 +222,7 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
     always = env.always
     _, loop = _repeat(frame, env, instruction.span, once)
     after = None if left is None else execute(frame, instruction.orelse, left)
-    result = join(after, loop.breaks)
-    if result is not None:
-        result.always = always
-    return result
+    return _behind(frame, join(after, loop.breaks), always=always)
 
 
 def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environment | None:
@@ -260,10 +257,19 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
         after, loop = _repeat(frame, env, instruction.span, once)
         current, breaks = join(after, loop.continues), loop.breaks
     after_else = None if current is None else execute(frame, instruction.orelse, current)
-    result = join(after_else, breaks)
-    if result is not None:
-        result.always = always
-    return result
+    return _behind(frame, join(after_else, breaks), always=always)
+
+
+def _behind(frame: Frame, env: Environment | None, *, always: bool) -> Environment | None:
+    """What a loop leaves: what its first turn began with, the last one may have put anywhere."""
+    if env is None:
+        return None
+    env.always = always
+    for name, value in () if frame.loops else tuple(env.names.items()):
+        stray = stray_of(value)
+        if stray is not None and stray.subject == TURN:
+            env.names[name] = without_stray(value)
+    return env
 
 
 def transfer_try(frame: Frame, instruction: ir.Try, env: Environment) -> Environment | None:
