@@ -15,7 +15,7 @@ from devlint.analysis.narrowing import present
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
-from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Present, Test, Value
+from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Value
 from devlint.facts import InvalidDevice
 from devlint.torchlib.knowledge import AUTOCAST
 
@@ -146,17 +146,9 @@ def change_variables(site: Site) -> Value:
     return UNKNOWN
 
 
-def is_proxy(site: Site) -> Value:
-    """`is_torch_fx_proxy(x)`: true of what stands for a tensor while a graph is traced, and is on no device."""
-    return Test(holds=(Present(False),))
-
-
 Transfer = Callable[[Site], Value | None]
 
-
 FUNCTIONS: dict[str, Transfer] = {
-    "transformers.utils.is_torch_fx_proxy": is_proxy,
-    "transformers.utils.fx.is_torch_fx_proxy": is_proxy,
     "torch.cuda.is_available": is_available,
     "torch.accelerator.is_available": is_available,
     "torch.backends.mps.is_available": is_available,
