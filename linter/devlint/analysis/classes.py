@@ -18,12 +18,19 @@ def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
 
 
 def fields(cls: UserClass) -> tuple[str, ...]:
-    """What the constructor of a dataclass or named tuple takes, in order."""
+    """What the constructor of a class that writes none takes, in order: names that it or its bases declare.
+
+    Dataclasses and named tuples have such a constructor; so may what a decorator or base outside the program changes,
+    as pydantic. Modules are left out of the latter: only an `__init__` registers parameters.
+    """
+    own = [item for item in cls.lineage if isinstance(item, UserClass)]
+    is_record = any(item.is_record for item in own)
+    foreign = not is_record and not is_module(cls) and (is_open(cls) or any(item.dynamic for item in own))
     return tuple(
         dict.fromkeys(
             name
-            for item in reversed(cls.lineage)
-            if isinstance(item, UserClass) and item.is_record
+            for item in reversed(own)
+            if item.is_record or foreign
             for name, annotation in item.declared
             if annotation is None or not annotation.names[0].endswith("ClassVar")
         )

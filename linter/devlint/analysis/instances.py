@@ -57,8 +57,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
     made = Reference(identity)
     if not isinstance(init, Closure):
-        if cls.is_record:
-            env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
+        env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
         return made
     result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
     if result is None:
@@ -83,7 +82,7 @@ def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Inst
     every = arguments.exact and arguments.loose is None and arguments.spread is None
     given = dict(zip(fields, arguments.positional, strict=False)) | dict(arguments.keywords)
     for name in fields:
-        default = held.cls.attributes.get(name, UNKNOWN) if every else UNKNOWN
+        default, _ = (every and classes.find(held.cls, name)) or (UNKNOWN, None)
         value = given[name].value if name in given else default
         held = held.put(name, value, registered=False)
     return held
