@@ -15,7 +15,8 @@ class InvalidDeviceString(OperationRule):
     ## What it does
     Reports a device that PyTorch refuses to parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`,
     `-1`. Reports as well `.cuda("cpu")`, an index that is given twice: `torch.device("cuda:1", 1)`, and a device
-    for a legacy constructor: `torch.FloatTensor(3, device="cuda")`.
+    for a legacy constructor: `torch.FloatTensor(3, device="cuda")`, or one that follows an argument or the model there,
+    which nothing but the CPU can be.
 
     ## Why is this bad
     The line raises on every machine, however many devices it has.
@@ -36,7 +37,8 @@ class InvalidDeviceString(OperationRule):
     No fix is offered: a wrong string does not say which device was meant.
 
     ## Known limits
-    Strings that are put together at run time are checked only where all their parts are known.
+    Strings that are put together at run time are checked only where all their parts are known. A device that a legacy
+    constructor is given is reported wherever it may be another, also where every caller in other files passes the CPU.
 
     ## PyTorch says
     RuntimeError: Invalid device string: 'cuda0'
@@ -56,7 +58,7 @@ class InvalidDeviceString(OperationRule):
                 message, advice = f"`cuda` goes to CUDA devices only, not to {text}", f"write `.to({device.text})`"
             elif "legacy constructor" in device.message:
                 message = f"`{device.text}` makes tensors on the CPU only"
-                advice = "use `torch.tensor(…, device=…)`"
+                advice = "use `torch.tensor(…, device=…)`, or `torch.empty(…, device=…)` for sizes"
             elif "index was passed explicitly" in device.message:
                 message, advice = f"{text} gives the index twice", "leave one of the two out"
             self.report(node, message, pytorch=device.message, advice=advice)

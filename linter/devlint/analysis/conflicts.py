@@ -220,7 +220,7 @@ def _note_argument(frame: Frame, operation: str, span: Span, side: Side, here: S
     if side.certain and side.origin is not None and side.origin.born == "parameter":
         sides, said = (meeting(frame, side), meeting(frame, here)), wording(operation, side, here)
         fact = Conflict("host", operation, *sides, Certainty.POSSIBLE, said)
-        frame.record(span, fact, parameters_of(frame, side))
+        frame.record(span, fact, parameters_of(frame, side.device))
 
 
 def note_index(frame: Frame, operation: str, span: Span, table: Side, index: Side) -> None:
@@ -230,7 +230,7 @@ def note_index(frame: Frame, operation: str, span: Span, table: Side, index: Sid
     if kept and given and index.rank is None:
         sides, said = (meeting(frame, table), meeting(frame, index)), wording(operation, table, index)
         fact = Conflict("index", operation, *sides, Certainty.POSSIBLE, said)
-        frame.record(span, fact, parameters_of(frame, index))
+        frame.record(span, fact, parameters_of(frame, index.device))
 
 
 def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt: str, role: str) -> Side | None:
@@ -354,18 +354,18 @@ def described(clash: Requirement) -> str:
 
 def doubts_of(frame: Frame, *sides: Side) -> tuple[Doubt, ...]:
     """What the callers of the executed function may have in common, so that these sides do not differ."""
-    found: tuple[Doubt, ...] = parameters_of(frame, *sides)
+    found: tuple[Doubt, ...] = parameters_of(frame, *(side.device for side in sides))
     own = any(variable.place.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
     return (*found, Builds(frame.scope)) if classes.is_module(frame.owner) else found
 
 
-def parameters_of(frame: Frame, *sides: Side) -> tuple[Parameter, ...]:
-    """The parameters of the executed function, and those around it, that the first of some sides follows."""
+def parameters_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
+    """The parameters of the executed function, and those around it, that the first of some devices follows."""
     seen = frame.program.recorder.callers.parameters(frame.scope)
-    for side in sides:
-        roots = {root[0] for variable in variables_of(side.device) if (root := re.match(r"\w+", variable.place))}
+    for device in devices:
+        roots = {root[0] for variable in variables_of(device) if (root := re.match(r"\w+", variable.place))}
         if not roots.isdisjoint(seen):
             return tuple(parameter for name, parameter in seen.items() if name in roots)
     return ()

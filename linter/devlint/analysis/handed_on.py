@@ -128,7 +128,7 @@ def record(frame: Frame, given: Mapping[str, Value]) -> None:
             sides = (conflicts.meeting(frame, beside), conflicts.meeting(frame, created))
             said = wording(how, beside, created)
             fact = Conflict("handed-on", how, *sides, Certainty.POSSIBLE, said)
-            frame.record(made.span, fact, conflicts.parameters_of(frame, beside))
+            frame.record(made.span, fact, conflicts.parameters_of(frame, beside.device))
 
 
 def _beside(frame: Frame, given: Mapping[str, Value]) -> Side | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from devlint.analysis import devices, moves
 from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.callers import Doubt
 from devlint.analysis.containers import allocate
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
@@ -62,10 +63,10 @@ class Site:
         """Puts a new object into the heap."""
         return allocate(self.frame, self.env, self.span, what, made)
 
-    def record(self, fact: Fact) -> None:
-        """Records a fact about the call; on a path without accelerators nothing can differ."""
+    def record(self, fact: Fact, unless: tuple[Doubt, ...] = ()) -> None:
+        """Records a fact about the call, as `Frame.record`; on a path without accelerators nothing can differ."""
         if not self.env.fallback:
-            self.frame.record(self.span, fact)
+            self.frame.record(self.span, fact, unless)
 
     def steps(self, *origins: Origin | None) -> tuple[Step, ...]:
         """Events as steps of a trace."""

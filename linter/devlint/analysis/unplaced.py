@@ -74,7 +74,7 @@ def record(frame: Frame) -> None:
             there = _somewhere(frame, other)
             sides = conflicts.meeting(frame, there), conflicts.meeting(frame, left)
             said = wording(operation, there, left)
-            unless = conflicts.parameters_of(frame, other)
+            unless = conflicts.parameters_of(frame, other.device)
             frame.record(span, Conflict("unplaced", operation, *sides, Certainty.POSSIBLE, said), unless)
 
 

@@ -15,7 +15,7 @@ from devlint.analysis.narrowing import present
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
-from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Value
+from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Present, Test, Value
 from devlint.facts import InvalidDevice
 from devlint.torchlib.knowledge import AUTOCAST
 
@@ -30,6 +30,11 @@ _CHANGES_VARIABLES = (
 def is_available(site: Site) -> Value:
     """Whether there is an accelerator: a check."""
     return present(site.frame.program.devices)
+
+
+def is_initialized(site: Site) -> Value:
+    """Whether CUDA has started: only where there is a device, but not wherever there is one."""
+    return Test((Present(True),), (), False if site.frame.program.devices == 0 else None)
 
 
 def device_count(site: Site) -> Value:
@@ -156,6 +161,7 @@ FUNCTIONS: dict[str, Transfer] = {
     "torch.backends.cuda.is_built": is_available,
     "torch.mps.is_available": is_available,
     "torch.xpu.is_available": is_available,
+    "torch.cuda.is_initialized": is_initialized,
     "torch.cuda.device_count": device_count,
     "torch.accelerator.device_count": device_count,
     "torch.device": make_device,

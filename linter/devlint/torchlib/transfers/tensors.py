@@ -15,7 +15,18 @@ from devlint.analysis.arguments import Given
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, DEVICE_TYPES, UNKNOWN_DEVICE, Concrete, Unreached, Variable, differ, follows
+from devlint.domain.device import (
+    CPU,
+    DEVICE_TYPES,
+    NAMELESS,
+    UNKNOWN_DEVICE,
+    Concrete,
+    Device,
+    Unreached,
+    Variable,
+    differ,
+    follows,
+)
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
     COUNT,
@@ -380,10 +391,8 @@ def legacy(device: str) -> Transfer:
             rank = data_rank(site, value)
         target = _target(site)
         if target is not None:
-            if device == "cpu" and isinstance(target.device, Concrete) and target.device != CPU:
-                kind = target.device.type
-                message = f"legacy constructor expects device type: cpu but device type: {kind} was passed"
-                site.record(InvalidDevice(site.name, message))
+            if device == "cpu":
+                _refuse(site, conflicts.resolve(site.env, target.device))
             return site.created(DeviceValue(UNKNOWN_DEVICE), rank)
         if device == "cpu":
             given = site.arguments.first()
@@ -396,6 +405,19 @@ def legacy(device: str) -> Transfer:
         return site.created(own_device(site, "cuda"), rank)
 
     return make
+
+
+def _refuse(site: Site, device: Device) -> None:
+    """Records that a legacy constructor of the CPU is given another device, or one that others choose."""
+    match device:
+        case Variable(place=place) if not place.startswith(NAMELESS):
+            kind = "cuda"
+        case Concrete(type=kind) if device != CPU:
+            pass
+        case _:
+            return
+    message = f"legacy constructor expects device type: cpu but device type: {kind} was passed"
+    site.record(InvalidDevice(site.name, message), conflicts.parameters_of(site.frame, device))
 
 
 _LEGACY = "Float Double Half BFloat16 Int Long Short Byte Char Bool".split()
