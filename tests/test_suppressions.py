@@ -37,6 +37,19 @@ def _silenced(text: str, line: int, end_line: int | None = None) -> bool:
         ("# devlint: ignore[DEV301]", False),
         ("# devlint: ignore[]", False),
         ("# devlint: ignore[DEV101", False),
+        ("# devlint: ignore (known-good hardware)", False),
+        ("# devlint: ignore DEV101", False),
+        ("# devlint: ignore dev101", False),
+        ("# devlint: ignore: DEV101", False),
+        ("# devlint: ignore=DEV101", False),
+        ("# devlint: ignore(DEV101)", False),
+        ("# devlint: ignore mixed-device-operands", False),
+        ("# devlint: ignore XYZ101", False),
+        ("# devlint: ignore[[DEV101]]", False),
+        ("# devlint: Ignore[DEV101]", False),
+        ("# DEVLINT: ignore[DEV101]", False),
+        ("# devlint: ignores[DEV101]", False),
+        ("# devlint: disable=DEV101", False),
         ("# devlint: ignored", False),
         ("# devlint: ignore-fil", False),
         ("# devlint: ignore-line", False),
@@ -97,6 +110,17 @@ def test_a_whole_file() -> None:
     assert _silenced("x = 1\n\n# devlint: ignore-file[DEV101] generated\n", 1)
     assert _silenced("# devlint: ignore-file\nx = 1\n", 2)
     assert not _silenced("# devlint: ignore-file[DEV3]\nx = 1\n", 2)
+
+
+@pytest.mark.parametrize("tool", ["ruff", "flake8"])
+@pytest.mark.parametrize(
+    ("codes", "silences"), [("", True), (": DEV101", True), (": E501 DEV1", True), (": E501", False)]
+)
+def test_a_whole_file_by_the_comments_of_other_linters(tool: str, codes: str, silences: bool) -> None:
+    comment = f"# {tool}: noqa{codes}"
+    assert _silenced(f"x = 1\n{comment}\n", 1) is silences
+    assert _silenced(f"if x:\n    {comment}\n    y = 1\n", 1) is silences
+    assert not _silenced(f"x = 1  {comment}\n", 1), "ruff ignores such a comment behind code"
 
 
 def test_used_suppressions_are_told_from_idle_ones() -> None:

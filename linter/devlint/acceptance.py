@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from devlint import engine
 from devlint.baseline import Baseline, Baselines, entries_of
-from devlint.configuration import Configurations
+from devlint.configuration import OWN_NAMES, Configurations
 from devlint.errors import DevlintError
 from devlint.inspector import Loader, load_tools
 from devlint.project import display_path
 from devlint.records import dataclass
-from devlint.settings import Settings
+from devlint.settings import Configuration, Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A baseline as it is now, and by how many entries it differs from before."""
+    """A baseline as it is now, and by how many entries it differs from before.
+
+    Attributes:
+        switch: the line that makes `devlint check` use the baseline, with the file for that line; None if the
+            configuration names the baseline already.
+    """
 
     baseline: Baseline
     added: int
     removed: int
+    switch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,23 @@ def accept(settings: Settings, *, prune: bool, load: Loader = load_tools) -> Acc
         new = set(entries_of(run.outcome, baseline, own).values())
         kept = {entry for entry in baseline.entries if (baseline.path, entry) not in stale}
         changed = baseline.of(kept | new)
-        changes.append(Change(changed, len(new), len(baseline.entries) - len(kept)))
+        first = next(file for file, one in held.items() if one is baseline)
+        switch = _switch(baseline, configurations.of(Path(os.path.abspath(first)).parent))
+        changes.append(Change(changed, len(new), len(baseline.entries) - len(kept), switch))
         if changed != baseline or not (prune or baseline.path.exists()):
             changed.write()
     return Acceptance(tuple(changes), run.problems, run.unreadable)
+
+
+def _switch(baseline: Baseline, configuration: Configuration) -> str | None:
+    """Return the line that a configuration lacks, with its place; None if it names the baseline."""
+    if configuration.baseline == baseline.path:
+        return None
+    file = configuration.file or "pyproject.toml"
+    folder = Path(os.path.abspath(file)).parent
+    try:
+        name = Path(os.path.relpath(baseline.path, folder)).as_posix()
+    except ValueError:  # on Windows, another drive
+        name = baseline.path.as_posix()
+    table = "" if Path(file).name in OWN_NAMES else "in [tool.devlint] "
+    return f"`baseline = {json.dumps(name, ensure_ascii=False)}` {table}of {file}"

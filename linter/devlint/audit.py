@@ -1,4 +1,4 @@
-"""What devlint says of suppressions themselves: that one silences nothing, names no rule, or gives no reason."""
+"""Diagnostics about suppressions: not understood, unused, naming no rule, or without a reason."""
 
 from __future__ import annotations
 
@@ -60,9 +60,14 @@ class _Audit:
         self._used = used
 
     def of(self, entry: Suppression) -> Iterator[Diagnostic]:
-        """Yield what is to be said of one comment."""
-        idle, unknown = self._idle(entry), self._unknown(entry)
+        """Yield the diagnostics about one comment."""
         unused, unexplained = ABOUT_SUPPRESSIONS
+        if not entry.understood:
+            if unused in self._enabled:
+                message = f"`{entry.text}` silences nothing; write `{self._spelling(entry)}`"
+                yield self._report(unused, entry, message, None)
+            return
+        idle, unknown = self._idle(entry), self._unknown(entry)
         if unused in self._enabled and (idle is not None or unknown):
             yield self._unused(unused, entry, idle, unknown)
         elif unexplained in self._enabled and not entry.reason and self._is_ours(entry):
@@ -91,6 +96,14 @@ class _Audit:
         edit = self._removal(entry) if whole else self._reduction(entry, idle)
         return self._report(code, entry, "; ".join([message, *unknown]), advice, edit)
 
+    def _spelling(self, entry: Suppression) -> str:
+        """Return the suppression that a comment seems to mean; `RULE` stands for the rule if it names none."""
+        words = re.sub(r"#\s*devlint:\s*", "", entry.text, flags=re.IGNORECASE)
+        keyword = re.match(r"[\w-]*", words)
+        kind = "ignore-file" if keyword is not None and "file" in keyword[0].lower() else "ignore"
+        named = [word for word in re.findall(r"\w+(?:-\w+)+|[A-Za-z]+[0-9]\w*", words) if self._means(word)]
+        return f"# devlint: {kind}[{', '.join(dict.fromkeys(named)) or 'RULE'}]"
+
     def _stretch(self, entry: Suppression, start: int, end: int) -> Place:
         return Place(self._display, entry.line, start, entry.line, end)
 
@@ -107,7 +120,7 @@ class _Audit:
     def _reduction(self, entry: Suppression, idle: tuple[str, ...]) -> Edit:
         """Return the edit that removes some selectors from a comment."""
         kept = ", ".join(selector for selector in entry.rules or () if selector not in idle)
-        start = entry.text.index(":" if entry.noqa else "[") + 1
+        start = entry.text.rindex(":" if entry.noqa else "[") + 1
         text = f" {kept}" if entry.noqa else f"{kept}]"
         return Edit(self._stretch(entry, entry.column + start, entry.column + len(entry.text)), text)
 

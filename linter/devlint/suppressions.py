@@ -1,4 +1,4 @@
-"""Comments that silence diagnostics: `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and `# noqa`."""
+"""Comments that silence diagnostics: `# devlint: ignore[…]`, `# devlint: ignore-file[…]`, `# noqa`, `# ruff: noqa`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,20 @@ from devlint.records import dataclass
 ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
 """The codes of what is reported about suppressions themselves."""
 
-_DEVLINT = r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?"
+_ADDRESSED = r"#\s*devlint:[^#]*"
+"""A comment that speaks to devlint, up to the next comment behind it."""
+
+_DEVLINT = (
+    r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\[\]]*[^\[\]\s,][^\[\]]*)(?P<end>\]))?"
+)
+
+_NO_REASON = r"\s*\[|\W*(?:(?i:DEV[0-9])|(?:[A-Z]{2,}[0-9]{3}|[a-z]+(?:-[a-z0-9]+)+)(?![\w-]))"
+"""The beginning of words that name rules outside of brackets: a code or a word with hyphens is no reason."""
+
 _CODE = r"[A-Z]+[0-9][A-Z0-9]*"
-_NOQA = rf"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?"
+_CODES = rf"(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?"
+_NOQA = rf"#\s*noqa(?![\w-]){_CODES}"
+_FILE_NOQA = rf"#\s*(?:ruff|flake8)\s*[:=]\s*noqa(?![\w-]){_CODES}"
 
 Matches = Callable[[str, Diagnostic], bool]
 """Whether a selector (`DEV1`, `DEV101`, a rule name, `ALL`) covers the rule of a diagnostic."""
@@ -35,6 +46,7 @@ class Suppression:
         reason: the words after it.
         end: the column behind these words.
         noqa: it is a `# noqa`, which speaks to other tools as well.
+        understood: whether the comment has the form of a suppression. If not, it silences nothing.
     """
 
     line: int
@@ -45,6 +57,7 @@ class Suppression:
     reason: str = ""
     end: int = 0
     noqa: bool = False
+    understood: bool = True
 
 
 Used: TypeAlias = frozenset[tuple[Suppression, str | None]]
@@ -102,7 +115,8 @@ def read_suppressions(text: str) -> Suppressions:
 
     Text that cannot be split into tokens to its end yields what was found before that.
     """
-    if "devlint:" not in text and "noqa" not in text.lower():
+    lowered = text.lower()
+    if "devlint:" not in lowered and "noqa" not in lowered:
         return Suppressions((), {})
     found: list[Suppression] = []
     last_line: dict[int, int] = {}
@@ -110,7 +124,9 @@ def read_suppressions(text: str) -> Suppressions:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
-                found.extend(_in_comment(token.string, token.start[0], token.start[1] + 1))
+                line, column = token.start
+                alone = not token.line[:column].strip()
+                found.extend(_in_comment(token.string, line, column + 1, alone=alone))
             elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER):
                 if start is not None:
                     last_line.update(dict.fromkeys(range(start, token.start[0] + 1), token.start[0]))
@@ -122,36 +138,47 @@ def read_suppressions(text: str) -> Suppressions:
     return Suppressions(found, last_line)
 
 
-def _in_comment(comment: str, line: int, column: int) -> list[Suppression]:
-    found: list[Suppression] = []
+def _in_comment(comment: str, line: int, column: int, *, alone: bool) -> Iterator[Suppression]:
+    """Yield the suppressions in one comment.
 
-    def add(match: re.Match[str], rules: tuple[str, ...] | None, *, whole_file: bool, noqa: bool) -> None:
+    Args:
+        comment: its text, from the `#` on.
+        line, column: where it starts, from 1.
+        alone: no code stands before it on its line.
+    """
+
+    def made(match: re.Match[str], rules: tuple[str, ...] | None, *, whole_file: bool, noqa: bool) -> Suppression:
         words = comment[match.end() :].partition("#")[0]
         reason = words.strip(" \t:;,-\N{EN DASH}\N{EM DASH}")
         end = column + len(comment[: match.end() + len(words)].rstrip())
         text = match[0].rstrip()
-        found.append(Suppression(line, column + match.start(), text, rules, whole_file, reason, end, noqa))
+        return Suppression(line, column + match.start(), text, rules, whole_file, reason, end, noqa)
 
-    for match in re.finditer(_DEVLINT, comment):
-        rules: tuple[str, ...] | None = None
-        if match["rules"] is not None:
-            if match["end"] is None:
-                continue
-            rules = tuple(match["rules"].replace(",", " ").split())
-        add(match, rules, whole_file=match["kind"] == "ignore-file", noqa=False)
-    for match in re.finditer(_NOQA, comment, re.IGNORECASE):
-        if match["colon"] is None:
-            add(match, None, whole_file=False, noqa=True)
-        elif match["codes"] is not None:
-            add(match, tuple(re.split(r"[\s,]+", match["codes"].upper())), whole_file=False, noqa=True)
-    return found
+    for addressed in re.finditer(_ADDRESSED, comment, re.IGNORECASE):
+        match = re.compile(_DEVLINT).match(comment, addressed.start(), addressed.end())
+        if match is None or (match["end"] is None and re.match(_NO_REASON, comment[match.end() : addressed.end()])):
+            text = addressed[0].rstrip()
+            start = column + addressed.start()
+            yield Suppression(line, start, text, (), whole_file=False, end=start + len(text), understood=False)
+            continue
+        rules = None if match["end"] is None else tuple(match["rules"].replace(",", " ").split())
+        yield made(match, rules, whole_file=match["kind"] == "ignore-file", noqa=False)
+    for form, whole_file in ((_NOQA, False), (_FILE_NOQA, True)):
+        if whole_file and not alone:
+            continue
+        for match in re.finditer(form, comment, re.IGNORECASE):
+            if match["colon"] is None:
+                yield made(match, None, whole_file=whole_file, noqa=True)
+            elif match["codes"] is not None:
+                codes = tuple(re.split(r"[\s,]+", match["codes"].upper()))
+                yield made(match, codes, whole_file=whole_file, noqa=True)
 
 
 def suppressing_comment(text: str, diagnostic: Diagnostic) -> tuple[int, int, str] | None:
     """Return line, column and text of what to insert so that a comment silences a diagnostic; columns from 1.
 
-    It goes to the end of the statement, into the brackets of a comment that is there. None where a comment holds
-    already, or where the text cannot be split into tokens so far.
+    The comment goes to the end of the statement, or into the brackets of a comment that is there. None if a comment
+    without brackets is there, or if the text cannot be split into tokens so far.
     """
     first = diagnostic.place.line
     comment: tokenize.TokenInfo | None = None
@@ -172,6 +199,5 @@ def suppressing_comment(text: str, diagnostic: Diagnostic) -> tuple[int, int, st
         if match is not None and match["kind"] == "ignore":
             if match["end"] is None:
                 return None
-            between = ", " if match["rules"].strip() else ""
-            return line, comment.start[1] + match.start("end") + 1, f"{between}{diagnostic.code}"
+            return line, comment.start[1] + match.start("end") + 1, f", {diagnostic.code}"
     return line, end, f"  # devlint: ignore[{diagnostic.code}]"

@@ -1,4 +1,4 @@
-"""unused-suppression: a comment that silences nothing, or names a rule that does not exist."""
+"""unused-suppression: a comment that silences nothing, is misspelled, or names a rule that does not exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ class UnusedSuppression(Rule):
     """
     ## What it does
     Reports `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and the codes of devlint in a `# noqa: …` where
-    they silence nothing, or name no rule. It comes from reading the comments of a file, after all rules.
+    they silence nothing, or name no rule. Reports every other comment that begins with `devlint:` with the
+    spelling that it seems to mean: `# devlint: disable=DEV302` silences nothing.
 
     ## Why is this bad
     The line that the comment was written for has been mended, or was never reported: the rule is called
@@ -29,8 +30,8 @@ class UnusedSuppression(Rule):
     Removing a comment changes nothing that runs.
 
     ## Known limits
-    A comment is judged only where every rule that it speaks of is on for the file; rules that are opt-in and
-    off do not count. A bare `# noqa` is never judged: it speaks to other tools too.
+    A comment is judged only if every rule that it names is on for the file; rules that are opt-in and off do
+    not count. A bare `# noqa`, `# ruff: noqa` or `# flake8: noqa` is never judged, since other tools read it too.
 
     ## PyTorch says
     Nothing: this is about a comment.

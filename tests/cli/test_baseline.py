@@ -64,6 +64,29 @@ def test_it_holds_from_any_folder(project: Shell, monkeypatch: pytest.MonkeyPatc
     assert project.run("--baseline", f"../{NAME}", "--isolated", "a.py").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("configuration", "text", "line"),
+    [
+        (None, "", f'`baseline = "{NAME}"` in [tool.devlint] of pyproject.toml'),
+        ("pyproject.toml", "[tool.devlint]\n", f'`baseline = "{NAME}"` in [tool.devlint] of pyproject.toml'),
+        ("devlint.toml", 'baseline = "other.json"\n', f'`baseline = "{NAME}"` of devlint.toml'),
+    ],
+)
+def test_a_baseline_that_no_configuration_names_is_followed_by_the_line_that_does(
+    shell: Shell, configuration: str | None, text: str, line: str
+) -> None:
+    if configuration is not None:
+        shell.write(configuration, text)
+    shell.write("a.py", TWO)
+    options = ("--baseline", NAME) if "other" in text else ()
+    said = shell.run("baseline", *options).stderr
+    assert said == f"note: `devlint check` does not use this baseline yet; write {line}\n"
+    written = line.split("`")[1]
+    shell.write(configuration or "pyproject.toml", f"[tool.devlint]\n{written}\n" if "[" in line else f"{written}\n")
+    assert shell.run("baseline").stderr == ""
+    assert shell.run(".").exit_code == 0
+
+
 def test_a_second_equal_line_is_new(project: Shell) -> None:
     project.write("src/a.py", TWO + "clash\n")
     assert project.concise() == ["src/a.py:4:1: DEV101"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli.stand_in import Shell
@@ -69,6 +71,40 @@ def test_unknown_rules_are_guessed(shell: Shell) -> None:
     assert "a.py:4:1: DEV101" in result.stdout, "the letter O is no zero, and `DEV1` is not what was written"
     assert "`DEV1O1` names no rule; did you mean DEV101" in result.stdout
     assert "a.py:2:1: DEV101" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("comment", "spelling"),
+    [
+        ("ignore DEV302", "ignore[DEV302]"),
+        ("ignore: DEV302, dev101", "ignore[DEV302, dev101]"),
+        ("ignore mixed-device-operands", "ignore[mixed-device-operands]"),
+        ("disable=DEV302", "ignore[DEV302]"),
+        ("disable-file=DEV302", "ignore-file[DEV302]"),
+        ("ignore_file", "ignore-file[RULE]"),
+        ("ignores[DEV302]", "ignore[DEV302]"),
+        ("Ignore[DEV302]", "ignore[DEV302]"),
+        ("ignore[DEV302", "ignore[DEV302]"),
+        ("ignore[]", "ignore[RULE]"),
+        ("ignore[ ,]", "ignore[RULE]"),
+        ("off", "ignore[RULE]"),
+    ],
+)
+def test_a_comment_that_is_not_understood_is_reported_with_its_spelling(
+    shell: Shell, comment: str, spelling: str
+) -> None:
+    shell.write("a.py", f"import torch\nclash  # devlint: {comment}  # noqa: E501\n")
+    result = shell.run("--output-format", "json", ".")
+    found = {one["code"]: one for one in json.loads(result.stdout)["diagnostics"]}
+    assert set(found) == {"DEV101", "DEV902"}, "the comment silences nothing"
+    assert found["DEV902"]["message"] == f"`# devlint: {comment}` silences nothing; write `# devlint: {spelling}`"
+
+
+def test_an_idle_code_in_a_file_level_noqa_is_removed(shell: Shell) -> None:
+    path = shell.write("a.py", "import torch\n# ruff: noqa: E501, DEV302\nx = 1\n# flake8: noqa: DEV101\ny = 1\n")
+    assert shell.concise() == ["a.py:2:1: DEV902", "a.py:4:1: DEV902"]
+    shell.run("--fix", "-q", ".")
+    assert path.read_text() == "import torch\n# ruff: noqa: E501\nx = 1\ny = 1\n"
 
 
 def test_a_broken_file_has_no_idle_comments(shell: Shell) -> None:

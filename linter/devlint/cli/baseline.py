@@ -34,4 +34,6 @@ def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
         entries = len(change.baseline.entries)
         counted = "1 entry" if entries == 1 else f"{entries} entries"
         click.echo(f"{display_path(change.baseline.path)}: {counted}, {change.added} added, {change.removed} removed")
+        if change.switch is not None and not settings.isolated:
+            say("note", f"`devlint check` does not use this baseline yet; write {change.switch}")
     return 2 if done.unreadable else 0
