@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from devlint.diagnostics import Diagnostic
+from devlint.testing import Expected, differences
 
 from tests.expectations import Claim, Fixture, Kind, Moment, Program
 
@@ -44,15 +45,11 @@ _OTHER_ERRORS = {
 def surprises(fixture: Fixture, diagnostics: Iterable[Diagnostic]) -> list[str]:
     """Diagnostics that no comment announces, comments that no diagnostic keeps, and repetitions."""
     reported = list(diagnostics)
-    found = []
-    for diagnostic in reported:
-        where = f"line {diagnostic.place.line}: [{diagnostic.rule}] {diagnostic.message}"
-        if not any(_announces(claim, diagnostic) for claim in fixture.errors):
-            found.append(f"{where}: no comment says so")
-        if sum((d.place, d.rule) == (diagnostic.place, diagnostic.rule) for d in reported) > 1:
-            found.append(f"{where}: said more than once")
-    broken = [claim for claim in fixture.errors if not any(_announces(claim, d) for d in reported)]
-    return found + [f'line {claim.line}: devlint does not say [{claim.rule}] "{claim.text}"' for claim in broken]
+    found = differences(reported, [Expected(claim.line, claim.rule, claim.text) for claim in fixture.errors])
+    for one in reported:
+        if sum((other.place, other.rule) == (one.place, one.rule) for other in reported) > 1:
+            found.append(f"line {one.place.line}: [{one.rule}] {one.message}: said more than once")
+    return found
 
 
 def disagreements(fixture: Fixture, program: Program, execute: Execute) -> list[str]:
@@ -112,11 +109,6 @@ def _comes_true(fixture: Fixture, claim: Claim, stack: Iterable[int]) -> bool:
     if claim.moment is Moment.HERE:
         return claim.line in stack
     return any(line != claim.line and fixture.together(line, claim.line) for line in stack)
-
-
-def _announces(claim: Claim, diagnostic: Diagnostic) -> bool:
-    same = (claim.line, claim.rule) == (diagnostic.place.line, diagnostic.rule)
-    return same and claim.text in diagnostic.message
 
 
 def _comparable(text: str) -> bool:

@@ -23,18 +23,18 @@ from __future__ import annotations
 
 import ast
 import enum
-import io
 import re
 import tokenize
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from devlint import testing
+from devlint.testing import Remark
 
 DEFAULT_DEVICES = 4
 MOST_DEVICES = 8
 
-_SEPARATOR = re.compile(r"#\s*(?=(?:error|missed|revealed|devices|program|Limit)\s*:|(?:error|missed)\s*\[)")
-_CLAIM = re.compile(r'\[(?P<rule>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)\]\s*(?:"(?P<text>[^"]*)"\s*)?(?P<suffix>.*)')
+_WORDS = ("error", "missed", "revealed", "devices", "program", "Limit")
 _MACHINE = re.compile(r"\bon (\d+) devices?\b")
 
 
@@ -146,16 +146,6 @@ class Fixture:
         return tuple(sorted([*own, *self.shared_revealed], key=lambda revealed: revealed.line))
 
 
-@dataclass(frozen=True, slots=True)
-class _Remark:
-    """One part of a comment that this file understands; `alone`: there is no code on its line."""
-
-    line: int
-    word: str
-    rest: str
-    alone: bool
-
-
 @dataclass(slots=True)
 class _Draft:
     """A program whose claims are still being collected; `kind` None: not known before they are."""
@@ -184,7 +174,7 @@ def parse(source: str, path: Path) -> Fixture:
     """The claims in `source`; `path` is for messages and for the result. Raises FixtureError like `read`."""
     try:
         tree = ast.parse(source)
-        remarks = list(_remarks(source))
+        remarks = list(testing.remarks(source, _WORDS))
     except (SyntaxError, tokenize.TokenError) as error:
         raise FixtureError(path, getattr(error, "lineno", None) or 1, f"does not parse: {error}") from error
     definitions = [node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
@@ -193,18 +183,6 @@ def parse(source: str, path: Path) -> Fixture:
     for remark in remarks:
         reader.take(remark)
     return reader.finish()
-
-
-def _remarks(source: str) -> Iterator[_Remark]:
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type != tokenize.COMMENT:
-            continue
-        alone = not token.line[: token.start[1]].strip()
-        for part in _SEPARATOR.split(token.string)[1:]:
-            word = re.match(r"\w+", part)
-            assert word is not None  # the separator looks ahead for one
-            rest = part[word.end() :].strip()
-            yield _Remark(token.start[0], word[0], rest, alone)
 
 
 def _drafts(tree: ast.Module, source: str) -> list[_Draft]:
@@ -243,7 +221,7 @@ class _Reader:
         self._shared_errors: list[Claim] = []
         self._shared_revealed: list[Revealed] = []
 
-    def take(self, remark: _Remark) -> None:
+    def take(self, remark: Remark) -> None:
         program = next((d for d in self._drafts if d.line <= remark.line <= d.end_line), None)
         if remark.alone != (remark.word in ("devices", "program", "Limit")):
             wanted = "at the end of a line of code" if remark.alone else "on a line of its own"
@@ -279,16 +257,16 @@ class _Reader:
     def _wrong(self, line: int, message: str) -> FixtureError:
         return FixtureError(self._path, line, message)
 
-    def _own(self, program: _Draft | None, remark: _Remark) -> _Draft:
+    def _own(self, program: _Draft | None, remark: Remark) -> _Draft:
         if program is None:
             raise self._wrong(remark.line, f"`# {remark.word}:` stands in no bad_, ok_, fp_ or fn_ function")
         return program
 
     def _claim(self, line: int, rest: str) -> Claim:
-        match = _CLAIM.fullmatch(rest)
-        if match is None:
+        stated = testing.claim(line, rest)
+        if stated is None:
             raise self._wrong(line, f'expected `[rule-name] "text"`, found `{rest}`')
-        suffix = match["suffix"]
+        suffix = stated.rest
         machine = _MACHINE.search(suffix)
         devices = None if machine is None else self._count(line, machine[1])
         words = _MACHINE.sub("", suffix).split()
@@ -298,14 +276,14 @@ class _Reader:
         if devices is not None and word in ("never", "wrong"):
             raise self._wrong(line, f"`{word}` does not go with `on {devices} devices`")
         moment = Moment.NEVER if word == "wrong" else Moment(word)
-        return Claim(line, match["rule"], match["text"] or "", moment, devices, word == "wrong")
+        return Claim(line, stated.rule, stated.text, moment, devices, word == "wrong")
 
     def _count(self, line: int, text: str) -> int:
         if not text.isdecimal() or int(text) > MOST_DEVICES:
             raise self._wrong(line, f"expected a number of devices from 0 to {MOST_DEVICES}, found `{text}`")
         return int(text)
 
-    def _take_devices(self, program: _Draft | None, remark: _Remark, rest: str) -> None:
+    def _take_devices(self, program: _Draft | None, remark: Remark, rest: str) -> None:
         count = self._count(remark.line, rest)
         if remark.line < self._first_statement:
             self._devices = count
@@ -316,7 +294,7 @@ class _Reader:
         else:
             program.devices = count
 
-    def _take_kind(self, program: _Draft | None, remark: _Remark, rest: str) -> None:
+    def _take_kind(self, program: _Draft | None, remark: Remark, rest: str) -> None:
         if program is None or program.name is not None:
             raise self._wrong(remark.line, "`# program:` does not go with bad_, ok_, fp_ or fn_ functions")
         if rest not in {kind.value for kind in Kind}:

@@ -189,10 +189,10 @@ ANNOUNCED = body('f()  # error: [a] "cuda:0"', "g()  # error: [b] never")
     [
         ([diagnostic(2), diagnostic(3, "b")], []),
         ([diagnostic(2), diagnostic(2, column=9), diagnostic(3, "b")], []),
-        ([diagnostic(2)], ['line 3: devlint does not say [b] ""']),
+        ([diagnostic(2)], ["line 3: [b] is not reported"]),
         (
             [diagnostic(2, message="cuda:1"), diagnostic(3, "b")],
-            ["line 2: [a] cuda:1: no comment says so", 'line 2: devlint does not say [a] "cuda:0"'],
+            ["line 2: [a] cuda:1: no comment says so", 'line 2: [a] "cuda:0" is not reported'],
         ),
         (
             [diagnostic(2), diagnostic(3, "b"), diagnostic(3)],

@@ -148,6 +148,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.diagnostics",
         "devlint.errors",
     ),
+    # For the tests of rule packages; nothing of the product imports it.
+    "devlint.testing": ("devlint.engine", "devlint.settings", "devlint.diagnostics", "devlint.errors"),
     "devlint.suppressions": ("devlint.diagnostics",),
     "devlint.audit": (
         "devlint.suppressions",

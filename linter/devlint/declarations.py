@@ -20,6 +20,8 @@ class Declaration:
     Attributes:
         module, cls: where its class is.
         wants: the names of the classes of facts that it is about.
+        everywhere: it visits every file, whatever the facts and the text.
+        undocumented: how its documentation is incomplete, or "".
     """
 
     module: str
@@ -30,13 +32,15 @@ class Declaration:
     opt_in: bool
     wants: tuple[str, ...]
     mentions: str
+    everywhere: bool = False
+    undocumented: str = ""
 
     def concerns(self, text: str, facts: FileFacts) -> bool:
         """Whether the rule has to visit a file with that text and those facts.
 
         Conflicts that are merely possible concern opt-in rules alone.
         """
-        if self.mentions and self.mentions in text:
+        if self.everywhere or (self.mentions and self.mentions in text):
             return True
         wanted = (anchored.fact for anchored in facts.facts if type(anchored.fact).__name__ in self.wants)
         return any(self.opt_in or getattr(fact, "certainty", None) is not Certainty.POSSIBLE for fact in wanted)

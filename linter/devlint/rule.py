@@ -21,8 +21,11 @@ from devlint.syntax import Syntax
 
 FactT = TypeVar("FactT", bound=Fact)
 
+DOCUMENTED = "What it does"
+"""The heading of the text that lists of rules quote."""
+
 HEADINGS = (
-    "What it does",
+    DOCUMENTED,
     "Why is this bad",
     "Example",
     "Use instead",
@@ -30,7 +33,7 @@ HEADINGS = (
     "Known limits",
     "PyTorch says",
 )
-"""The headings that a rule's docstring must have, in this order."""
+"""The headings of a rule's docstring, in this order."""
 
 
 def kebab(name: str) -> str:
@@ -62,6 +65,9 @@ class Rule(cst.BatchableCSTVisitor):
 
     One instance checks one file. The class docstring is the rule's documentation, see `HEADINGS`. The name is
     the class name in kebab case, which is also the name of the rule's file with dashes for underscores.
+
+    A rule that sets neither `wants` nor `mentions` and has visitors visits every file that devlint analyses.
+    A subclass with an `__init__` of its own takes `display` and hands it on: `super().__init__(display)`.
 
     Attributes:
         code: `DEV101`.
@@ -118,14 +124,26 @@ class Rule(cst.BatchableCSTVisitor):
         return {heading: text.strip("\n") for heading, text in zip(parts[1::2], parts[2::2], strict=True)}
 
     @classmethod
+    def undocumented(cls) -> str:
+        """Return how the docstring differs from `HEADINGS`, in words; "" if it has all of them in order."""
+        sections = cls.sections()
+        missing = [heading for heading in HEADINGS if heading not in sections]
+        if missing:
+            return f"its docstring lacks {_headings(missing)}"
+        if tuple(sections) != HEADINGS:
+            return f"its docstring has {_headings(sections)}; the order is {', '.join(HEADINGS)}"
+        empty = [heading for heading, text in sections.items() if not text.strip()]
+        return f"its docstring has no text under {_headings(empty)}" if empty else ""
+
+    @classmethod
     def standing(cls) -> str:
         """How severe it is, and whether it has to be asked for: `error`, `warning`, `warning, opt-in`."""
         return f"{cls.severity.value}, opt-in" if cls.opt_in else cls.severity.value
 
     @classmethod
     def summary(cls) -> str:
-        """The first sentence of "What it does", on one line."""
-        text = " ".join(cls.sections()["What it does"].split())
+        """Return the first sentence of "What it does" on one line; without that heading, of the docstring."""
+        text = " ".join(cls.sections().get(DOCUMENTED, cls.documentation()).split())
         return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
     @classmethod
@@ -135,10 +153,19 @@ class Rule(cst.BatchableCSTVisitor):
 
     @classmethod
     def declaration(cls) -> Declaration:
-        """What is asked of it before it is made."""
-        wants = tuple(kind.__name__ for kind in cls.wants)
-        where = (cls.__module__, cls.__name__)
-        return Declaration(*where, cls.code, cls.name, cls.severity, cls.opt_in, wants, cls.mentions)
+        """Return the attributes that devlint asks for before it makes an instance."""
+        return Declaration(
+            cls.__module__,
+            cls.__name__,
+            cls.code,
+            cls.name,
+            cls.severity,
+            cls.opt_in,
+            wants=tuple(kind.__name__ for kind in cls.wants),
+            mentions=cls.mentions,
+            everywhere=not cls.wants and not cls.mentions and bool(_visitors(cls, Rule)),
+            undocumented=cls.undocumented(),
+        )
 
     def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:
         """The facts of that kind which belong to the node, in the order the analysis found them."""
@@ -218,8 +245,19 @@ OPERATIONS = (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.BaseExpress
 """The nodes that stand for something that executes."""
 
 
+def _headings(names: Iterable[str]) -> str:
+    listed = ", ".join(f"`## {name}`" for name in names)
+    return f"the heading {listed}" if "," not in listed else f"the headings {listed}"
+
+
+def _visitors(rule: type[Rule], base: type[Rule]) -> list[str]:
+    """Return the names of the LibCST visitors that a rule defines below a base class."""
+    own = rule.__mro__[: rule.__mro__.index(base)]
+    return [name for cls in own for name in vars(cls) if name.startswith(("visit_", "leave_"))]
+
+
 def validate(rule: type[Rule]) -> None:
-    """Checks that a rule keeps the contract of this file.
+    """Checks that a rule keeps the contract of this file; its documentation may be incomplete, see `undocumented`.
 
     Raises:
         RuleError: naming the file and line of the class.
@@ -240,18 +278,11 @@ def validate(rule: type[Rule]) -> None:
     if not rule.since:
         raise refuse("`since` is missing")
     if issubclass(rule, OperationRule):
-        own = rule.__mro__[: rule.__mro__.index(OperationRule)]
-        visitors = [name for cls in own for name in vars(cls) if name.startswith(("visit_", "leave_"))]
+        visitors = _visitors(rule, OperationRule)
         if visitors:
-            raise refuse(f"is an OperationRule, of which nobody calls {visitors[0]}; with visitors it is a Rule")
+            raise refuse(f"is an OperationRule, and devlint does not call {visitors[0]}; with visitors it is a Rule")
+        if not rule.wants:
+            raise refuse("is an OperationRule with no `wants`, and devlint calls `operation` for wanted facts only")
     stem = PurePath(path or "").stem
     if stem.replace("_", "-") != rule.name:
         raise refuse(f"is called {rule.name}, its file is called {stem}.py")
-    headings = tuple(rule.sections())
-    if headings != HEADINGS:
-        missing = [heading for heading in HEADINGS if heading not in headings]
-        detail = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(headings)}"
-        raise refuse(f"its docstring must have the headings {', '.join(HEADINGS)}; it {detail}")
-    empty = [heading for heading, text in rule.sections().items() if not text.strip()]
-    if empty:
-        raise refuse(f"nothing stands under {', '.join(empty)}")

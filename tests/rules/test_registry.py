@@ -12,6 +12,7 @@ import pytest
 from devlint import registry
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError, RuleError
+from devlint.facts import FileFacts
 from devlint.registry import candidates, find, load_rules, packages_of_rules
 
 Write = Callable[..., str]
@@ -138,17 +139,14 @@ BROKEN = {
         DOCUMENTED.replace("class SampleRule", "class OtherRule"),
         "is called other-rule, its file is called sample_rule.py",
     ),
-    "heading": (DOCUMENTED.replace("## Known limits", "## Limits"), "it lacks Known limits"),
-    "order": (
-        DOCUMENTED.replace("Example", "?").replace("Use instead", "Example").replace("?", "Use instead"),
-        "it has What it does, Why is this bad, Use instead, Example",
-    ),
-    "empty section": (DOCUMENTED.replace("    It is not.\n", ""), "nothing stands under Why is this bad"),
     "visitors": (
         DOCUMENTED.replace("import Rule", "import OperationRule as Rule") + "\n    def visit_Call(self, node): ...\n",
-        "is an OperationRule, of which nobody calls visit_Call",
+        "is an OperationRule, and devlint does not call visit_Call",
     ),
-    "no docstring": (DOCUMENTED.replace('    """\n    ##', '    x = """\n    ##'), "it lacks What it does"),
+    "no wants": (
+        DOCUMENTED.replace("import Rule", "import OperationRule as Rule"),
+        "is an OperationRule with no `wants`",
+    ),
 }
 
 
@@ -161,6 +159,39 @@ def test_broken_rule_is_refused_with_its_place(package: Write, text: str, reason
     assert caught.value.path is not None
     assert caught.value.path.endswith("sample_rule.py")
     assert caught.value.line == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        (DOCUMENTED, ""),
+        (DOCUMENTED.replace("## Known limits", "## Limits"), "lacks the heading `## Known limits`"),
+        (
+            DOCUMENTED.replace("Example", "?").replace("Use instead", "Example").replace("?", "Use instead"),
+            "has the headings `## What it does`, `## Why is this bad`, `## Use instead`, `## Example`",
+        ),
+        (DOCUMENTED.replace("    It is not.\n", ""), "has no text under the heading `## Why is this bad`"),
+        (DOCUMENTED.replace('    """\n    ##', '    x = """\n    ##'), "lacks the headings `## What it does`, "),
+    ],
+)
+def test_incomplete_documentation_is_remarked_on_and_refuses_no_rule(package: Write, text: str, remark: str) -> None:
+    (rule,) = load_rules([package(sample_rule=text)])
+    assert remark in rule.declaration().undocumented
+    assert bool(remark) == bool(rule.declaration().undocumented)
+    assert rule.text().code == "TST101"
+
+
+@pytest.mark.parametrize(
+    ("addition", "everywhere"),
+    [
+        ("", False),
+        ("\n    def visit_Call(self, node): ...\n", True),
+        ('\n    mentions = "x"\n\n    def visit_Call(self, node): ...\n', False),
+    ],
+)
+def test_a_rule_with_visitors_alone_visits_every_file(package: Write, addition: str, everywhere: bool) -> None:
+    (rule,) = load_rules([package(sample_rule=DOCUMENTED + addition)])
+    assert rule.declaration().concerns("import torch\n", FileFacts()) is everywhere
 
 
 def test_codes_are_unique(package: Write) -> None:

@@ -12,7 +12,7 @@ from devlint import engine
 from devlint.diagnostics import Diagnostic
 from devlint.facts import Conflict
 from devlint.registry import load_rules
-from devlint.rule import HEADINGS, Rule
+from devlint.rule import Rule
 from devlint.settings import Settings
 
 from tests import agreement
@@ -63,8 +63,7 @@ def _name(value: object) -> str | None:
 
 @pytest.mark.parametrize("rule", RULES, ids=_name)
 def test_headings_are_complete_and_in_order(rule: type[Rule]) -> None:
-    assert tuple(rule.sections()) == HEADINGS
-    assert all(text.strip() for text in rule.sections().values())
+    assert rule.undocumented() == ""
 
 
 @pytest.mark.parametrize("rule", RULES, ids=_name)

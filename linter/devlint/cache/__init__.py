@@ -18,7 +18,7 @@ from devlint.inspector import Tools, tools
 from devlint.registry import packages_of_rules
 from devlint.settings import Settings
 
-__all__ = ["Cache", "NoCache", "load_tools", "user_cache"]
+__all__ = ["Cache", "NoCache", "load_tools", "remarks_on_rules", "user_cache"]
 
 
 def user_cache(settings: Settings) -> Cache:
@@ -36,6 +36,17 @@ def load_tools() -> Tools:
     from devlint.cache.rules import declarations
 
     return tools(declarations(_folder()))
+
+
+def remarks_on_rules() -> list[str]:
+    """Return a sentence for each rule of another package whose documentation is incomplete.
+
+    Raises:
+        RuleError: a rule package does not keep its contract.
+    """
+    from devlint.cache.rules import remarks
+
+    return remarks(_folder())
 
 
 def _folder() -> Path:

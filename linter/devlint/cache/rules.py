@@ -11,7 +11,7 @@ from devlint.cache.codec import CodecError, decode, encode
 from devlint.cache.location import state_of
 from devlint.declarations import Declaration
 from devlint.project import digest
-from devlint.registry import load_rules, packages_of_rules
+from devlint.registry import DEFAULT_PACKAGES, load_rules, packages_of_rules
 
 
 def declarations(folder: Path) -> tuple[Declaration, ...]:
@@ -28,6 +28,17 @@ def declarations(folder: Path) -> tuple[Declaration, ...]:
         known = tuple(rule.declaration() for rule in load_rules(packages))
         storage.write(path, encode(known))
     return known
+
+
+def remarks(folder: Path) -> list[str]:
+    """Return a sentence for each rule of another package whose documentation is incomplete.
+
+    Raises:
+        RuleError: a rule package does not keep its contract.
+    """
+    if set(packages_of_rules()) <= set(DEFAULT_PACKAGES):
+        return []
+    return [f"rule {one.code} of {one.module}: {one.undocumented}" for one in declarations(folder) if one.undocumented]
 
 
 def _decoded(document: object, packages: tuple[str, ...]) -> tuple[Declaration, ...] | None:

@@ -103,7 +103,7 @@ class _Wishes:
 def _once(settings: Settings, wanted: _Wishes) -> int:
     """Run, report, and return the exit code."""
     from devlint import engine, report
-    from devlint.cache import load_tools, user_cache
+    from devlint.cache import load_tools, remarks_on_rules, user_cache
     from devlint.diagnostics import Severity
 
     render = _renderer(wanted.output_format, statistics=wanted.statistics)
@@ -114,6 +114,7 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
         run = start() if wanted.no_cache else start(load=load_tools, cache=user_cache(settings))
     finally:
         progress.clear()
+    run = replace(run, notes=(*run.notes, *remarks_on_rules()))
     if wanted.diff:
         from devlint import fixes
 

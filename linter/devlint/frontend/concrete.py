@@ -41,15 +41,21 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
         rules: the enabled rules.
 
     Raises:
-        RuleError: LibCST cannot read the text, or a wanted fact belongs to no node that its rule visits: a
-            fact never vanishes without a word.
+        RuleError: LibCST cannot read the text, a rule raised an error, or a wanted fact belongs to no node that
+            its rule visits: a fact never vanishes without a word.
     """
-    busy = [rule(display) for rule in rules if rule.declaration().concerns(text, facts)]
+    busy = [_made(rule, display) for rule in rules if rule.declaration().concerns(text, facts)]
     if not busy:
         return []
     wanted = tuple({kind for rule in busy for kind in rule.wants})
     facts = FileFacts(tuple(anchored for anchored in facts.facts if isinstance(anchored.fact, wanted)))
-    _visit(text, display, facts, busy)
+    try:
+        _visit(text, display, facts, busy)
+    except Exception as error:
+        failure = _failure_of_a_rule(error, display, busy)
+        if failure is None:
+            raise
+        raise failure from error
     for rule in busy:
         for anchored in rule.unasked(facts):
             raise _overlooked(rule, anchored)
@@ -186,6 +192,37 @@ def _room_for(depth: int) -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+def _made(rule: type[Rule], display: str) -> Rule:
+    """Return a rule's checker of a file.
+
+    Raises:
+        RuleError: its `__init__` raised an error.
+    """
+    try:
+        return rule(display)
+    except Exception as error:
+        raise RuleError(_raised(rule, error), path=display) from error
+
+
+def _failure_of_a_rule(error: Exception, display: str, rules: Sequence[Rule]) -> RuleError | None:
+    """Return the error of the rule whose code raised, at the node that it was looking at; None if no rule's did."""
+    trace = error.__traceback__
+    while trace is not None:
+        names = trace.tb_frame.f_locals
+        rule = next((rule for rule in rules if names.get("self") is rule), None)
+        if rule is not None:
+            node = next((value for value in names.values() if isinstance(value, cst.CSTNode)), None)
+            position = None if node is None else rule.shared.positions.get(node)
+            line = None if position is None else position.start.line
+            return RuleError(_raised(type(rule), error), path=display, line=line)
+        trace = trace.tb_next
+    return None
+
+
+def _raised(rule: type[Rule], error: Exception) -> str:
+    return f"rule {rule.name} ({rule.code}) raised {type(error).__name__}: {error}"
 
 
 def _overlooked(rule: Rule, anchored: Anchored) -> RuleError:
