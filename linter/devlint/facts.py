@@ -265,7 +265,7 @@ class UncheckedDevice:
     Attributes:
         device: `cuda` or `cuda:N`, as written.
         written: how it is written: "string" (a literal), "method" (`.cuda()`), "index" (an integer literal),
-            "call" (of a function that needs CUDA), "autocast" (the decorator).
+            "ids" (in the list of DataParallel), "call" (of a function that needs CUDA), "autocast" (the decorator).
         text: the source text, shortened.
         use: where it is first used, if that is elsewhere than where it is written.
         receiver: what is moved or created, in words, or "".

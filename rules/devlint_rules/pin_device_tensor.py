@@ -1,4 +1,4 @@
-"""pin-device-tensor: memory is pinned that is not the host's."""
+"""pin-device-tensor: pinning of tensors that are not on the CPU."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class PinDeviceTensor(OperationRule):
     """
     ## What it does
     Reports `pin_memory=True` of a DataLoader whose dataset or `collate_fn` gives tensors on a device, and of a function
-    that creates on one. The rule is opt-in.
+    that creates on one.
 
     ## Why is this bad
-    Pinned memory is the host's, locked so that a GPU can copy from it. What is on a GPU already cannot be pinned, and
-    PyTorch raises; a loader does so with its first batch.
+    Pinned memory is memory of the host, locked so that a GPU can copy from it. A tensor on a GPU cannot be pinned, and
+    PyTorch raises; a loader raises with its first batch.
 
     ## Example
 
@@ -50,8 +50,7 @@ class PinDeviceTensor(OperationRule):
     """
 
     code = "DEV505"
-    severity = Severity.WARNING
-    opt_in = True
+    severity = Severity.ERROR
     since = "0.1.0"
     wants = (PinnedDeviceTensor,)
 
@@ -64,5 +63,5 @@ class PinDeviceTensor(OperationRule):
                 f"{pinned.name} gives tensors on {where}, and `pin_memory` takes those on the CPU only",
                 related=story(pinned.related),
                 pytorch=pinned.message,
-                advice="leave `pin_memory` out, or leave the tensors on the CPU until the loader has yielded them",
+                advice="remove `pin_memory`, or keep the tensors on the CPU until the loader has yielded them",
             )

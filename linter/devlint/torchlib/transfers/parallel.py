@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from devlint.analysis import calls, moves
 from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.devices import current
+from devlint.analysis.devices import check_use, current, literal_origin
 from devlint.analysis.site import Site
 from devlint.domain.device import (
     CPU,
@@ -61,11 +61,18 @@ def _ids(site: Site, position: int = 1) -> list[Device] | None:
     if given is None or given.value == Constant(None):
         return None
     held = site.held(given.value)
-    if isinstance(held, Sequence):
-        if held.items is not None:
-            return [_id(item) for item in held.items]
+    if isinstance(held, Sequence) and held.items is None:
         return None if held.first is None else [_id(held.first), UNKNOWN_DEVICE]
-    return [_id(item) for item in given.value.items] if isinstance(given.value, Tuple) else None
+    items = _items(site, given.value)
+    return None if items is None else [_id(item) for item in items]
+
+
+def _items(site: Site, value: Value) -> tuple[Value, ...] | None:
+    """The elements of a list or tuple; None where it is neither, or where they are not known."""
+    if isinstance(value, Tuple):
+        return value.items
+    held = site.held(value)
+    return held.items if isinstance(held, Sequence) else None
 
 
 def _id(value: Value) -> Device:
@@ -125,6 +132,20 @@ def _refuses_ids(site: Site, wrapper: str, ids: list[Device]) -> bool:
                 _misuse(site, wrapper, "beyond", message, f"this machine has {devices} devices")
                 return True
     return False
+
+
+def _check_number(site: Site, ids: list[Concrete]) -> None:
+    """Record that literal ids need more than one device, where the program has not asked for the number of devices.
+
+    Id 0 alone asks for nothing: DataParallel passes calls on to the module where there is no device.
+    """
+    given, highest = site.arguments.get(1, "device_ids"), max((one.index or 0 for one in ids), default=0)
+    if given is None or highest == 0:
+        return
+    origin = literal_origin(site.frame, site.env, given.span, f"`{site.frame.text(given.span)}` is written here")
+    items = _items(site, given.value)
+    checked = any(isinstance(item, (Constant, DeviceValue)) and item.checked for item in items or ())
+    check_use(site.frame, site.env, DeviceValue(Concrete("cuda", highest), checked, origin, "ids"), given.span)
 
 
 # --- DataParallel -------------------------------------------------------------------------------------------
@@ -193,6 +214,7 @@ def _wrapped(site: Site, module: Value) -> LibraryObject | None:
         known = [device for device in ids if isinstance(device, Concrete) and device.index is not None]
         if len(set(known)) < len(known):
             _misuse(site, DP, "duplicate", "", "name each device once")
+        _check_number(site, known)
     first: Device = UNKNOWN_DEVICE
     if given is None or given.value == Constant(None):
         # All visible devices; the first is 0.
