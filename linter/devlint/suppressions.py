@@ -18,9 +18,8 @@ ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
 _ADDRESSED = r"#\s*devlint:[^#]*"
 """A comment that speaks to devlint, up to the next comment behind it."""
 
-_DEVLINT = (
-    r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\[\]]*[^\[\]\s,][^\[\]]*)(?P<end>\]))?"
-)
+_RULES = r"\[(?P<rules>[\s,]*[^\[\]\s,][^\[\]]*)(?P<end>\])"
+_DEVLINT = rf"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:{_RULES})?"
 
 _NO_REASON = r"\s*\[|\W*(?:(?i:DEV[0-9])|(?:[A-Z]{2,}[0-9]{3}|[a-z]+(?:-[a-z0-9]+)+)(?![\w-]))"
 """The beginning of words that name rules outside of brackets: a code or a word with hyphens is no reason."""
