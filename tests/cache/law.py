@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -88,9 +88,10 @@ class Walk:
         self._write(path, self._content())
 
     def _write(self, path: Path, content: bytes) -> None:
-        if path.parent.is_dir() or not os.path.lexists(path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.is_dir() and os.path.exists(path) == os.path.lexists(path):
+        with suppress(FileExistsError, NotADirectoryError):  # links may lead nowhere, to a file, or in a circle
+            if not os.path.lexists(path.parent) and os.path.exists(path.parent.parent):
+                path.parent.mkdir()
+            if path.parent.is_dir() and not path.is_dir() and os.path.exists(path) == os.path.lexists(path):
                 self._note(f"write {path.relative_to(self._project)}: {content!r}")
                 path.write_bytes(content)
 
