@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,7 @@ def test_a_folder_that_is_called_like_a_module_is_no_module(project: Path) -> No
 
 
 @pytest.fixture
-def kept(project: Path) -> Iterator[Path]:
+def kept(project: Path) -> Path:
     """The cache file of a project with one mismatch."""
     _write(project, {"m.py": MIXED, "alone.py": "import torch\n"})
     assert len(_run(".").stdout) > 0
