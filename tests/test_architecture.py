@@ -80,6 +80,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.project",
         "devlint.registry",
         "devlint.settings",
+        "devlint.diagnostics",
     ),
     "devlint.pool": ("devlint.inspector", "devlint.settings"),
     "devlint.inspector": (

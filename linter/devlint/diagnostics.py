@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from devlint.records import dataclass
 
@@ -143,6 +145,29 @@ class Diagnostic:
     def sort_key(self) -> tuple[str, int, Place, str, str]:
         """Orders diagnostics by file, cell, line, column, code."""
         return (self.place.file, self.place.cell or 0, self.place, self.code, self.message)
+
+    def places(self) -> Iterator[Place]:
+        """Yield every place that it names."""
+        yield self.place
+        for label in self.labels:
+            yield label.place
+        for step in self.related:
+            yield step.place
+        for edit in () if self.fix is None else self.fix.edits:
+            yield edit.place
+
+    def with_places(self, change: Callable[[Place], Place]) -> Diagnostic:
+        """Return the diagnostic with every place changed."""
+        fix = self.fix
+        if fix is not None:
+            fix = replace(fix, edits=tuple(replace(edit, place=change(edit.place)) for edit in fix.edits))
+        return replace(
+            self,
+            place=change(self.place),
+            labels=tuple(replace(label, place=change(label.place)) for label in self.labels),
+            related=tuple(replace(step, place=change(step.place)) for step in self.related),
+            fix=fix,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def run(
     recordings = _recordings(batches)
     found.notes.extend(_remarks(recordings, found.files, contents))
     cache = NoCache() if cache is None or contents else cache
-    known = [cache.recall(batch) for batch in batches]
+    known = [_usable(cache.recall(batch), settings) for batch in batches]
     rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
     here = Path.cwd()
     worker = Inspector(settings, load)
@@ -129,15 +129,16 @@ def run(
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
     baselines = Baselines(settings, configurations, display_path)
 
-    def reported(results: Sequence[FileResult], contents: Contents) -> tuple[Run, Found]:
+    def reported(results: Sequence[FileResult], contents: Contents) -> tuple[Run, Run]:
+        """Return the run for its reader, and with the places that edits are made at."""
         collected, cells = _collect(found, results, contents, load, start)
         met = (mismatch for recording in recordings for mismatch in recording.mismatches)
         missed = unforeseen(met, collected.outcome.everything())
         collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed))
         run = _compared(collected, baselines, worker, batches)
-        return _in_cells(run, cells), _found(results, run)
+        return _in_cells(run, cells), run
 
-    run, to_fix = reported(results, contents)
+    run, placed = reported(results, contents)
     if not settings.fix:
         return run
     from devlint.fixes import Repair
@@ -145,14 +146,19 @@ def run(
     def look(contents: Contents) -> Found:
         nonlocal results
         results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
-        return reported(results, contents)[1]
+        return _found(results, reported(results, contents)[1])
 
     repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents)
-    repair.run(to_fix)
+    repair.run(_found(results, placed))
     found.warnings.extend(repair.warnings)
     run, _ = reported(results, repair.contents)
     outcome = replace(run.outcome, fixed=len(repair.settled))
     return replace(run, outcome=outcome, changes=repair.changes)
+
+
+def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Path, FileResult]:
+    """Return the results of earlier runs without those that `--fix` would act on: it checks these files anew."""
+    return {path: result for path, result in recalled.items() if not (settings.fix and result.has_fixes)}
 
 
 def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: Sequence[Batch]) -> Run:
@@ -178,10 +184,12 @@ def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: 
 
 def _found(results: Iterable[FileResult], run: Run) -> Found:
     """Return what the run reports, by file."""
-    by_file: dict[str, list[Diagnostic]] = {result.display: [] for result in results}
+    from devlint.fixes import Checked
+
+    reported: dict[str, list[Diagnostic]] = {}
     for diagnostic in run.outcome.diagnostics:
-        by_file.setdefault(diagnostic.place.file, []).append(diagnostic)
-    return {file: tuple(diagnostics) for file, diagnostics in by_file.items()}
+        reported.setdefault(diagnostic.place.file, []).append(diagnostic)
+    return {one.display: Checked(tuple(reported.get(one.display, ())), one.digest) for one in results}
 
 
 def files_of(settings: Settings) -> list[Path]:

@@ -127,6 +127,7 @@ class FileResult:
         silenced: what a comment keeps from being reported.
         traceback: of an internal error, or "".
         traces: what has been read for it, and not yet told with another result of this process.
+        digest: a name for the content that the diagnostics are about; empty if this run has not checked the file.
     """
 
     display: str
@@ -135,6 +136,12 @@ class FileResult:
     silenced: tuple[Silenced, ...] = ()
     traceback: str = ""
     traces: tuple[Trace, ...] = ()
+    digest: str = ""
+
+    @property
+    def has_fixes(self) -> bool:
+        """Whether a diagnostic comes with a fix."""
+        return any(entry.fix is not None for entry in self.diagnostics)
 
     @property
     def is_final(self) -> bool:
@@ -315,6 +322,7 @@ class Inspector:
             source.display,
             tuple(graded(one, configuration) for one in kept),
             silenced=tuple(replace(one, diagnostic=graded(one.diagnostic, configuration)) for one in silenced),
+            digest=source.digest,
         )
 
     def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:

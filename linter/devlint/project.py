@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from devlint.errors import SourceError
@@ -16,6 +16,7 @@ from devlint.records import dataclass
 from devlint.sources import Cell, Program, program_of
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
+_INIT = "__init__.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Source:
         module: the dotted name it is imported by; None when no import statement can name it.
         original: the same lines as their author sees them, of a notebook or Markdown text.
         cells: of a notebook.
+        digest: a name for the bytes that it was decoded from.
     """
 
     display: str
@@ -37,11 +39,12 @@ class Source:
     module: str | None
     original: str = ""
     cells: tuple[Cell, ...] = ()
+    digest: str = ""
 
     @property
     def is_package(self) -> bool:
         """Whether relative imports in it start at `module` itself rather than at its parent."""
-        return self.path.name == "__init__.py"
+        return self.path.name == _INIT
 
     @property
     def is_script(self) -> bool:
@@ -54,29 +57,60 @@ _MAIN = "if __name__ =="
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the analysis of one file has read: the file itself, and where its imports have led.
+    """The file system as the analysis of one file found it: the file itself, and each look-up that was made for it.
+
+    Files have the names that `Project.name_of` gives them.
 
     Attributes:
-        path: the file; absolute.
-        digest: a name for its content.
+        path: the file.
+        digest: a name for its content; empty if it could not be read.
         module: the dotted name it is imported by, if any.
-        found: files of the project that its imports led to; absolute.
-        absent: what its imports looked for in vain, or could not read; absolute.
+        found: the files of the project that its imports led to, each with a trace of its own.
+        present: files that were looked for, and were there.
+        absent: files that were looked for, and were not there.
     """
 
     path: str
     digest: str
     module: str | None
     found: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Resolution:
-    """What one module name led to, and the paths that were tried before."""
+    """The file that one module name led to, its content if it can be read, and the paths that were tried before."""
 
+    path: Path | None
     source: Source | None
     absent: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """The package of a folder: the folder that its imports start from, and the names that lead to it from there.
+
+    `root` is where the outermost package stands, or `folder` itself; names begin at a source root in that case.
+    """
+
+    folder: Path
+    root: Path
+    names: tuple[str, ...]
+
+    @property
+    def present(self) -> Iterator[Path]:
+        """The files whose presence makes the folder a part of that package."""
+        folder = self.folder
+        while folder != self.root:
+            yield folder / _INIT
+            folder = folder.parent
+
+    @property
+    def absent(self) -> Iterator[Path]:
+        """The file whose absence ends the package."""
+        if self.root.parent != self.root:
+            yield self.root / _INIT
 
 
 def digest(data: bytes) -> str:
@@ -110,7 +144,7 @@ def import_root(path: Path) -> Path:
 
 
 def _outermost(folder: Path) -> Path:
-    while os.path.isfile(folder / "__init__.py") and folder.parent != folder:
+    while os.path.isfile(folder / _INIT) and folder.parent != folder:
         folder = folder.parent
     return folder
 
@@ -210,18 +244,36 @@ class Project:
     Args:
         root: the project's folder.
         src: further folders that imports start from; they come before `root` and `root/src`.
+
+    Attributes:
+        import_roots: the folders that imports start from, as far as they exist.
     """
 
     def __init__(self, root: Path, src: Sequence[Path] = ()) -> None:
-        self.root = root.absolute()
+        self.root = Path(os.path.abspath(root))
         candidates = [*(path.absolute() for path in src), self.root / "src", self.root]
-        self._roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
+        self.import_roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
+        self._inside = os.path.join(self.root, "")
         self._sources: dict[Path, Source] = {}
         self._digests: dict[Path, str] = {}
         self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
         self._told: dict[Path, int] = {}
-        self._packages: dict[str, tuple[str, ...]] = {}
+        self._packages: dict[str, _Package] = {}
+
+    def name_of(self, path: Path | str) -> str:
+        """Return the name of a file in this project: its absolute path as seen from the root, with `/`."""
+        text = str(path)
+        if text.startswith(self._inside):
+            return text[len(self._inside) :].replace(os.sep, "/")
+        try:
+            return os.path.relpath(text, self.root).replace(os.sep, "/")
+        except ValueError:  # on Windows, another drive
+            return text
+
+    def path_of(self, name: str) -> str:
+        """Return the absolute path of the file with a name, see `name_of`."""
+        return os.path.normpath(os.path.join(self.root, name))
 
     def source(self, path: Path) -> Source:
         """Read and decode a file.
@@ -242,32 +294,33 @@ class Project:
         """
         path = Path(os.path.abspath(path))
         display = display_path(path)
+        content = self._digests[path] = digest(data)
         program = program_of(decode(data, display), display)
         name = self.module_name(path)
-        source = Source(display, path, program.text, name, program.original, program.cells)
+        source = Source(display, path, program.text, name, program.original, program.cells, content)
         if self._sources.get(path) != source:
             self._sources[path] = source
-        self._digests[path] = digest(data)
         return self._sources[path]
 
     def module_name(self, path: Path | str) -> str | None:
         """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
         folder, name = os.path.split(path)
-        if folder not in self._packages:
-            self._packages[folder] = self._package(Path(os.path.abspath(folder)))
         stem = os.path.splitext(name)[0]
-        parts = (*self._packages[folder], stem)
+        parts = (*self._package(folder).names, stem)
         if stem == "__init__" and len(parts) > 1:
             parts = parts[:-1]
         return ".".join(parts) if all(part.isidentifier() for part in parts) else None
 
-    def _package(self, folder: Path) -> tuple[str, ...]:
-        """Return the folders that lead to a file in `folder`, from where its dotted name begins."""
-        base = _outermost(folder)
-        if base == folder:
-            roots = [root for root in self._roots if folder.is_relative_to(root)]
-            base = max(roots, key=lambda root: len(root.parts), default=base)
-        return folder.relative_to(base).parts
+    def _package(self, folder: str) -> _Package:
+        """Look up the package that a folder is a part of, once."""
+        if folder not in self._packages:
+            absolute = Path(os.path.abspath(folder))
+            root = base = _outermost(absolute)
+            if root == absolute:
+                above = [one for one in self.import_roots if absolute.is_relative_to(one)]
+                base = max(above, key=lambda one: len(one.parts), default=root)
+            self._packages[folder] = _Package(absolute, root, absolute.relative_to(base).parts)
+        return self._packages[folder]
 
     def find(self, module: str, importer: Source | None = None) -> Source | None:
         """Resolve a dotted module name to a file of this project; None for everything installed elsewhere.
@@ -281,12 +334,12 @@ class Project:
         """
         extra: tuple[Path, ...] = ()
         if importer is not None:
-            extra = (import_root(importer.path),)
+            extra = (self._package(str(importer.path.parent)).root,)
             if importer.is_script and module.partition(".")[0] not in sys.stdlib_module_names:
                 extra = (*extra, importer.path.parent)
         key = (module, extra)
         if key not in self._modules:
-            self._modules[key] = _Resolution(None, ())
+            self._modules[key] = _Resolution(None, None, ())
             self._modules[key] = self._resolve(module, extra)
         if importer is not None:
             self._sought.setdefault(importer.path, set()).add(key)
@@ -294,27 +347,34 @@ class Project:
 
     def traces(self) -> tuple[Trace, ...]:
         """Return what has been read, as far as it is more than at the last call."""
-        fresh = [path for path in self._sources if self._told.get(path) != len(self._sought.get(path, ()))]
+        fresh = [path for path in self._digests if self._told.get(path) != len(self._sought.get(path, ()))]
         self._told.update((path, len(self._sought.get(path, ()))) for path in fresh)
         return tuple(self._trace(path) for path in fresh)
 
     def _trace(self, path: Path) -> Trace:
         resolutions = [self._modules[key] for key in self._sought.get(path, ())]
-        found = {str(one.source.path) for one in resolutions if one.source is not None}
-        absent = {str(tried) for one in resolutions for tried in one.absent}
-        digest = self._digests[path]
-        return Trace(str(path), digest, self._sources[path].module, tuple(sorted(found)), tuple(sorted(absent)))
+        package = self._package(str(path.parent))
+        found = (one.path for one in resolutions if one.path is not None)
+        absent = (*package.absent, *(tried for one in resolutions for tried in one.absent))
+        name, module = self.name_of(path), self.module_name(path)
+        return Trace(
+            name, self._digests[path], module, self._names(found), self._names(package.present), self._names(absent)
+        )
+
+    def _names(self, paths: Iterable[Path]) -> tuple[str, ...]:
+        return tuple(sorted(set(map(self.name_of, paths))))
 
     def _resolve(self, module: str, extra: tuple[Path, ...]) -> _Resolution:
         tried: list[Path] = []
-        for root in dict.fromkeys((*self._roots, *extra)):
+        for root in dict.fromkeys((*self.import_roots, *extra)):
             path = self._locate(root, module.split("."), tried)
             if path is not None:
                 try:
-                    return _Resolution(self.source(path), tuple(tried))
+                    return _Resolution(path, self.source(path), tuple(tried))
                 except SourceError:
-                    return _Resolution(None, (*tried, path))
-        return _Resolution(None, tuple(tried))
+                    self._digests.setdefault(path, "")
+                    return _Resolution(path, None, tuple(tried))
+        return _Resolution(None, None, tuple(tried))
 
     def _locate(self, root: Path, parts: Sequence[str], tried: list[Path]) -> Path | None:
         """Find a module below one root, a package before a file of the same name, as Python does.
@@ -324,7 +384,7 @@ class Project:
         if not all(parts):
             return None
         folder = root.joinpath(*parts)
-        for path in (folder / "__init__.py", folder.with_name(folder.name + ".py")):
+        for path in (folder / _INIT, folder.with_name(folder.name + ".py")):
             if path in self._sources or os.path.isfile(path):
                 return path
             tried.append(path)

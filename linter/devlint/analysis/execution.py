@@ -212,9 +212,9 @@ def run(
     results.note_strays(frame)
     partial.record(frame)
     unplaced.record(frame)
-    caller.scoped |= frame.scoped
     if caller.program.default_of(closure.globals) == CPU != env.default:
-        caller.scoped.add(function)
+        frame.scoped.add(function)
+    caller.scoped |= frame.scoped
     value = frame.result
     if function.is_generator:
         value = instances.generator(frame, frame.returned, frame.yielded)

@@ -129,9 +129,15 @@ class DeviceScope:
 
 @dataclass(slots=True)
 class Budget:
-    """How many more calls one analysed body may have executed with their objects; shared with those calls."""
+    """How far calls are followed that are executed with their objects, for one body that is analysed or summarised.
+
+    Attributes:
+        left: how many more are.
+        running: the functions that are being executed so, one inside the other.
+    """
 
     left: int = 120
+    running: set[Function] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

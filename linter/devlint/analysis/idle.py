@@ -53,7 +53,7 @@ def summary(
     frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, Given]
 ) -> Summary | None:
     """The summary that stands for a call of an idle function with objects, functions or classes; None if it is none."""
-    if closure.enclosing or closure.function in frame.program.running or closure.function.is_generator:
+    if closure.enclosing or closure.function in frame.budget.running or closure.function.is_generator:
         return None
     if not any(isinstance(given.value, (Reference, Closure, UserClass)) for given in bound.values()):
         return None

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from devlint.analysis import (
@@ -30,9 +31,10 @@ from devlint.analysis import (
 )
 from devlint.analysis.arguments import Given
 from devlint.analysis.feeding import counts_on_default
-from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis.frame import Budget, Frame, Proofs
 from devlint.analysis.loaded import LoadedFile
 from devlint.analysis.recorder import Recorder
+from devlint.analysis.roots import Patterns, Root
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
 from devlint.analysis.substitution import Entry, handed_in
@@ -67,9 +69,6 @@ from devlint.torchlib.knowledge import TENSOR
 from devlint.torchlib.signature import DeviceTerm
 from devlint.torchlib.transfers import CLASSES
 
-DEEPEST_SUMMARY = 10
-"""How many summaries may wait for each other; a call below that is unknown."""
-
 LONGEST_TEXT = 40
 
 _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
@@ -81,9 +80,6 @@ _DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
-
-ENTRIES = 40
-"""How many entries of one function are summarised; calls with yet other constants are unknown."""
 
 
 class Program:
@@ -105,22 +101,19 @@ class Program:
         self.devices = devices
         self.sight = None if view is None else seen.Sight(view)
         self.recorder = Recorder(self.place)
-        self.running: set[ir.Function] = set()
         self.observing = False
         self.lines = 0
         self.subjects: set[str] = set()
         """What has chosen a path on which something is a stray, anywhere so far."""
         self._files: dict[str, LoadedFile | None] = {}
-        self._summaries: dict[Globals, dict[object, Summary]] = {}
-        self._entries: dict[ir.Function, int] = {}
+        self._patterns = Patterns()
+        self._root = Root()
         self._generic: dict[tuple[UserClass, bool], instances.Generic | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
-        self._open: set[object] = set()
         self._texts: dict[tuple[str, ir.Span], str] = {}
         self._said: dict[tuple[str, re.Pattern[str]], bool] = {}
         self._plans: dict[object, loops.Plan] = {}
-        self._recursive: set[ir.Function] = set()
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -138,17 +131,25 @@ class Program:
         loaded.other_default = any(map(source.text.__contains__, _DEFAULT_SETTERS)) or counts_on_default(source.text)
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
-        self._run_file(loaded, recording=False)
+        with self._as_root():
+            self._run_file(loaded, recording=False)
         self._forget(loaded)
         return loaded
 
+    @contextmanager
+    def _as_root(self) -> Iterator[None]:
+        """Count what is done meanwhile for itself; see `roots`."""
+        before, self._root = self._root, Root()
+        try:
+            yield
+        finally:
+            self._root = before
+
     def _forget(self, loaded: LoadedFile) -> None:
         """Drops what was concluded while the file's names were not complete."""
-        self._summaries.pop(loaded.globals, None)
+        self._patterns.forget(loaded.globals)
         for key in [key for key in self._generic if key[0].globals is loaded.globals]:
             del self._generic[key]
-        for function in [key for key, count in self._entries.items() if count >= ENTRIES]:
-            del self._entries[function]
 
     def _run_file(self, loaded: LoadedFile, *, recording: bool) -> None:
         loaded.functions.clear()
@@ -190,8 +191,9 @@ class Program:
         if loaded.reported and not observing:
             return
         loaded.reported, self.observing = True, observing
-        while not self._report(loaded):
-            self.recorder.forget(loaded.source.display)
+        with self._as_root():
+            while not self._report(loaded):
+                self.recorder.forget(loaded.source.display)
 
     def _report(self, loaded: LoadedFile) -> bool:
         """Whether the default devices that functions were taken to be called with were those of their calls."""
@@ -251,11 +253,10 @@ class Program:
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
-            self.running.add(function)
+            frame.budget.running.add(function)
             outcome = execution.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
             if outcome.env is not None:
                 forwarding.note_unforwarded(outcome.frame, outcome.env)
-            self.running.discard(function)
             finished = last or proofs.count == 0
             self.recorder.settle(keep=finished)
             if finished:
@@ -365,42 +366,37 @@ class Program:
         same_file = closure.globals is frame.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
         stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
-        key = (function, tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
-        summaries_ = self._summaries.setdefault(closure.globals, {})
+        arguments = (tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
         try:
-            known = summaries_.get(key)
+            pattern = self._patterns.of(closure.globals, function, arguments)
         except TypeError:  # a constant that cannot be hashed
             return None
+        root = self._root
+        known = root.recall(pattern, frame.depth)
         if known is not None:
-            if key in self._open:
-                self._recursive.add(function)
             return known
-        if frame.depth >= DEEPEST_SUMMARY or self._entries.get(function, 0) >= ENTRIES:
+        if not root.admits(pattern, frame.depth):
             return None
-        self._entries[function] = self._entries.get(function, 0) + 1
         start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
         bound = handed_in(entry, start.heap)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
             if generic is None:
+                root.doubt()
                 return None
             bound[function.parameters[0].name] = generic.value
             start.heap.update(generic.heap)
         names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
+        outside = replace(frame, budget=Budget())
+        making = root.begin(pattern, frame.depth)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
-        summary = Summary(None)
         for _ in range(RECURSION_PASSES):
-            summaries_[key] = summary
-            self._open.add(key)
-            outcome = execution.run(frame, closure, owner, dict(names), start, site="")
+            outcome = execution.run(outside, closure, owner, dict(names), start, site="")
             latest = summary_of(outcome, start)
-            self._open.discard(key)
-            if latest.returns == summary.returns or function not in self._recursive:
-                summaries_[key] = latest
-                return latest
-            summary = latest
-        summaries_[key] = replace(summary, returns=UNKNOWN)
-        return summaries_[key]
+            if latest.returns == making.summary.returns or not making.is_recursive:
+                return root.end(making, latest)
+            making.summary = latest
+        return root.end(making, replace(making.summary, returns=UNKNOWN))
 
     def note_call(self, frame: Frame, env: Environment, closure: Closure, arguments: Mapping[str, Given]) -> None:
         """Notes a call of a function of the same file, for facts that rest on who calls it."""

@@ -112,17 +112,15 @@ def _run(
     frame: Frame, closure: Closure, owner: UserClass, generic: instances.Generic, found: dict[str, list[Stored]]
 ) -> dict[ObjectId, Object]:
     """Executes a method for what it stores, which is added to `found`; the result are the objects that it makes."""
-    parameters, running = closure.function.parameters, frame.program.running
-    if not parameters or "staticmethod" in closure.decorated or closure.function in running:
+    parameters = closure.function.parameters
+    if not parameters or "staticmethod" in closure.decorated:
         return {}
-    outside = replace(frame, budget=Budget(), recording=False)
+    outside = replace(frame, budget=Budget(running={closure.function}), recording=False)
     env = Environment(default=frame.program.default_of(closure.globals), heap=generic.heap)
     env.checked = generic.checked or "checked" in closure.decorated
     bound: dict[str, Value] = {parameters[0].name: generic.value}
     names = execution.parameter_values(outside, closure, owner, bound, True)
-    running.add(closure.function)
     outcome = execution.run(outside, closure, owner, names, env, site=f"{generic.value.object.site}>")
-    running.discard(closure.function)
     for identity, name, stored in outcome.frame.stores:
         if identity == generic.value.object:
             found.setdefault(name, []).append(stored)

@@ -264,16 +264,17 @@ def _execute_here(
     quiet: bool = False,
 ) -> Value | None:
     """Executes the body with the caller's objects; `quiet` when its conflicts have been reported already."""
-    if frame.depth >= DEEPEST_CALL or frame.budget.left <= 0 or closure.function in frame.program.running:
+    budget = frame.budget
+    if len(budget.running) >= DEEPEST_CALL or budget.left <= 0 or closure.function in budget.running:
         return forget(frame, env, bound)
-    frame.budget.left -= 1
-    frame.program.running.add(closure.function)
+    budget.left -= 1
+    budget.running.add(closure.function)
     defaults = dict(closure.defaults)
     names = {**defaults, **{name: given.value for name, given in bound.items()}}
     site = f"{frame.site}{span.line}:{span.column}>"
     # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
     outcome = run(frame, closure, owner, names, env, site=site)
-    frame.program.running.discard(closure.function)
+    budget.running.discard(closure.function)
     frame.matters |= outcome.frame.matters
     frame.called |= outcome.frame.called
     use_devices(frame, env, outcome.frame.uses, closure, span)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import devlint
 from devlint.inspector import Batch
-from devlint.project import digest, display_path
+from devlint.project import Project, digest
 from devlint.settings import Settings
 
 VARIABLE = "DEVLINT_CACHE_DIR"
@@ -33,18 +33,40 @@ def cache_folder(environ: Mapping[str, str], platform: str) -> Path:
 
 
 def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
-    """A name for everything but source files that the results of a batch follow from.
+    """Return a name for everything but source files that the results of a batch follow from.
 
     That is devlint itself, the rule packages, the interpreter, the options and configuration with the signature files
-    and recorded runs they name, and how paths are shown.
+    and recorded runs they name, and the project: where it really is, and where its imports start from.
     """
     options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
-    options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False)
+    options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False, observed=())
     named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]
     code = [state_of(package) for package in packages]
-    where = (str(batch.root), display_path(batch.root), os.path.isdir(batch.root / "src"))
-    everything = (devlint.__version__, sys.version, where, options, batch.configuration, named, code)
+    everything = (devlint.__version__, sys.version, options, named, code, _identity(batch))
     return digest(repr(everything).encode())
+
+
+def _identity(batch: Batch) -> object:
+    """The project of a batch and its configuration, the same for each path that leads to it.
+
+    Folders are named as the project's root sees them. Where one is outside, the path by which the root was reached
+    counts as well; with recorded runs also the working directory, which the files in them may be relative to.
+    """
+    configuration = batch.configuration
+    project = Project(batch.root, configuration.src)
+    folders = {**dict(configuration.inherited), "root": configuration.root}
+    named = sorted((key, project.name_of(folder)) for key, folder in folders.items())
+    starts = tuple(map(project.name_of, project.import_roots))
+    leads_out = any(name.startswith("..") or os.path.isabs(name) for name in (*dict(named).values(), *starts))
+    plain = replace(configuration, file=None, root=Path(), src=(), signatures=(), observed=(), baseline=None)
+    return (
+        os.path.realpath(batch.root),
+        str(batch.root) if leads_out else "",
+        os.getcwd() if configuration.observed else "",
+        named,
+        starts,
+        replace(plain, inherited=()),
+    )
 
 
 @cache

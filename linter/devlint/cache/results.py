@@ -1,9 +1,13 @@
-"""The results that still hold. A cache never makes a run fail: what cannot be read or written is as good as absent."""
+"""The results that still hold. A cache never makes a run fail: what cannot be read or written is as good as absent.
+
+A file has the name that its project gives it, so a kept result says the same from each working directory. A kept result
+is for reading only: its fixes are shown, and `--fix` checks the file anew.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
@@ -11,20 +15,46 @@ from typing import Any
 
 from devlint.cache import storage
 from devlint.cache.codec import CodecError, decode, encode
+from devlint.diagnostics import Diagnostic, Place, Silenced
 from devlint.inspector import Batch, FileResult
-from devlint.project import Project, Trace, digest
+from devlint.project import Project, Trace, digest, display_path
 from devlint.records import dataclass
 
-FORMAT = 3
+FORMAT = 4
 """Rises with the form of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The result of one file, its places in files by their names in the project."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    silenced: tuple[Silenced, ...] = ()
+
+    @property
+    def everything(self) -> Iterator[Diagnostic]:
+        """The diagnostics, silenced or not."""
+        yield from self.diagnostics
+        yield from (one.diagnostic for one in self.silenced)
+
+    def with_files(self, rename: Callable[[str], str]) -> _Kept:
+        """Return the result with other names for the files in it."""
+
+        def change(place: Place) -> Place:
+            return replace(place, file=rename(place.file))
+
+        return _Kept(
+            tuple(one.with_places(change) for one in self.diagnostics),
+            tuple(replace(one, diagnostic=one.diagnostic.with_places(change)) for one in self.silenced),
+        )
 
 
 @dataclass(slots=True)
 class _Memory:
-    """What one file of the cache holds: traces by path, and the results that were found with exactly those traces."""
+    """The content of one cache file: traces by name, and the results that were found with exactly those traces."""
 
     traces: dict[str, Trace] = field(default_factory=dict)
-    results: dict[str, FileResult] = field(default_factory=dict)
+    results: dict[str, _Kept] = field(default_factory=dict)
 
 
 class NoCache:
@@ -53,11 +83,21 @@ class Cache(NoCache):
 
     def recall(self, batch: Batch) -> dict[Path, FileResult]:
         """Return the results that still hold, by file."""
-        key = self._key(batch)
+        key, project = self._key(batch), _project(batch)
         memory = self._memories[key] = self._read(key)
-        wanted = {str(path): path for path in batch.files}
-        valid = memory.results.keys() - _dirty(memory.traces, wanted, Project(batch.root, batch.configuration.src))
-        return {path: memory.results[name] for name, path in wanted.items() if name in valid}
+        wanted = {project.name_of(path): path for path in batch.files}
+        valid = memory.results.keys() - _dirty(memory.traces, wanted, project)
+
+        @cache
+        def shown(name: str) -> str:
+            return display_path(Path(project.path_of(name)))
+
+        recalled: dict[Path, FileResult] = {}
+        for name, path in wanted.items():
+            if name in valid and _is_consistent(memory.results[name], name, memory.traces):
+                kept = memory.results[name].with_files(shown)
+                recalled[path] = FileResult(shown(name), kept.diagnostics, silenced=kept.silenced)
+        return recalled
 
     def keep(self, batches: Iterable[Batch], results: Iterable[FileResult]) -> None:
         """Remember the results of the batches' files, for which `recall` had nothing.
@@ -66,20 +106,28 @@ class Cache(NoCache):
         """
         by_file = {os.path.abspath(result.display): result for result in results}
         for batch in batches:
-            own = {str(path): by_file[str(path)] for path in batch.files if str(path) in by_file}
+            own = [by_file[str(path)] for path in batch.files if str(path) in by_file]
             if own:
-                self._keep(self._key(batch), own)
+                self._keep(self._key(batch), _project(batch), own)
 
-    def _keep(self, key: str, results: Mapping[str, FileResult]) -> None:
+    def _keep(self, key: str, project: Project, results: Iterable[FileResult]) -> None:
         memory = self._memories.get(key) or _Memory()
-        new = _merged(trace for result in results.values() for trace in result.traces)
-        traces = {name: trace for name, trace in {**memory.traces, **new}.items() if os.path.exists(name)}
+
+        @cache
+        def name_of(display: str) -> str:
+            return project.name_of(os.path.abspath(display))
+
+        new = _merged(trace for result in results for trace in result.traces)
+        known = {**memory.traces, **new}
+        traces = {name: trace for name, trace in known.items() if os.path.exists(project.path_of(name))}
         changed = [name for name, trace in new.items() if memory.traces.get(name) != trace]
         gone = memory.traces.keys() - traces.keys()
         stale = _dependents({*changed, *gone}, traces)
         kept = {name: result for name, result in memory.results.items() if name in traces and name not in stale}
-        fresh = {name: result for name, result in results.items() if name in traces and result.is_final}
-        kept.update((name, replace(result, traces=())) for name, result in fresh.items())
+        for result in results:
+            name = name_of(result.display)
+            if name in traces and result.is_final:
+                kept[name] = _Kept(result.diagnostics, result.silenced).with_files(name_of)
         self._write(key, _Memory(traces, kept))
 
     def _read(self, key: str) -> _Memory:
@@ -88,7 +136,7 @@ class Cache(NoCache):
             if document["format"] != FORMAT:
                 return _Memory()
             traces = {trace.path: trace for trace in decode(tuple[Trace, ...], document["traces"])}
-            results = decode(tuple[FileResult, ...], [*document["results"].values()])
+            results = decode(tuple[_Kept, ...], [*document["results"].values()])
             return _Memory(traces, dict(zip(document["results"], results, strict=True)))
         except (KeyError, TypeError, AttributeError, CodecError):
             return _Memory()
@@ -105,6 +153,10 @@ class Cache(NoCache):
         return self._folder / f"{key}.json"
 
 
+def _project(batch: Batch) -> Project:
+    return Project(batch.root, batch.configuration.src)
+
+
 def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:
     """One trace for each path; a file that was seen with two contents has none."""
     merged: dict[str, Trace] = {}
@@ -113,32 +165,62 @@ def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:
         known = merged.get(trace.path, trace)
         if known.digest != trace.digest:
             torn.add(trace.path)
-        found, absent = {*known.found, *trace.found}, {*known.absent, *trace.absent}
-        merged[trace.path] = replace(trace, found=tuple(sorted(found)), absent=tuple(sorted(absent)))
+        merged[trace.path] = replace(
+            trace,
+            found=_union(known.found, trace.found),
+            present=_union(known.present, trace.present),
+            absent=_union(known.absent, trace.absent),
+        )
     return {name: trace for name, trace in merged.items() if name not in torn}
 
 
-def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project) -> set[str]:
-    """The files, of those that are wanted and what they rest on, of which something is no longer as it was."""
+def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*first, *second}))
+
+
+def _reached(traces: Mapping[str, Trace], names: Iterable[str]) -> set[str]:
+    """The files, and those that their imports led to, directly or through others."""
     reached: set[str] = set()
-    pending = list(wanted)
+    pending = list(names)
     while pending:
         name = pending.pop()
         if name not in reached:
             reached.add(name)
             pending += traces[name].found if name in traces else ()
-    exists = cache(os.path.exists)
-    changed = [name for name in reached if name not in traces or not _holds(traces[name], project, exists)]
+    return reached
+
+
+def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project) -> set[str]:
+    """The files, of those that are wanted and what they rest on, of which something is no longer as it was."""
+    reached = _reached(traces, wanted)
+
+    @cache
+    def is_file(name: str) -> bool:
+        return os.path.isfile(project.path_of(name))
+
+    changed = [name for name in reached if name not in traces or not _holds(traces[name], project, is_file)]
     return _dependents(changed, {name: traces[name] for name in reached if name in traces})
 
 
-def _holds(trace: Trace, project: Project, exists: Callable[[str], bool]) -> bool:
+def _holds(trace: Trace, project: Project, is_file: Callable[[str], bool]) -> bool:
+    """Whether each look-up that was made for a file would find now what it found then."""
+    path = project.path_of(trace.path)
+    if not all(map(is_file, (trace.path, *trace.present))) or any(map(is_file, trace.absent)):
+        return False
     try:
-        with open(trace.path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0) as file:
             same = digest(file.read()) == trace.digest
     except OSError:
         return False
-    return same and project.module_name(trace.path) == trace.module and not any(map(exists, trace.absent))
+    return same and project.module_name(path) == trace.module
+
+
+def _is_consistent(kept: _Kept, name: str, traces: Mapping[str, Trace]) -> bool:
+    """Whether a result reports something in its own file only, and names only files that it rests on."""
+    if any(diagnostic.place.file != name for diagnostic in kept.everything):
+        return False
+    named = {place.file for diagnostic in kept.everything for place in diagnostic.places()}
+    return named <= {name} or named <= _reached(traces, [name])
 
 
 def _dependents(changed: Collection[str], traces: Mapping[str, Trace]) -> set[str]:

@@ -1,10 +1,15 @@
-"""Files of the cache: JSON, written whole or not at all. What cannot be read or written is as good as absent."""
+"""Files of the cache: JSON, written whole or not at all. A file that cannot be read or written counts as absent.
+
+A cache file can make a report vanish, so only its owner may write it: where the system knows owners, a folder or a file
+that belongs to another user, or that others may write, is neither read nor written.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -13,9 +18,15 @@ UNUSED_DAYS = 30
 
 
 def read(path: Path) -> object:
-    """Return what a file holds, None if it is not there or spoilt."""
+    """Return the content of a file; None if it is absent, spoilt, or not the user's alone."""
     try:
-        document = json.loads(path.read_bytes())
+        if not is_private(os.stat(path.parent)):
+            return None
+        with open(path, "rb", opener=_no_link) as file:
+            status = os.fstat(file.fileno())
+            if not (stat.S_ISREG(status.st_mode) and is_private(status)):
+                return None
+            document: object = json.loads(file.read())
         os.utime(path)
     except (OSError, ValueError, RecursionError):
         return None
@@ -23,11 +34,16 @@ def read(path: Path) -> object:
 
 
 def write(path: Path, document: object) -> None:
-    """Write a file, and throw away what nobody has used for long."""
+    """Write a file, and throw away files that no run has used for long.
+
+    A folder that does not exist is made, for the user alone.
+    """
     text = json.dumps(document, separators=(",", ":"))
     partial = path.parent / f"{os.urandom(8).hex()}.partial"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_private(os.stat(path.parent)):
+            return
         with open(partial, "x", encoding="utf-8", opener=_for_the_user) as file:
             file.write(text)
         os.replace(partial, path)
@@ -35,6 +51,18 @@ def write(path: Path, document: object) -> None:
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(partial)
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether a file or folder belongs to the user, and nobody else may write it; always, on Windows."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Open a file that is no link, without waiting for whoever writes to a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _for_the_user(path: str, flags: int) -> int:

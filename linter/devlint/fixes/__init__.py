@@ -8,10 +8,11 @@ keeps only what the analysis confirms.
 from devlint.fixes.applying import apply, apply_to_bytes
 from devlint.fixes.changes import Change, unified_diff, write
 from devlint.fixes.choosing import Choice, choose
-from devlint.fixes.repair import Contents, Found, Repair
+from devlint.fixes.repair import Checked, Contents, Found, Repair
 
 __all__ = [
     "Change",
+    "Checked",
     "Choice",
     "Contents",
     "Found",

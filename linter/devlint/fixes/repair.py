@@ -12,7 +12,8 @@ from devlint.errors import SourceError
 from devlint.fixes.applying import apply_to_bytes, moved
 from devlint.fixes.changes import Change
 from devlint.fixes.choosing import choose
-from devlint.project import decode, read_bytes
+from devlint.project import decode, digest, read_bytes
+from devlint.records import dataclass
 from devlint.selection import ALWAYS
 from devlint.sources import program_of
 
@@ -22,8 +23,17 @@ MOST_ROUNDS = 20
 Contents: TypeAlias = Mapping[Path, bytes]
 """What stands for the content of files, by absolute path, instead of what is on the disk."""
 
-Found: TypeAlias = Mapping[str, Sequence[Diagnostic]]
-"""Diagnostics by file as shown to the user."""
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One file as it was checked: its diagnostics, and a name for the content that they are about."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    digest: str
+
+
+Found: TypeAlias = Mapping[str, Checked]
+"""What was found, by file as shown to the user."""
 
 _Cause: TypeAlias = tuple[str, str, str, int]
 _Made: TypeAlias = Mapping[Diagnostic, tuple[tuple[int, int], ...]]
@@ -33,8 +43,9 @@ _Made: TypeAlias = Mapping[Diagnostic, tuple[tuple[int, int], ...]]
 class Repair:
     """One repair of a set of files, in memory.
 
-    A fix is kept only if the analysis no longer reports what it settles, and if it can still read the file. A file
-    in which that is not so gets back the content that it had before the round, and that fix is not tried again.
+    An edit is made only in the content that it was made for, byte for byte. A fix is kept only if the analysis no
+    longer reports what it settles, and if it can still read the file. A file in which that is not so gets back the
+    content that it had before the round, and that fix is not tried again.
 
     Args:
         look: inspects the files, some of them with other content than on the disk.
@@ -67,7 +78,7 @@ class Repair:
             if not made:
                 return
             found = self._look(self.contents)
-            useless = {file: _useless(found.get(file, ()), made[file]) for file in made}
+            useless = {file: _useless(found[file].diagnostics if file in found else (), made[file]) for file in made}
             if any(useless.values()):
                 for file in [file for file, fixes in useless.items() if fixes]:
                     self._refuse(file, useless[file])
@@ -97,13 +108,15 @@ class Repair:
     def _make(self, found: Found) -> dict[str, _Made]:
         """Make what can be made at once, and return what that should settle."""
         made: dict[str, _Made] = {}
-        for file, diagnostics in found.items():
-            wanted = [one for one in diagnostics if _cause(one) not in self._refused]
+        for file, checked in found.items():
+            wanted = [one for one in checked.diagnostics if _cause(one) not in self._refused]
             choice = choose(wanted, unsafe=self._unsafe)
             if not choice.edits:
                 continue
             try:
                 data = self._content(file)
+                if digest(data) != checked.digest:
+                    raise SourceError("the file has changed since it was checked")
                 self._now[file] = apply_to_bytes(data, choice.edits, file)
             except (SourceError, UnicodeEncodeError, ValueError) as error:
                 self._refuse(file, choice.settled, str(error))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from devlint.diagnostics import Diagnostic, Edit, Fix, Place
+from devlint.diagnostics import Diagnostic, Place
 from devlint.sources import Cell
 from devlint.sources.notebook import cell_at
 
@@ -19,29 +19,18 @@ _LINE = re.compile(r"\bin line (\d+)\b")
 def in_cells(diagnostic: Diagnostic, cells_of: CellsOf) -> Diagnostic:
     """Return the diagnostic with every place in terms of cells, also the lines that its advice speaks of."""
     cells = cells_of(diagnostic.place.file)
-    advice = diagnostic.advice
+    placed = diagnostic.with_places(lambda place: in_cell(place, cells_of(place.file)))
+    advice, fix = placed.advice, placed.fix
     return replace(
-        diagnostic,
-        place=in_cell(diagnostic.place, cells),
-        labels=tuple(replace(label, place=_place(label.place, cells_of)) for label in diagnostic.labels),
-        related=tuple(replace(step, place=_place(step.place, cells_of)) for step in diagnostic.related),
+        placed,
         advice=None if advice is None else worded(advice, cells),
-        fix=None if diagnostic.fix is None else _fix(diagnostic.fix, cells),
+        fix=None if fix is None else replace(fix, message=worded(fix.message, cells)),
     )
-
-
-def _fix(fix: Fix, cells: Sequence[Cell]) -> Fix:
-    edits = tuple(Edit(in_cell(edit.place, cells), edit.text) for edit in fix.edits)
-    return replace(fix, message=worded(fix.message, cells), edits=edits)
 
 
 def worded(text: str, cells: Sequence[Cell]) -> str:
     """Return advice with the lines that it speaks of in terms of cells."""
     return _LINE.sub(lambda match: _in_words(match, cells), text) if cells else text
-
-
-def _place(place: Place, cells_of: CellsOf) -> Place:
-    return in_cell(place, cells_of(place.file))
 
 
 def in_cell(place: Place, cells: Sequence[Cell]) -> Place:
