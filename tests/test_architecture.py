@@ -267,6 +267,7 @@ TOGETHER = (
     "devlint.editor",
     "devlint.cache",
     "devlint.fixes",
+    "devlint.writing",
     "devlint_guard",
     "devlint_guard.integrations",
 )
