@@ -176,8 +176,9 @@ def _write(run: Run, stdin: bytes | None) -> Run:
         (fixed,) = [change.after for change in run.changes] or [stdin]
         click.echo(fixed, nl=False)
         return run
-    problems = (*run.problems, *fixes.write(run.changes))
-    return replace(run, outcome=replace(run.outcome, problems=problems))
+    failed = fixes.write(run.changes, dict.fromkeys(Path(file).parent for file in run.analysed))
+    fixed = run.outcome.fixed - sum(change.settled for change in failed)
+    return replace(run, outcome=replace(run.outcome, fixed=fixed, problems=(*run.problems, *failed.values())))
 
 
 def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Palette], str]:

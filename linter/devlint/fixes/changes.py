@@ -10,26 +10,35 @@ from devlint.errors import DevlintError, OutputError
 from devlint.fixes.quoting import header
 from devlint.project import root_for
 from devlint.records import dataclass
-from devlint.writing import change_file
+from devlint.writing import change_file, remove_leftovers
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file that fixes change, and its content before and after."""
+    """One file that fixes change, its content before and after, and how many diagnostics that settles."""
 
     path: Path
     display: str
     before: bytes
     after: bytes
+    settled: int
 
 
-def write(changes: Iterable[Change]) -> tuple[DevlintError, ...]:
+def write(changes: Iterable[Change], folders: Iterable[Path] = ()) -> dict[Change, DevlintError]:
     """Give each file its new content in one step; a link still leads to it, and all but its content stays.
 
+    Args:
+        changes: each of another file.
+        folders: where to remove the temporary files that killed runs have left.
+
     Returns:
-        Why files were not written: they cannot be, have changed since they were read, or are links out of the project.
+        Why changes were not written: the file cannot be written, has changed since it was read, or is a link out of
+        the project.
     """
-    return tuple(problem for problem in map(_write, changes) if problem is not None)
+    for folder in folders:
+        remove_leftovers(folder)
+    problems = {change: _write(change) for change in changes}
+    return {change: problem for change, problem in problems.items() if problem is not None}
 
 
 def _write(change: Change) -> DevlintError | None:

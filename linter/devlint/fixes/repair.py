@@ -89,7 +89,7 @@ class Repair:
     def changes(self) -> tuple[Change, ...]:
         """The files that are different now, in order."""
         return tuple(
-            Change(_path(file), file, self._before[file], self._now[file])
+            Change(_path(file), file, self._before[file], self._now[file], len(self._settled.get(file, ())))
             for file in sorted(self._now)
             if self._now[file] != self._before[file]
         )
