@@ -7,10 +7,12 @@ import stat
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from devlint.baseline import Baseline, Entry, read_baseline
 from devlint.cli import devlint
 from devlint.errors import OutputError
 from devlint.writing import change_file
@@ -147,6 +149,28 @@ def test_a_report_goes_to_a_file_or_a_device(project: Path, arguments: tuple[str
     assert "cannot be written" not in ended.stderr
     assert (len(ended.stdout) > 20) is (target == "/dev/stdout")
     assert stat.S_ISCHR(os.stat(target).st_mode) if is_device else (target[0] == "/" or _names(project)[-1] == "report")
+
+
+def test_a_baseline_that_has_changed_meanwhile_is_not_overwritten(project: Path) -> None:
+    path = project / "devlint-baseline.json"
+    first, second = Baseline(path), Baseline(path)
+    first.write()
+    with pytest.raises(OutputError, match="has changed"):
+        second.write()
+    first, second = read_baseline(path, "b"), read_baseline(path, "b")
+    entry = Entry("m.py", "DEV101", "mixed-device-operands", "f", "m")
+    first.of([entry]).write()
+    with pytest.raises(OutputError, match="has changed"):
+        second.of([replace(entry, file="other.py")]).write()
+    assert read_baseline(path, "b").entries == (entry,)
+
+
+def test_init_writes_both_files_or_none(project: Path) -> None:
+    os.link(project / "pyproject.toml", project / "other")
+    ended = CliRunner().invoke(devlint, ["init"])
+    assert ended.exit_code == 2
+    assert "pyproject.toml: cannot be written: it has other names" in ended.stderr
+    assert (_names(project), (project / "other").read_text()) == (["m.py", "other", "pyproject.toml"], "")
 
 
 # --- somebody else at each step -----------------------------------------------------------------------------
