@@ -94,24 +94,41 @@ def test_owner_and_group_stay(project: Path) -> None:
     assert (file.read_text(), _status(file)) == (FIXED, before)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
-def test_a_file_whose_owner_cannot_be_kept_is_refused(project: Path) -> None:
-    (project / "m.py").chmod(0o666)
-    project.chmod(0o777)
+def _refusal_of_somebody_else(uid: int) -> str:
+    """What `change_file` says to a user who is not the owner of all that root has made."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.setresuid(4242, 4242, 4242)
+            os.setresuid(uid, uid, uid)
             change_file(Path("m.py"), MIXED.encode(), FIXED.encode())
         except OutputError as error:
-            os.write(writing, str(error).encode())
+            os.write(writing, error.message.encode())
         finally:
             os._exit(0)
     os.waitpid(child, 0)
     os.close(writing)
     with os.fdopen(reading) as told:
-        assert told.read() == "m.py: cannot be written: its owner and group (0:0) cannot be kept"
+        return told.read()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+@pytest.mark.parametrize(
+    ("owner", "mode", "mode_of_folder", "reason"),
+    [
+        (0, 0o666, 0o777, "its owner and group (0:0) cannot be kept"),
+        (0, 0o644, 0o777, "it is read-only"),
+        (4242, 0o444, 0o777, "it is read-only"),
+        (4242, 0o644, 0o755, "its folder is read-only"),
+    ],
+)
+def test_a_file_that_cannot_stay_as_it_is_is_refused(
+    project: Path, owner: int, mode: int, mode_of_folder: int, reason: str
+) -> None:
+    os.chown("m.py", owner, 0)
+    os.chmod("m.py", mode)
+    project.chmod(mode_of_folder)
+    assert _refusal_of_somebody_else(4242) == f"cannot be written: {reason}"
     assert ((project / "m.py").read_text(), _names(project)) == (MIXED, ["m.py", "pyproject.toml"])
 
 
@@ -297,7 +314,9 @@ def test_a_file_that_only_looks_like_one_of_ours_stays(project: Path) -> None:
         (project / name).write_text("" if name.endswith("toml") else "mine")
     (project / f".devlint-{'3' * 16}.partial").mkdir()
     before = _names(project)
-    assert _fix().exit_code == 0
+    ended = _fix()
+    assert ended.exit_code == 0
+    assert f"warning: {swap}: somebody saved this in the moment in which a run was killed" in ended.stderr
     assert _names(project) == before
 
 

@@ -10,7 +10,7 @@ from devlint.errors import DevlintError, OutputError
 from devlint.fixes.quoting import header
 from devlint.project import root_for
 from devlint.records import dataclass
-from devlint.writing import change_file, remove_leftovers
+from devlint.writing import change_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,16 @@ class Change:
     settled: int
 
 
-def write(changes: Iterable[Change], folders: Iterable[Path] = ()) -> dict[Change, DevlintError]:
+def write(changes: Iterable[Change]) -> dict[Change, DevlintError]:
     """Give each file its new content in one step; a link still leads to it, and all but its content stays.
 
     Args:
         changes: each of another file.
-        folders: where to remove the temporary files that killed runs have left.
 
     Returns:
         Why changes were not written: the file cannot be written, has changed since it was read, or is a link out of
         the project.
     """
-    for folder in folders:
-        remove_leftovers(folder)
     problems = {change: _write(change) for change in changes}
     return {change: problem for change, problem in problems.items() if problem is not None}
 

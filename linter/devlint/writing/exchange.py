@@ -40,12 +40,12 @@ def _renameat2() -> Callable[[bytes, bytes], int] | None:
     """Return what exchanges two names and returns 0 or an error number: `renameat2` of the C library, if it has it."""
     if sys.platform != "linux":
         return None
-    import ctypes
-
     working_directory, and_exchange = -100, 2  # AT_FDCWD of <fcntl.h>, RENAME_EXCHANGE of <linux/fs.h>
     try:
+        import ctypes
+
         function = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
+    except (ImportError, OSError, AttributeError):
         return None
 
     def call(first: bytes, second: bytes) -> int:

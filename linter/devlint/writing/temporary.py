@@ -119,12 +119,17 @@ class Temporary:
             self.descriptor = -1
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files that killed runs have left in a folder."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(".devlint-"):
-                _remove_if_left(folder / name)
+def remove_leftovers(folder: Path) -> list[Path]:
+    """Remove the temporary files that killed runs have left in a folder.
+
+    Returns:
+        The ones that stay, because they hold what somebody has saved in the moment in which a run was killed.
+    """
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.startswith(".devlint-"))
+    except OSError:
+        return []
+    return [folder / name for name in names if _remove_if_left(folder / name)]
 
 
 def share(descriptor: int) -> None:
@@ -137,18 +142,22 @@ def without_following(path: str | Path, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
-def _remove_if_left(path: Path) -> None:
-    """Remove a temporary file if no run has it any more, and it is certain to hold no content but ours."""
+def _remove_if_left(path: Path) -> bool:
+    """Remove a temporary file if no run has it any more; whether it stays because its content is not one of ours."""
     whole = _SWAP.fullmatch(path.name)
     if whole is None and not _PARTIAL.fullmatch(path.name):
-        return
+        return False
     with contextlib.suppress(OSError):
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            return
+            return False
         with open(path, "rb", opener=without_following) as file:
-            is_ours = not _is_in_use(file.fileno()) and (whole is None or _digest(file.read()) in whole.groups())
+            if _is_in_use(file.fileno()):
+                return False
+            is_ours = whole is None or _digest(file.read()) in whole.groups()
         if is_ours:
             _discard(path)
+        return not is_ours
+    return False
 
 
 def _is_in_use(descriptor: int) -> bool:
