@@ -270,6 +270,7 @@ TOGETHER = (
     "devlint.editor",
     "devlint.cache",
     "devlint.fixes",
+    "devlint.writing",
     "devlint_guard",
     "devlint_guard.integrations",
 )

@@ -15,7 +15,7 @@ from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
 from devlint.settings import Settings
-from devlint.writing import replace_file
+from devlint.writing import change_file, create_file
 
 VERSION = 1
 """Rises with the form of the file, or of the fingerprints in it."""
@@ -46,10 +46,12 @@ class Baseline:
 
     Attributes:
         path: where it is; absolute.
+        read: what it was read from; None if there was no file.
     """
 
     path: Path
     entries: tuple[Entry, ...] = ()
+    read: bytes | None = None
 
     def name_of(self, display: str) -> str:
         """Return what the baseline calls a file that is shown to the user as `display`."""
@@ -85,9 +87,13 @@ class Baseline:
         """Write the file, whole or not at all.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: it cannot be written, or has changed since it was read.
         """
-        replace_file(self.path, self.text().encode())
+        target, data = self.path.resolve(), self.text().encode()
+        if self.read is None:
+            create_file(target, data)
+        else:
+            change_file(target, self.read, data)
 
 
 def read_baseline(path: Path, display: str) -> Baseline:
@@ -97,7 +103,8 @@ def read_baseline(path: Path, display: str) -> Baseline:
         ConfigError: it cannot be read, or is no baseline.
     """
     try:
-        document = json.loads(path.read_bytes())
+        data = path.read_bytes()
+        document = json.loads(data)
     except FileNotFoundError as error:
         raise ConfigError("does not exist; `devlint baseline` writes it", path=display) from error
     except OSError as error:
@@ -110,7 +117,7 @@ def read_baseline(path: Path, display: str) -> Baseline:
         raise ConfigError(f"is of version {document.get('version')}, this devlint reads {VERSION}", path=display)
     try:
         entries = [Entry(**entry) for entry in document["entries"]]
-        return Baseline(path).of(entries)
+        return Baseline(path, read=data).of(entries)
     except TypeError as error:
         raise ConfigError(f"is no baseline: {error}", path=display) from error
 

@@ -10,7 +10,7 @@ from devlint.configuration import NAMES, OWN_NAMES, read_configuration
 from devlint.errors import ConfigError, OutputError
 from devlint.project import display_path
 from devlint.settings import Settings
-from devlint.writing import replace_file
+from devlint.writing import change_file, create_file
 
 _TEST_FOLDERS = ("tests", "test")
 _ABOUT_ONE_MACHINE = '["DEV301", "DEV302"]'
@@ -24,7 +24,7 @@ def initialise(folder: Path, settings: Settings) -> tuple[Path, Acceptance]:
 
     Raises:
         ConfigError: devlint is configured already, or there is a baseline; then nothing is written.
-        DevlintError: nothing can be analysed, or a file cannot be written.
+        DevlintError: nothing can be analysed, or a file cannot be written; then neither file is.
     """
     for name in NAMES:
         file = folder / name
@@ -33,12 +33,15 @@ def initialise(folder: Path, settings: Settings) -> tuple[Path, Acceptance]:
     if (folder / DEFAULT_NAME).exists():
         raise ConfigError("is there already; nothing was written", path=display_path(folder / DEFAULT_NAME))
     done = accept(settings, prune=False)
-    project = folder / "pyproject.toml"
-    if project.exists():
-        _append(project, _table(folder, "tool.devlint"))
-        return project, done
-    own = folder / OWN_NAMES[-1]
-    replace_file(own, _table(folder, "").encode())
+    project, own = folder / "pyproject.toml", folder / OWN_NAMES[-1]
+    try:
+        if project.exists():
+            _append(project, _table(folder, "tool.devlint"))
+            return project, done
+        create_file(own, _table(folder, "").encode())
+    except OutputError:
+        (folder / DEFAULT_NAME).unlink(missing_ok=True)
+        raise
     return own, done
 
 
@@ -61,4 +64,5 @@ def _append(file: Path, text: str) -> None:
         raise OutputError(f"cannot be read: {error.strerror or error}", path=display_path(file)) from error
     end = b"\r\n" if b"\r\n" in data else b"\n"
     before = data if not data or data.endswith(b"\n") else data + end
-    replace_file(file, before + (end if before else b"") + text.encode().replace(b"\n", end))
+    after = before + (end if before else b"") + text.encode().replace(b"\n", end)
+    change_file(file.resolve(), data, after)

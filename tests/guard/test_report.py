@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -320,3 +321,27 @@ def test_a_report_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
         Guard(report=tmp_path / "missing" / "report.json"),
     ):
         print(1 / 0)
+
+
+def test_a_report_on_a_full_disk_is_not_half_a_report(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="limits of a process are POSIX")
+    report, before = tmp_path / "report.json", resource.getrlimit(resource.RLIMIT_FSIZE)
+    report.write_text("before")
+    try:
+        with pytest.warns(DevlintWarning, match="no report: .*File too large"), Guard(report=report):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, before[1]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert report.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [report]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX")
+def test_a_report_may_go_to_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "report.txt"
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        with Guard(report=pipe):
+            pass
+        assert reader.read() == "devlint has found nothing\n"
+    assert pipe.is_fifo()

@@ -74,11 +74,21 @@ def test_fixes_on_a_full_disk_leave_every_file_as_it_was(project: Path) -> None:
     assert _texts(project) == before
 
 
-def test_a_report_on_a_full_disk_is_not_half_a_report(project: Path) -> None:
-    (project / "report.json").write_text("before")
-    ended = run(project, "--output-file", "report.json", "--output-format", "json", ".", first=_small_files_only)
-    assert (ended.returncode, ended.stderr) == (2, "error: report.json: cannot be written: File too large\n")
-    assert (project / "report.json").read_text() == "before"
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("--output-format", "json", ".", "--output-file"),
+        ("show", "m00.py", "--html"),
+        ("graph", "m00.py", "--output-format", "html", "--output-file"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_report_on_a_full_disk_is_not_half_a_report(project: Path, command: tuple[str, ...]) -> None:
+    (project / "report").write_text("before")
+    ended = run(project, *command, "report", first=_small_files_only)
+    assert (ended.returncode, ended.stderr) == (2, "error: report: cannot be written: File too large\n")
+    assert (project / "report").read_text() == "before"
+    assert not [path for path in project.iterdir() if path.name.startswith(".devlint-")]
 
 
 def test_a_reader_that_has_had_enough_hears_no_complaint(project: Path) -> None:

@@ -69,7 +69,20 @@ def _sources() -> list[Path]:
     return sorted(linter)
 
 
-UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml", "runpy", "code", "codeop", "socket", "http"}
+UNSAFE_MODULES = {
+    "pickle",
+    "ctypes",
+    "marshal",
+    "shelve",
+    "dill",
+    "joblib",
+    "yaml",
+    "runpy",
+    "code",
+    "codeop",
+    "socket",
+    "http",
+}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 
 
@@ -77,6 +90,8 @@ UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 def test_the_linter_has_no_means_to_run_what_it_reads(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_bytes())):
         match node:
+            case ast.Import(names=[ast.alias(name="ctypes")]):
+                assert path.name == "exchange.py"  # which exchanges the names of two files
             case ast.Import(names=names):
                 assert UNSAFE_MODULES.isdisjoint(name.name.split(".")[0] for name in names)
                 assert "urllib.request" not in {name.name for name in names}

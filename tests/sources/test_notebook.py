@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from devlint.cli import devlint
 from devlint.errors import SourceError
 from devlint.sources import program_of
-from devlint.sources.notebook import replaced
+from devlint.sources.rewriting import replaced
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -221,3 +221,59 @@ def test_the_program_has_the_lines_of_all_cells() -> None:
     ]
     with pytest.raises(SourceError):
         program_of("", "train.ipynb")
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_line_ends_in_cells_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, listed: bool) -> None:
+    lines = ["import torch", "# \u00e9", "x = torch.ones(2)", "x.to('cuda')", "print(x)"]
+    source = [line + end for line in lines] if listed else end.join(lines)
+    other = ["a = 1\r", "b = 2\r\n", "c = 3"]
+    cells = [{"cell_type": "code", "source": each} for each in (other, source)]
+    before = json.dumps({"cells": cells}, indent=1).encode().replace(b"\n", b"\r\n")
+    (tmp_path / "a.ipynb").write_bytes(before)
+    assert _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--select", "DEV203").exit_code == 0
+    assert (tmp_path / "a.ipynb").read_bytes() == before.replace(b"x.to('cuda')", b"x = x.to('cuda')")
+
+
+def test_lines_that_stay_are_spelled_as_they_were() -> None:
+    text = r'{"cells": [{"source": "\u0061 = \"\/\ud83d\ude00\"\r\nb = 1\r\n\u0063"}, {"source": ["d\ne\n", "f\n"]}]}'
+    after = replaced(text, {1: 'a = "/😀"\r\nb = 2\r\nc', 2: "d\nE\nf\n"})
+    assert after == text.replace("b = 1", "b = 2").replace(r'"d\ne\n"', r'"d\nE\n"')
+
+
+def test_half_a_surrogate_pair_stays_an_escape() -> None:
+    text = '{"cells": [{"source": ["é = \'\\ud800\'\\n", "b"]}]}'
+    assert replaced(text, {1: "é = '\ud800'\nc"}) == text.replace('"b"', '"c"')
+    assert replaced(text, {1: "e = '\ud800'\nb"}) == text.replace("é", "e")
+
+
+def test_of_two_lists_of_cells_the_one_that_is_read_is_written() -> None:
+    text = '{"cells": [{"source": "a"}], "cells": [{"source": "b"}]}'
+    assert replaced(text, {1: "c"}) == text.replace('"b"', '"c"')
+
+
+ENDED = st.lists(st.tuples(st.text("aé\\", max_size=3), st.sampled_from(["\n", "\r", "\r\n", ""])), max_size=6)
+
+
+@given(ENDED, st.data())
+def test_strings_in_which_nothing_changes_stay_as_they_are(strings: list[tuple[str, str]], data: st.DataObject) -> None:
+    listed = ["".join(each) for each in strings]
+    literals = [json.dumps(each, ensure_ascii=data.draw(st.booleans())) for each in listed]
+    text = f'{{"cells": [{{"source": [{" , ".join(literals)}]}}]}}'
+    source = "".join(listed)
+    assert replaced(text, {1: source}) == text
+    at = data.draw(st.integers(0, len(source)))
+    after = replaced(text, {1: source[:at] + "#" + source[at:]})
+    (kept,) = json.loads(after)["cells"]
+    assert "".join(kept["source"]) == source[:at] + "#" + source[at:]
+    ends = [
+        index + 1 for index in range(len(source)) if source[index] in "\r\n" and source[index : index + 2] != "\r\n"
+    ]
+    begin = max((end for end in ends if end <= at), default=0)
+    until = min((end for end in ends if end > at), default=len(source))
+    done = 0
+    for string, literal in zip(listed, literals, strict=True):
+        if string and (done + len(string) <= begin or done >= until):
+            assert literal in after
+        done += len(string)

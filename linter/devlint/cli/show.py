@@ -62,13 +62,12 @@ def graph(settings: Settings, output_format: str, output_file: Path | None, colo
 
 
 def _write(target: Path, text: str) -> None:
+    from devlint.writing import replace_file
+
     if str(target) == "-":
         click.echo(text, nl=False)
         return
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise click.ClickException(f"{target}: cannot be written: {error.strerror}") from error
+    replace_file(target, text.encode("utf-8", "backslashreplace"))
 
 
 def _end(looks: Looks) -> int:

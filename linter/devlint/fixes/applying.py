@@ -11,7 +11,8 @@ from devlint.errors import SourceError
 from devlint.project import decode_exactly
 from devlint.sources import MARKDOWN, NOTEBOOK, program_of
 from devlint.sources.markdown import fences
-from devlint.sources.notebook import cell_at, replaced
+from devlint.sources.notebook import cell_at, sources
+from devlint.sources.rewriting import replaced
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -113,19 +114,18 @@ def _apply_to_program(text: str, edits: Sequence[Edit], display: str) -> str:
 
 
 def _apply_to_cells(text: str, edits: Sequence[Edit], display: str) -> str:
-    program = program_of(text, display)
-    lines = program.original.split("\n")
+    program, written = program_of(text, display), sources(text, display)
     _refuse(edit for edit in edits if cell_at(program.cells, edit.place.line) is None)
-    sources: dict[int, str] = {}
+    changed: dict[int, str] = {}
     for cell in program.cells:
         before = cell.first - 1
         own = [edit for edit in edits if cell_at(program.cells, edit.place.line) == cell]
-        source = "\n".join(lines[before : before + cell.lines])
+        source = written[cell.number]
         # Before a magic of the whole cell nothing may stand, and below one of another language stands no Python.
         _refuse(edit for edit in own if not cell.is_python or (edit.place.line == cell.first and source[:2] == "%%"))
         if own:
-            sources[cell.number] = apply(source, [_shifted(edit, before) for edit in own])
-    return replaced(text, sources)
+            changed[cell.number] = apply(source, [_shifted(edit, before) for edit in own])
+    return replaced(text, changed)
 
 
 def _refuse(edits: Iterable[Edit]) -> None:

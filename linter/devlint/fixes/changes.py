@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from devlint.errors import DevlintError, OutputError
+from devlint.fixes.quoting import header
 from devlint.project import root_for
 from devlint.records import dataclass
-from devlint.writing import replace_file
+from devlint.writing import change_file
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file that fixes change, and its content before and after."""
+    """One file that fixes change, its content before and after, and how many diagnostics that settles."""
 
     path: Path
     display: str
     before: bytes
     after: bytes
+    settled: int
 
 
-def write(changes: Iterable[Change]) -> tuple[DevlintError, ...]:
-    """Give each file its new content in one step; its permissions stay, and a link still leads to it.
+def write(changes: Iterable[Change]) -> dict[Change, DevlintError]:
+    """Give each file its new content in one step; a link still leads to it, and all but its content stays.
+
+    Args:
+        changes: each of another file.
 
     Returns:
-        Why files were not written: they cannot be, have changed since they were read, or are links out of the project.
+        Why changes were not written: the file cannot be written, has changed since it was read, or is a link out of
+        the project.
     """
-    return tuple(problem for problem in map(_write, changes) if problem is not None)
+    problems = {change: _write(change) for change in changes}
+    return {change: problem for change, problem in problems.items() if problem is not None}
 
 
 def _write(change: Change) -> DevlintError | None:
+    target = change.path.resolve()
+    if not any(target.is_relative_to(top.resolve()) for top in (root_for(change.path), Path.cwd())):
+        return OutputError("leads out of the project, and is not fixed", path=change.display)
     try:
-        if change.path.read_bytes() != change.before:
-            return OutputError("has changed while devlint looked at it, and is not fixed", path=change.display)
-        target = change.path.resolve()
-        if not any(target.is_relative_to(top.resolve()) for top in (root_for(change.path), Path.cwd())):
-            return OutputError("leads out of the project, and is not fixed", path=change.display)
-        if not os.access(change.path, os.W_OK):
-            return OutputError("cannot be written: it is read-only", path=change.display)
-        replace_file(change.path, change.after)
-    except OSError as error:
-        return OutputError(f"cannot be read again: {error.strerror or error}", path=change.display)
+        change_file(target, change.before, change.after)
     except OutputError as error:
         return OutputError(error.message, path=change.display)
     return None
@@ -53,7 +53,7 @@ def unified_diff(changes: Iterable[Change]) -> bytes:
     """Return the changes as `patch` takes them: in bytes, so that each file keeps its encoding and line ends."""
     rows: list[bytes] = []
     for change in changes:
-        name = change.display.encode("utf-8", "surrogateescape")
+        name = header(change.display)
         before, after = _lines(change.before), _lines(change.after)
         diff = difflib.diff_bytes(difflib.unified_diff, before, after, name, name)
         rows += [row if row.endswith(b"\n") else row + b"\n\\ No newline at end of file\n" for row in diff]

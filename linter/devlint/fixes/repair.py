@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -70,8 +71,15 @@ class Repair:
         """Make the fixes.
 
         Args:
-            found: the diagnostics of the files as they are.
+            found: the diagnostics of the files as they were. Each file with a fix is read once more and inspected as
+                it is now, since an edit for an earlier text may fit a later one, and mean something else there.
         """
+        for file, diagnostics in found.items():
+            if any(one.fix is not None for one in diagnostics):
+                with suppress(SourceError):
+                    self._now[file] = self._content(file)
+        if self._now:
+            found = self._look(self.contents)
         for _ in range(MOST_ROUNDS):
             earlier, settled = dict(self._now), dict(self._settled)
             made = self._make(found)
@@ -100,7 +108,7 @@ class Repair:
     def changes(self) -> tuple[Change, ...]:
         """The files that are different now, in order."""
         return tuple(
-            Change(_path(file), file, self._before[file], self._now[file])
+            Change(_path(file), file, self._before[file], self._now[file], len(self._settled.get(file, ())))
             for file in sorted(self._now)
             if self._now[file] != self._before[file]
         )

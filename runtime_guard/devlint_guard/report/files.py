@@ -1,11 +1,18 @@
-"""Records into files, in the form that a file's name asks for."""
+"""Records into files, in the form that a file's name asks for: whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
+import sys
 from pathlib import Path
 
 from devlint_guard.record import Record
 from devlint_guard.report import html, json, summary
+
+if sys.platform != "win32":
+    import fcntl
 
 _FORMS = {".json": json.render, ".html": html.render, ".htm": html.render}
 
@@ -14,6 +21,31 @@ def write(record: Record, path: Path) -> None:
     """Writes a record: `.json`, `.html`, and as text whatever else the file is called.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written; then it is as it was.
     """
-    path.write_text(_FORMS.get(path.suffix.lower(), summary.render)(record), encoding="utf-8")
+    _replace(path, _FORMS.get(path.suffix.lower(), summary.render)(record).encode("utf-8", "backslashreplace"))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Gives a file a new content in one step; a device or a pipe is written to.
+
+    The temporary file has a name and a lock like those of the linter, which removes it if this process is killed.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".devlint-{os.urandom(8).hex()}.partial")
+    try:
+        with open(partial, "xb") as file:
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
