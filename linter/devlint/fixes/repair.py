@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -68,18 +67,7 @@ class Repair:
         self._refused: set[_Cause] = set()
 
     def run(self, found: Found) -> None:
-        """Make the fixes.
-
-        Args:
-            found: the diagnostics of the files as they were. Each file with a fix is read once more and inspected as
-                it is now, since an edit for an earlier text may fit a later one, and mean something else there.
-        """
-        for file, diagnostics in found.items():
-            if any(one.fix is not None for one in diagnostics):
-                with suppress(SourceError):
-                    self._now[file] = self._content(file)
-        if self._now:
-            found = self._look(self.contents)
+        """Make the fixes of the files as they were found."""
         for _ in range(MOST_ROUNDS):
             earlier, settled = dict(self._now), dict(self._settled)
             made = self._make(found)
