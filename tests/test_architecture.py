@@ -192,6 +192,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     # Plain data that crosses boundaries.
+    "devlint.quoting": (),
     "devlint.errors": (),
     "devlint.observed": ("devlint.diagnostics", "devlint.errors"),
     "devlint.diagnostics": (),
@@ -251,8 +252,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint_pytest": ("pytest", "devlint_guard"),
 }
 
-COMMON = ("devlint", "devlint.records")
-"""The version, and what plain data is made with."""
+COMMON = ("devlint", "devlint.records", "devlint.quoting")
+"""The version, what plain data is made with, and how text that may act is printed."""
 
 TOGETHER = (
     "devlint.cli",

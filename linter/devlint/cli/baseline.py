@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devlint.cli.group import say
+from devlint.cli.terminal import put, say
 from devlint.cli.options import takes_settings
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
     """
     from devlint.acceptance import accept
     from devlint.project import display_path
+    from devlint.quoting import name_at_line_start
 
     done = accept(replace(settings, baseline=baseline), prune=prune)
     for problem in done.problems:
@@ -33,5 +34,6 @@ def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
     for change in done.changes:
         entries = len(change.baseline.entries)
         counted = "1 entry" if entries == 1 else f"{entries} entries"
-        click.echo(f"{display_path(change.baseline.path)}: {counted}, {change.added} added, {change.removed} removed")
+        where = name_at_line_start(display_path(change.baseline.path))
+        put(f"{where}: {counted}, {change.added} added, {change.removed} removed\n")
     return 2 if done.unreadable else 0

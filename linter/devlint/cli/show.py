@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devlint.cli.group import say
+from devlint.cli.terminal import put, say
 from devlint.cli.options import takes_settings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def show(settings: Settings, page: Path | None, color: str) -> int:
     else:
         colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
         texts = [terminal.render(look, report.Palette(colour)) for look in looks.worth_seeing]
-        click.echo("\n".join(texts), nl=False, color=colour)
+        put("\n".join(texts), colour=colour)
     return _end(looks)
 
 
@@ -57,18 +57,17 @@ def graph(settings: Settings, output_format: str, output_file: Path | None, colo
         text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
     else:
         text = (dot if output_format == "dot" else graph_page).render(looks.worth_seeing)
-    _write(output_file or Path("-"), text)
+    _write(output_file or Path("-"), text, colour)
     return _end(looks)
 
 
-def _write(target: Path, text: str) -> None:
+def _write(target: Path, text: str, colour: bool = False) -> None:
+    from devlint.writing import replace_file
+
     if str(target) == "-":
-        click.echo(text, nl=False)
-        return
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise click.ClickException(f"{target}: cannot be written: {error.strerror}") from error
+        put(text, colour=colour)
+    else:
+        replace_file(target, text.encode())
 
 
 def _end(looks: Looks) -> int:
