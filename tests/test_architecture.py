@@ -106,10 +106,17 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "devlint.watching": (),
     "devlint.flake8": ("devlint.engine", "devlint.cache", "devlint.settings"),
-    "devlint.configuration": ("tomli", "devlint.settings", "devlint.diagnostics", "devlint.errors"),
+    "devlint.configuration": (
+        "tomli",
+        "devlint.project",
+        "devlint.settings",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (
         "devlint.configuration",
+        "devlint.project",
         "devlint.report",
         "devlint.selection",
         "devlint.settings",
@@ -193,6 +200,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     # Plain data that crosses boundaries.
     "devlint.quoting": (),
+    "devlint.reading": (),
     "devlint.errors": (),
     "devlint.observed": ("devlint.diagnostics", "devlint.errors"),
     "devlint.diagnostics": (),
@@ -252,8 +260,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint_pytest": ("pytest", "devlint_guard"),
 }
 
-COMMON = ("devlint", "devlint.records", "devlint.quoting")
-"""The version, what plain data is made with, and how text that may act is printed."""
+COMMON = ("devlint", "devlint.records", "devlint.quoting", "devlint.reading")
+"""The version, what plain data is made with, how text that may act is printed, and how files are read."""
 
 TOGETHER = (
     "devlint.cli",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
-from devlint.project import display_path, root_for
+from devlint.project import display_path, root_for, territory_of
+from devlint.reading import LARGEST_SETTINGS, leads_out, read_file
 from devlint.records import dataclass
 from devlint.settings import Configuration, did_you_mean, pattern_spec
 from devlint.sources import MARKDOWN, NOTEBOOK
@@ -75,7 +77,8 @@ def discover(
     """Find the Python files and notebooks that `paths` stand for, and Markdown texts if they are asked for.
 
     A path that the user names wins over excludes and `.gitignore`, unless `force_exclude`. Symbolic links to
-    folders are not followed while walking, so no loop is possible; a file reached twice is listed once.
+    folders are not followed while walking, so no loop is possible; a file reached twice is listed once. Links to files
+    outside of the project are followed only if the user names them.
 
     Raises:
         ConfigError: a pattern in a configuration file is none.
@@ -172,10 +175,16 @@ class _Search:
                 if is_folder:
                     if not is_link:
                         pending.append((Path(entry.path), layers))
+                elif is_link and os.path.isfile(entry.path) and self._leads_out(entry.path, top):
+                    self._found.warnings.append(f"{before}{name}: skipped, it leads out of the project")
                 elif os.path.isfile(entry.path) if is_link else entry.is_file():
                     yield is_link, before + name, entry.path
                 elif is_link:
                     self._found.warnings.append(f"{before}{name}: skipped, broken symbolic link")
+
+    def _leads_out(self, link: str, top: Path) -> bool:
+        """Whether a link leads to where a report would quote what the repository does not hold."""
+        return leads_out(Path(link), (top, Path.cwd(), *territory_of(Path(link))))
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""
@@ -222,8 +231,13 @@ class _Search:
 
     def _read_ignore_file(self, file: Path) -> GitIgnoreSpec | None:
         try:
-            lines = file.read_bytes().decode("utf-8", "surrogateescape").splitlines()
-        except OSError:
+            if os.path.islink(file):
+                raise OSError(errno.ELOOP, "it is a symbolic link")  # git does not follow it either
+            lines = read_file(file, LARGEST_SETTINGS).decode("utf-8", "surrogateescape").splitlines()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._found.warnings.append(f"{display_path(file)}: not honoured, {error.strerror or error}")
             return None
         from pathspec import GitIgnoreSpec
 

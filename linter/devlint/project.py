@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devlint.errors import SourceError
+from devlint.reading import read_file
 from devlint.records import dataclass
 from devlint.sources import Cell, Program, program_of
 
@@ -104,6 +105,19 @@ def root_for(path: Path) -> Path:
     return import_root(path)
 
 
+def territory_of(path: Path) -> tuple[Path, ...]:
+    """Return the folders that a file of a project may lead to: links, and paths in its configuration.
+
+    In a repository it is the repository. Elsewhere it is the project, and the working directory if the file is in it.
+    """
+    folder = Path(os.path.abspath(path)).parent
+    for above in (folder, *folder.parents):
+        if os.path.exists(above / ".git"):
+            return (above,)
+    here = Path.cwd()
+    return (root_for(folder), *([here] if folder.is_relative_to(here) else []))
+
+
 def import_root(path: Path) -> Path:
     """Return the folder that `sys.path` must have to import the file: where its outermost package stands."""
     return _outermost(path if os.path.isdir(path) else path.parent)
@@ -176,13 +190,13 @@ def read_text(path: Path, display: str) -> str:
 
 
 def read_bytes(path: Path, display: str) -> bytes:
-    """Read a file.
+    """Read a regular file of a bounded size.
 
     Raises:
         SourceError: it cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", path=display) from error
 

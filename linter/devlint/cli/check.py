@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devlint.cli.terminal import put, put_bytes, say
 from devlint.cli.options import takes_settings
 from devlint.cli.progress import Progress
+from devlint.cli.terminal import put, put_bytes, say
 from devlint.errors import DevlintError
 from devlint.records import dataclass
 

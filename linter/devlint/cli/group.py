@@ -17,7 +17,6 @@ import click
 from devlint.cli.terminal import put, say
 from devlint.errors import DevlintError
 
-
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 """How writing to standard output fails for reasons that are not ours."""
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devlint.cli.terminal import put, say
 from devlint.cli.options import takes_settings
+from devlint.cli.terminal import put, say
 
 if TYPE_CHECKING:
     from devlint.engine import Looks
