@@ -134,7 +134,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.discovery": (
-        "pathspec",
+        "devlint.patterns",
         "devlint.configuration",
         "devlint.sources",
         "devlint.project",
@@ -146,9 +146,10 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.sources",
         "devlint.errors",
     ),
-    "devlint.settings": ("pathspec", "devlint.diagnostics", "devlint.errors"),
+    "devlint.patterns": (),
+    "devlint.settings": ("devlint.patterns", "devlint.diagnostics", "devlint.errors"),
     "devlint.selection": (
-        "pathspec",
+        "devlint.patterns",
         "devlint.registry",
         "devlint.declarations",
         "devlint.settings",
