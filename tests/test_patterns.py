@@ -102,27 +102,8 @@ def test_a_path_fits_as_for_pathspec(pattern: str, anchored: bool, path: list[st
     assert Patterns([line]).covers(name) == GitIgnoreSpec.from_lines([line]).match_file(name)
 
 
-ATOMS = (
-    "a",
-    "b",
-    "c",
-    "*",
-    "**",
-    "?",
-    "/",
-    "/",
-    "**/",
-    "/**",
-    "[ab]",
-    "[!a]",
-    "[^b-c]",
-    "[]a]",
-    "\\a",
-    "\\*",
-    "!",
-    "#",
-)
-ATOMS += (" ", "\\ ", ".", "-", "[[:alpha:]]", "[a-]", "[b-a]", "[--a]", "[[:x:]]", "[a[]")
+ATOMS = r"a b c * ** ? / / **/ /** [ab] [!a] [^b-c] []a] \a \* ! # . - [[:alpha:]] [a-] [b-a] [--a] [[:x:]] [a[]".split()
+ATOMS += [" ", r"\ "]
 NAMES = ("a", "b", "c", "ab", "ba", "abc", "a*", "*", "]", "-", "[", "#a", "!a", " a", "a ", "[:")
 
 

@@ -114,7 +114,7 @@ def _parsed(line: str) -> _Pattern | None:
     groups = (f"g{number}" for number in count())
     try:
         regex = _part(parts[0], groups) if anywhere else _path(parts, groups)
-    except _FitsNothing:
+    except _FitsNothingError:
         return None
     return _Pattern(mentions, only_folders, anywhere, re.compile(regex + r"\Z"))
 
@@ -126,7 +126,7 @@ def _without_blanks(line: str) -> str:
     return kept + " " if slashes % 2 and len(kept) < len(line) else kept
 
 
-class _FitsNothing(Exception):
+class _FitsNothingError(Exception):
     """A pattern is valid, and no name fits it, as for git."""
 
 
@@ -153,7 +153,7 @@ def _part(part: str, groups: Iterator[str]) -> str:
     """Return the expression for a part of a path between slashes.
 
     Raises:
-        _FitsNothing: a bracket does not end.
+        _FitsNothingError: a bracket does not end.
         ValueError: a backslash protects nothing.
     """
     fixed = [""]
@@ -213,7 +213,7 @@ def _bracket(part: str, at: int) -> tuple[str, int]:
             if end > at + 1 and part[end - 1] == ":":
                 name = part[at + 1 : end - 1]
                 if name not in _CLASSES:
-                    raise _FitsNothing
+                    raise _FitsNothingError
                 inside, before, at = inside + _CLASSES[name], "", end + 1
             else:
                 inside, before = inside + r"\[", "["
@@ -227,7 +227,7 @@ def _bracket(part: str, at: int) -> tuple[str, int]:
 
 def _next(part: str, at: int) -> tuple[str, int]:
     if at >= len(part):
-        raise _FitsNothing
+        raise _FitsNothingError
     return part[at], at + 1
 
 

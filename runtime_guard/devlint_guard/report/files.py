@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from devlint_guard.record import Record
@@ -11,9 +12,24 @@ _FORMS = {".json": json.render, ".html": html.render, ".htm": html.render}
 
 
 def write(record: Record, path: Path) -> None:
-    """Writes a record: `.json`, `.html`, and as text whatever else the file is called.
+    """Writes a record: `.json`, `.html`, and as text whatever else the file is called; whole or not at all.
+
+    A link stays one. What is no regular file, such as `/dev/stdout`, is written to.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written; then it is as it was.
     """
-    path.write_text(_FORMS.get(path.suffix.lower(), summary.render)(record), encoding="utf-8")
+    data = _FORMS.get(path.suffix.lower(), summary.render)(record).encode()
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        if target.exists():
+            partial.chmod(target.stat().st_mode & 0o7777)
+        os.replace(partial, target)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
