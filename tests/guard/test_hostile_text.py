@@ -65,9 +65,10 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
         path.touch()
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+    with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", fail)
-        files.write(hostile(), file)
+        with pytest.raises(OSError, match="No space"):
+            files.write(hostile(), file)
     assert file.read_text() == "before"
     assert os.listdir(tmp_path) == ["report.txt"]
     files.write(hostile(), file)
