@@ -9,7 +9,7 @@ from dataclasses import fields
 from devlint.diagnostics import Place
 from devlint.facts import FileFacts, Meeting, Step
 from devlint.project import Source
-from devlint.quoting import name_at_line_start, printable
+from devlint.quoting import printable
 from devlint.registry import find
 from devlint.rule import Rule
 from devlint.sources.places import in_cell
@@ -69,13 +69,13 @@ def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
             )
     if not text:
         where = source.display if line is None else f"{source.display}:{line}"
-        return f"{name_at_line_start(where)}: nothing is known here\n"
+        return f"{printable(where)}: nothing is known here\n"
     return text
 
 
 def _where(place: Place, source: Source, *, column: bool = True) -> str:
     place = in_cell(place, source.cells) if place.file == source.display else place
-    return name_at_line_start(f"{place.source}:{place.line}" + (f":{place.column}" if column else ""))
+    return printable(f"{place.source}:{place.line}" + (f":{place.column}" if column else ""))
 
 
 def _value(value: object, source: Source) -> str:

@@ -17,11 +17,17 @@ They move the cursor, end a line, turn the order of reading, cannot be seen, or 
 scripts and emoji (U+200C, U+200D) are none of them.
 """
 
-_ONE_LINE = re.compile(f"[{_ACTS}]")
-_SEVERAL_LINES = re.compile(f"(?![\t\n])[{_ACTS}]")
+_COMMAND_ANYWHERE = r"(?<=#)#(?=\[)"
+_COMMAND_AT_LINE_START = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+"""The runner of GitHub Actions takes `##[…]` anywhere in a line for a command, and `::` where a line begins.
+
+Source: `TryParse` and `TryParseV2` in `src/Runner.Common/ActionCommand.cs` of actions/runner.
+"""
+
+_ONE_LINE = re.compile(f"[{_ACTS}]|{_COMMAND_ANYWHERE}")
+_SEVERAL_LINES = re.compile(f"(?![\t\n])[{_ACTS}]|{_COMMAND_ANYWHERE}")
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-_COMMAND = re.compile(r"\s*(::|##\[)")
 
 
 def printable(text: str) -> str:
@@ -40,9 +46,15 @@ def printable_in_colour(text: str) -> str:
     return "".join(part if number % 2 else printable_lines(part) for number, part in enumerate(parts))
 
 
-def name_at_line_start(name: str) -> str:
-    """Return the name of a file for the beginning of a line, where `::` would begin a command of GitHub Actions."""
-    return printable(f"./{name}" if _COMMAND.match(name) else name)
+def printable_log(text: str, *, colour: bool = False) -> str:
+    """Return whole lines for a terminal or a log, none of which is a command to who reads the log.
+
+    Args:
+        text: with all its line ends.
+        colour: let the sequences stay that set a colour.
+    """
+    shown = printable_in_colour(text) if colour else printable_lines(text)
+    return _COMMAND_AT_LINE_START.sub(r"\1\\x3a", shown)
 
 
 def encodable(document: object) -> object:
@@ -69,4 +81,4 @@ def _quoted(document: object, quote: Callable[[str], str]) -> object:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    return ascii(match[0])[1:-1]
+    return r"\x23" if match[0] == "#" else ascii(match[0])[1:-1]

@@ -20,8 +20,11 @@ They move the cursor, end a line, turn the order of reading, cannot be seen, or 
 scripts and emoji (U+200C, U+200D) are none of them.
 """
 
-_ONE_LINE = re.compile(f"(?!\t)[{_ACTS}]")
-_SEVERAL_LINES = re.compile(f"(?![\t\n])[{_ACTS}]")
+_COMMAND_ANYWHERE = r"(?<=#)#(?=\[)"
+"""The runner of GitHub Actions takes `##[…]` anywhere in a line for a command."""
+
+_ONE_LINE = re.compile(f"(?!\t)[{_ACTS}]|{_COMMAND_ANYWHERE}")
+_SEVERAL_LINES = re.compile(f"(?![\t\n])[{_ACTS}]|{_COMMAND_ANYWHERE}")
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
@@ -54,4 +57,4 @@ def _quoted(document: object, quote: Callable[[str], str]) -> object:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    return ascii(match[0])[1:-1]
+    return r"\x23" if match[0] == "#" else ascii(match[0])[1:-1]

@@ -19,7 +19,7 @@ from devlint_guard.report import files, text
 from devlint_guard.report import json as as_json
 
 ACTING = "\x1b[2J\x07\x9b31m\u202e\u2066\u2028\r" + os.fsdecode(b"\xff")
-NAME = f"{ACTING}\n::error::x"
+NAME = f"{ACTING}\n::error::x##[error]y"
 
 
 def acts(shown: str) -> set[str]:
@@ -44,7 +44,7 @@ def test_a_finding_can_only_be_read() -> None:
     shown = text.render(finding)
     assert r"x = 1  # \x1b[2J\x07" in shown
     assert acts(shown) == set()
-    assert not any(line.lstrip().startswith("::") for line in shown.splitlines())
+    assert not any(line.lstrip().startswith("::") or "##[" in line for line in shown.splitlines())
 
 
 @pytest.mark.parametrize("name", ["report.json", "report.html", "report.txt"])
@@ -52,6 +52,7 @@ def test_a_report_can_be_encoded_and_only_be_read(tmp_path: Path, name: str) -> 
     files.write(hostile(), tmp_path / name)
     shown = (tmp_path / name).read_bytes().decode("utf-8")
     assert acts(shown) == set()
+    assert "##[" not in shown
     if name.endswith("json"):
         json.dumps(json.loads(shown), ensure_ascii=False).encode("utf-8")
 
@@ -93,7 +94,7 @@ def test_what_is_no_report_is_an_error(document: str) -> None:
 
 
 def test_linter_and_guard_quote_alike() -> None:
-    everything = "".join(map(chr, range(sys.maxunicode + 1))).replace("\t", "")
+    everything = "".join(map(chr, range(sys.maxunicode + 1))).replace("\t", "") + "##[x] ::y"
     assert quoting.printable(everything) == linters.printable(everything)
     assert quoting.printable_lines(everything) == linters.printable_lines(everything)
     assert quoting.encodable({NAME: [NAME, 1, None]}) == linters.encodable({NAME: [NAME, 1, None]})

@@ -322,7 +322,7 @@ def test_a_deep_notebook_is_an_error_of_its_own(project: Path, text: str) -> Non
 def test_a_recording_with_any_number_is_compared_or_refused(project: Path, value: str) -> None:
     place = {"file": "a.py", "line": 2, "column": 1, "end_line": "VALUE", "end_column": 1}
     finding = {"code": "DEV101", "rule": "mixed-device-operands", "message": "m", "place": place}
-    runs = [{"rank": None, "problem": "none", "functions": []}]
+    runs: list[object] = [{"rank": None, "problem": "none", "functions": []}]
     report = {"version": 1, "observed": {"version": 1, "runs": runs}, "findings": [finding]}
     (project / "run.json").write_text(json.dumps(report).replace('"VALUE"', value))
     result = run("check", "--observed", "run.json", ".")

@@ -25,7 +25,7 @@ from tests.robustness.commands import MIXED
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows refuses such names")
 
-TEXT = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066 \u2028 ]]> <script>alert(1)</script> '\"&amp; {0} [a](b) ::error::x"
+TEXT = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066 \u2028 ]]> <script>alert(1)</script> '\"&amp; {0} [a](b) ::error::x ##[error]y"
 """What a source line, a string or a message may contain."""
 
 NAMES = (
@@ -37,6 +37,7 @@ NAMES = (
     "<script>alert(1)<script>",
     "]]>'\"&{0}](x)%0A",
     "a,b:c\r::error file=x",
+    "##[add-mask]x",
 )
 """Files without their endings."""
 
@@ -116,7 +117,7 @@ def acts(text: str, *, colour: bool = False) -> set[str]:
 
 def has_no_command(text: str) -> bool:
     """Whether no line is a command of GitHub Actions, which looks at lines without the blanks they begin with."""
-    return not any(line.lstrip().startswith(("::", "##[")) for line in text.splitlines())
+    return not any(line.lstrip().startswith("::") or "##[" in line for line in text.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -168,6 +169,7 @@ def test_colours_are_those_of_devlint_alone(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["json", "jsonl", "sarif", "gitlab"])
 def test_json_is_strict(repository: Path, name: str) -> None:
     text = run("check", "--output-format", name).stdout_bytes.decode("ascii")
+    assert has_no_command(text)
     for document in text.splitlines() if name == "jsonl" else (text,):
         assert json.dumps(json.loads(document), ensure_ascii=False).encode("utf-8")
 
@@ -179,11 +181,13 @@ def test_each_line_is_one_annotation(repository: Path) -> None:
     assert len(lines) > len(NAMES)
     assert all(re.fullmatch(r"::(error|warning) file=[^,:]*,line=\d+,[^:]*::[^\r\n]*", line) for line in lines)
     assert has_no_command(result.stderr)
+    assert "##[" not in result.stdout
 
 
 def test_junit_is_xml(repository: Path) -> None:
     text = run("check", "--output-format", "junit").stdout
     assert acts(text) == set()
+    assert has_no_command(text)
     root = ElementTree.fromstring(text)
     files = {case.get("file") for case in root.iter("testcase")} - {None}
     assert f"{printable(NAMES[2])}.py" in files
@@ -305,6 +309,16 @@ def test_flake8_gets_messages_that_can_only_be_read(repository: Path) -> None:
         texts = [text for _, _, text, _ in flake8.Plugin(ast.parse(""), name, ()).run()]
         assert texts
         assert acts("".join(texts)) == set()
+
+
+def test_no_line_of_a_report_is_a_command(folder: Path) -> None:
+    (folder / "::add-mask::x.py").write_text(MIXED.replace("3)", "3)[::1]") + 'x = """\n::error::y\n##[error]z"""\n')
+    for command in ("check", "show"):
+        shown = run(command, ".").stdout
+        assert has_no_command(shown)
+        assert "[::1]" in shown
+    run("check", ".", "--output-format", "concise", "--output-file", "report.txt")
+    assert (folder / "report.txt").read_text().startswith(r"\x3a:add-mask::x.py:2:")
 
 
 @given(st.text())

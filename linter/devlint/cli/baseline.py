@@ -26,7 +26,6 @@ def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
     """
     from devlint.acceptance import accept
     from devlint.project import display_path
-    from devlint.quoting import name_at_line_start
 
     done = accept(replace(settings, baseline=baseline), prune=prune)
     for problem in done.problems:
@@ -34,6 +33,6 @@ def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
     for change in done.changes:
         entries = len(change.baseline.entries)
         counted = "1 entry" if entries == 1 else f"{entries} entries"
-        where = name_at_line_start(display_path(change.baseline.path))
+        where = display_path(change.baseline.path)
         put(f"{where}: {counted}, {change.added} added, {change.removed} removed\n")
     return 2 if done.unreadable else 0

@@ -15,7 +15,7 @@ import click
 
 from devlint.cli.options import takes_settings
 from devlint.cli.progress import Progress
-from devlint.cli.terminal import put, put_bytes, say
+from devlint.cli.terminal import put, put_bytes, put_document, say
 from devlint.errors import DevlintError
 from devlint.records import dataclass
 
@@ -129,8 +129,11 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
         put(report.unforeseen(run.outcome, report.Palette(False)), err=True)
     colour = report.wants_colour(wanted.color, terminal=sys.stdout.isatty(), environ=os.environ)
     shown = render(run.outcome, report.Palette(colour and wanted.output_file is None))
-    _put(shown, wanted.output_file, colour, err=settings.fix and stdin is not None)
-    if wanted.output_format in report.TEXT_FORMATS and not wanted.quiet:
+    for_people = wanted.output_format in report.TEXT_FORMATS
+    _put(
+        shown, wanted.output_file, colour and for_people, err=settings.fix and stdin is not None, for_people=for_people
+    )
+    if for_people and not wanted.quiet:
         put(f"{report.summary(run.outcome, run.unreadable)}\n", err=True)
         hint = report.fixes_hint(run.outcome, unsafe=settings.unsafe_fixes)
         if hint:
@@ -190,13 +193,16 @@ def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Pal
     return lambda outcome, palette: report.render_statistics(outcome, output_format)
 
 
-def _put(text: str, file: Path | None, colour: bool, *, err: bool) -> None:
+def _put(text: str, file: Path | None, colour: bool, *, err: bool, for_people: bool) -> None:
+    from devlint.quoting import printable_log
     from devlint.writing import replace_file
 
-    if file is None:
+    if file is not None:
+        replace_file(file, (printable_log(text) if for_people else text).encode())
+    elif for_people:
         put(text, colour=colour, err=err)
     else:
-        replace_file(file, text.encode("utf-8", "backslashreplace"))
+        put_document(text, err=err)
 
 
 def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devlint.cli.options import takes_settings
-from devlint.cli.terminal import put, say
+from devlint.cli.terminal import put, put_document, say
 
 if TYPE_CHECKING:
     from devlint.engine import Looks
@@ -53,19 +53,22 @@ def graph(settings: Settings, output_format: str, output_file: Path | None, colo
 
     looks = engine.look(settings)
     colour = report.wants_colour(color, terminal=sys.stdout.isatty() and output_file is None, environ=os.environ)
-    if output_format == "tree":
-        text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
+    if output_format != "tree":
+        _write(output_file or Path("-"), (dot if output_format == "dot" else graph_page).render(looks.worth_seeing))
+        return _end(looks)
+    text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
+    if output_file is None or str(output_file) == "-":
+        put(text, colour=colour)
     else:
-        text = (dot if output_format == "dot" else graph_page).render(looks.worth_seeing)
-    _write(output_file or Path("-"), text, colour)
+        _write(output_file, text)
     return _end(looks)
 
 
-def _write(target: Path, text: str, colour: bool = False) -> None:
+def _write(target: Path, text: str) -> None:
     from devlint.writing import replace_file
 
     if str(target) == "-":
-        put(text, colour=colour)
+        put_document(text)
     else:
         replace_file(target, text.encode())
 

@@ -6,17 +6,22 @@ import sys
 
 import click
 
-from devlint.quoting import printable, printable_in_colour, printable_lines
+from devlint.quoting import printable, printable_log
 
 
 def put(text: str, *, err: bool = False, colour: bool = False) -> None:
-    """Print text of several lines, which brings its line ends along.
+    """Print lines for people, which bring their line ends along.
 
     Args:
         err: to standard error.
         colour: let the sequences pass that set a colour. Renderers quote names and lines, so that these are devlint's.
     """
-    click.echo(printable_in_colour(text) if colour else printable_lines(text), nl=False, err=err, color=colour)
+    click.echo(printable_log(text, colour=colour), nl=False, err=err, color=colour)
+
+
+def put_document(text: str, *, err: bool = False) -> None:
+    """Print a document for a program, in which its renderer has quoted everything."""
+    click.echo(text, nl=False, err=err)
 
 
 def say(kind: str, message: str) -> None:

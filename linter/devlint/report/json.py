@@ -19,7 +19,8 @@ def text_of(document: object, *, indent: int | None = 2) -> str:
 
     No string in it has half a character, which many readers of JSON refuse.
     """
-    return json.dumps(encodable(document), indent=indent) + "\n"
+    text = json.dumps(encodable(document), indent=indent)
+    return text.replace("##[", "#\\u0023[") + "\n"  # the same string, and no command in a log of GitHub Actions
 
 
 def render(outcome: Outcome) -> str:

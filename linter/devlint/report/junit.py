@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from devlint.diagnostics import Diagnostic, Place
 from devlint.errors import DevlintError
-from devlint.quoting import name_at_line_start, printable, printable_lines
+from devlint.quoting import printable, printable_lines, printable_log
 from devlint.report.outcome import Outcome
 
 
@@ -43,15 +43,13 @@ def _diagnostic(suite: Element, diagnostic: Diagnostic) -> None:
     details = [_located(place, f"{diagnostic.code} {diagnostic.message}")]
     details += [_located(step.place, step.message) for step in diagnostic.related]
     details += [printable_lines(text) for text in (diagnostic.pytorch, diagnostic.advice) if text]
-    failure.text = "\n".join(details)
+    failure.text = printable_log("\n".join(details))
 
 
 def _located(place: Place, text: str) -> str:
-    return name_at_line_start(f"{place.source}:{place.line}:{place.column}: {text}")
+    return printable(f"{place.source}:{place.line}:{place.column}: {text}")
 
 
 def _problem(suite: Element, problem: DevlintError) -> None:
     case = SubElement(suite, "testcase", name="not analysed", classname=printable(problem.path or "devlint"))
-    SubElement(case, "error", type="not analysed", message=printable(problem.message)).text = name_at_line_start(
-        str(problem)
-    )
+    SubElement(case, "error", type="not analysed", message=printable(problem.message)).text = printable(str(problem))

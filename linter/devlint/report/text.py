@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
-from devlint.quoting import name_at_line_start, printable
+from devlint.quoting import printable
 from devlint.report.excerpt import Mark, Paint, excerpt, marks_of
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette
@@ -17,8 +17,7 @@ def render_concise(outcome: Outcome, palette: Palette) -> str:
     for diagnostic in outcome.diagnostics:
         code = _by_severity(diagnostic, palette)(diagnostic.code)
         message = _one_line(diagnostic.message)
-        where = name_at_line_start(_where(diagnostic.place))
-        rows.append(f"{palette.strong(where)}: {code} [{diagnostic.rule}] {message}\n")
+        rows.append(f"{palette.strong(_where(diagnostic.place))}: {code} [{diagnostic.rule}] {message}\n")
     return "".join(rows) + unforeseen(outcome, palette)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
-from devlint.quoting import name_at_line_start, printable
+from devlint.quoting import printable
 from devlint.report.palette import Palette
 from devlint.view.journeys import Journey, journeys
 from devlint.view.numbering import Numbering
@@ -23,7 +23,7 @@ def _file(look: Look, palette: Palette) -> str:
     travels = journeys(look)
     if not (look.facts.modules or travels) or look.source is None:
         return ""
-    rows = [palette.strong(name_at_line_start(look.source.display))]
+    rows = [palette.strong(printable(look.source.display))]
     for module in look.facts.modules:
         rows.extend(_class(module, Numbering(look.source), palette))
     rows.extend(_journey(journey, palette) for journey in travels)
