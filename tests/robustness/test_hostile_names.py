@@ -25,7 +25,10 @@ from tests.robustness.commands import MIXED
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows refuses such names")
 
-TEXT = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066 \u2028 ]]> <script>alert(1)</script> '\"&amp; {0} [a](b) ::error::x ##[error]y"
+TEXT = (
+    "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066 \u2028 ]]> <script>alert(1)</script> '\"&amp; {0} [a](b) ::error::x"
+    " ##[error]y"
+)
 """What a source line, a string or a message may contain."""
 
 NAMES = (
