@@ -109,8 +109,15 @@ def territory_of(path: Path) -> tuple[Path, ...]:
     """Return the folders that a file of a project may lead to: links, and paths in its configuration.
 
     In a repository it is the repository. Elsewhere it is the project, and the working directory if the file is in it.
+    A folder that a link leads to has both territories: that of the link and its own. Only the user can name such a
+    file, since no walk follows a link to a folder.
     """
-    folder = Path(os.path.abspath(path)).parent
+    folder = os.path.dirname(os.path.abspath(path))
+    both = (Path(folder), Path(os.path.realpath(folder)))
+    return tuple(dict.fromkeys(bound for one in both for bound in _territory_of_folder(one)))
+
+
+def _territory_of_folder(folder: Path) -> tuple[Path, ...]:
     for above in (folder, *folder.parents):
         if os.path.exists(above / ".git"):
             return (above,)

@@ -214,6 +214,18 @@ def test_links_inside_of_a_repository_are_followed(project: Path) -> None:
     assert "DEV302" in run("check", "inner").stdout
 
 
+def test_a_folder_that_a_link_leads_to_keeps_its_own_configuration(project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "inner").mkdir(parents=True)
+    (other / "pyproject.toml").write_text('[tool.devlint]\nselect = ["DEV3"]\n')
+    (other / "inner" / "devlint.toml").write_text('extend = "../pyproject.toml"\n')
+    (other / "inner" / "b.py").write_text(MIXED)
+    (project / "linked").symlink_to(other)
+    result = run("check", "linked/inner/b.py", "--output-format", "concise")
+    assert "DEV302" in result.stdout
+    assert "DEV101" not in result.stdout
+
+
 def test_without_a_repository_a_project_or_the_working_directory_bounds_it(
     tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
