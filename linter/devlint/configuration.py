@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
-from devlint.project import territory_of
+from devlint.project import in_working_folder, territory_of
 from devlint.reading import LARGEST, LARGEST_SETTINGS, leads_out, read_file, require_plain
 from devlint.settings import Configuration, did_you_mean
 
@@ -124,7 +124,7 @@ def _territory_of_named(file: Path) -> Territory:
     """
     folder = Path(os.path.abspath(file)).parent
     in_repository = any(os.path.exists(above / ".git") for above in (folder, *folder.parents))
-    return territory_of(file) if in_repository or folder.is_relative_to(Path.cwd()) else None
+    return territory_of(file) if in_repository or in_working_folder(folder) else None
 
 
 def profile(name: str) -> Path | None:

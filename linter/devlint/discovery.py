@@ -181,8 +181,8 @@ class _Search:
                     self._found.warnings.append(f"{before}{name}: skipped, broken symbolic link")
 
     def _leads_out(self, link: str, top: Path) -> bool:
-        """Whether a link leads to where a report would quote what the repository does not hold."""
-        return leads_out(Path(link), (top, Path.cwd(), *territory_of(Path(link))))
+        """Whether a link leads to a file of somebody else, which no report should quote."""
+        return leads_out(Path(link), (top, *territory_of(Path(link))))
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""

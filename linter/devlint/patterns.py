@@ -41,7 +41,7 @@ class _Pattern:
         mentions: False if it takes back what earlier patterns mention.
         only_folders: whether it means folders alone.
         anywhere: whether it is about the last part of a path, wherever that is.
-        regex: what fits the whole path or its last part.
+        regex: the expression for the whole path, or for its last part.
     """
 
     mentions: bool
@@ -91,7 +91,7 @@ class Patterns:
 
 
 def _parsed(line: str) -> _Pattern | None:
-    """Return the pattern of a line; None for a comment, and for what fits no path at all.
+    """Return the pattern of a line; None for a comment, and for a pattern that fits no path.
 
     Raises:
         ValueError: the line is no pattern.

@@ -108,7 +108,8 @@ def root_for(path: Path) -> Path:
 def territory_of(path: Path) -> tuple[Path, ...]:
     """Return the folders that a file of a project may lead to: links, and paths in its configuration.
 
-    In a repository it is the repository. Elsewhere it is the project, and the working directory if the file is in it.
+    In a repository it is the repository. Elsewhere it is the project, and the working directory if the file is in it;
+    the root of the file system and the home folder are too wide for that.
     A folder that a link leads to has both territories: that of the link and its own. Only the user can name such a
     file, since no walk follows a link to a folder.
     """
@@ -121,8 +122,14 @@ def _territory_of_folder(folder: Path) -> tuple[Path, ...]:
     for above in (folder, *folder.parents):
         if os.path.exists(above / ".git"):
             return (above,)
+    return (root_for(folder), *([Path.cwd()] if in_working_folder(folder) else []))
+
+
+def in_working_folder(folder: Path) -> bool:
+    """Whether a folder is in the working directory, and that is neither the user's home nor all there is."""
     here = Path.cwd()
-    return (root_for(folder), *([here] if folder.is_relative_to(here) else []))
+    too_wide = here.parent == here or str(here) == os.path.expanduser("~")
+    return folder.is_relative_to(here) and not too_wide
 
 
 def import_root(path: Path) -> Path:

@@ -47,7 +47,7 @@ def printable_in_colour(text: str) -> str:
 
 
 def printable_log(text: str, *, colour: bool = False) -> str:
-    """Return whole lines for a terminal or a log, none of which is a command to who reads the log.
+    """Return whole lines for a terminal or a log; no line is a command to the reader of a log.
 
     Args:
         text: with all its line ends.

@@ -80,7 +80,7 @@ def test_only_a_regular_file_of_bounded_size_is_read(kind: str, tmp_path: Path) 
         pytest.skip("no /proc")
     make(tmp_path / "file")
     if kind == "memory":
-        reason = ""
+        reason = "."
     with pytest.raises(OSError, match=reason):
         read_file(tmp_path / "file")
 
@@ -238,8 +238,11 @@ def test_without_a_repository_a_project_or_the_working_directory_bounds_it(
     assert run("check", "inner").exit_code == 1
     monkeypatch.chdir(inner)
     assert "leads out of the project" in run("check", ".").stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "leads out of the project" in run("check", "inner").stderr
     (tmp_path / "pyproject.toml").touch()
-    assert run("check", ".").exit_code == 1
+    assert run("check", "inner").exit_code == 1
 
 
 def test_a_file_from_elsewhere_that_the_user_names_may_name_any_other(project: Path, tmp_path: Path) -> None:

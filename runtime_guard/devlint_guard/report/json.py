@@ -33,7 +33,7 @@ def render(record: Record) -> str:
         "modules": [asdict(root) for root in record.roots],
         "observed": observed.to_json(record.observed),
     }
-    # The same strings, none of which is a command in a log of GitHub Actions.
+    # The same strings, and no command in a log of GitHub Actions.
     return json.dumps(encodable(data), indent=2).replace("##[", "#\\u0023[") + "\n"
 
 
