@@ -62,12 +62,11 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
     file.write_text("before")
     file.chmod(0o600)
 
-    def fail(path: Path, data: bytes) -> int:
-        path.touch()
+    def fail(source: str, target: str) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", fail)
+        patch.setattr(os, "replace", fail)
         with pytest.raises(OSError, match="No space"):
             files.write(hostile(), file)
     assert file.read_text() == "before"
