@@ -107,10 +107,17 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "devlint.watching": (),
     "devlint.flake8": ("devlint.engine", "devlint.cache", "devlint.settings"),
-    "devlint.configuration": ("tomli", "devlint.settings", "devlint.diagnostics", "devlint.errors"),
+    "devlint.configuration": (
+        "tomli",
+        "devlint.project",
+        "devlint.settings",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (
         "devlint.configuration",
+        "devlint.project",
         "devlint.report",
         "devlint.selection",
         "devlint.settings",
@@ -128,7 +135,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.discovery": (
-        "pathspec",
+        "devlint.patterns",
         "devlint.configuration",
         "devlint.sources",
         "devlint.project",
@@ -140,9 +147,10 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.sources",
         "devlint.errors",
     ),
-    "devlint.settings": ("pathspec", "devlint.diagnostics", "devlint.errors"),
+    "devlint.patterns": (),
+    "devlint.settings": ("devlint.patterns", "devlint.diagnostics", "devlint.errors"),
     "devlint.selection": (
-        "pathspec",
+        "devlint.patterns",
         "devlint.registry",
         "devlint.declarations",
         "devlint.settings",
@@ -195,6 +203,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     # Plain data that crosses boundaries.
+    "devlint.quoting": (),
+    "devlint.reading": (),
     "devlint.errors": (),
     "devlint.observed": ("devlint.diagnostics", "devlint.errors"),
     "devlint.diagnostics": (),
@@ -254,8 +264,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint_pytest": ("pytest", "devlint_guard"),
 }
 
-COMMON = ("devlint", "devlint.records")
-"""The version, and what plain data is made with."""
+COMMON = ("devlint", "devlint.records", "devlint.quoting", "devlint.reading")
+"""The version, what plain data is made with, how text that may act is printed, and how files are read."""
 
 TOGETHER = (
     "devlint.cli",

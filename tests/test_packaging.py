@@ -126,7 +126,7 @@ def test_the_linter_needs_little_and_no_torch(installed: Path) -> None:
     needed = _needed(_metadata(installed))
     size = sum(path.stat().st_size for package in needed.values() for path in _files(package))
 
-    assert {"click", "libcst", "pathspec"} <= set(needed)
+    assert {"click", "libcst"} <= set(needed)
     assert {"torch", "numpy"}.isdisjoint(needed)
     assert size < LIMIT, {
         name: sum(path.stat().st_size for path in _files(package)) for name, package in needed.items()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Silenced, Silencer
 from devlint.errors import ConfigError
+from devlint.project import territory_of
+from devlint.reading import leads_out, read_file
 from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
@@ -103,23 +105,34 @@ def read_baseline(path: Path, display: str) -> Baseline:
         ConfigError: it cannot be read, or is no baseline.
     """
     try:
-        data = path.read_bytes()
+        data = read_file(path)
         document = json.loads(data)
     except FileNotFoundError as error:
         raise ConfigError("does not exist; `devlint baseline` writes it", path=display) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", path=display) from error
-    except ValueError as error:
-        raise ConfigError(f"is no baseline: {error}", path=display) from error
-    if not isinstance(document, dict) or "entries" not in document:
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"is no baseline: {error.msg}", path=display, line=error.lineno) from error
+    except RecursionError as error:
+        raise ConfigError("is no baseline: nested too deeply", path=display) from error
+    except ValueError as error:  # no UTF-8, or a number with more digits than Python reads
+        raise ConfigError("is no baseline", path=display) from error
+    if not isinstance(document, dict) or not isinstance(document.get("entries"), list):
         raise ConfigError("is no baseline", path=display)
-    if document.get("version") != VERSION:
-        raise ConfigError(f"is of version {document.get('version')}, this devlint reads {VERSION}", path=display)
-    try:
-        entries = [Entry(**entry) for entry in document["entries"]]
-        return Baseline(path, read=data).of(entries)
-    except TypeError as error:
-        raise ConfigError(f"is no baseline: {error}", path=display) from error
+    version = document.get("version")
+    if version != VERSION:
+        shown = version if isinstance(version, int) else "another kind"
+        raise ConfigError(f"is of version {shown}, this devlint reads {VERSION}", path=display)
+    return Baseline(path, read=data).of(_entry(entry, display) for entry in document["entries"])
+
+
+def _entry(data: object, display: str) -> Entry:
+    names = [field.name for field in fields(Entry)]
+    if not isinstance(data, dict) or sorted(data) != sorted(names):
+        raise ConfigError(f"is no baseline: an entry has {', '.join(names)}", path=display)
+    if not all(isinstance(value, str) for value in data.values()):
+        raise ConfigError("is no baseline: an entry holds text", path=display)
+    return Entry(**data)
 
 
 class Baselines:
@@ -158,7 +171,10 @@ class Baselines:
             return Path(os.path.abspath(self._settings.baseline))
         configured = self._configurations.of(folder).baseline
         if configured is None and self._settings.accepting:
-            return Path.cwd() / DEFAULT_NAME
+            default = Path.cwd() / DEFAULT_NAME
+            if leads_out(default, territory_of(default)):
+                raise ConfigError("is a link that leads out of the project", path=self._display(default))
+            return default
         return configured
 
 

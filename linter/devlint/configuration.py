@@ -6,13 +6,15 @@ import os
 import posixpath
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
+from devlint.project import in_working_folder, territory_of
+from devlint.reading import LARGEST, LARGEST_SETTINGS, leads_out, read_file, require_plain
 from devlint.settings import Configuration, did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -50,6 +52,11 @@ _PROFILES = Path(__file__).parent / "profiles"
 WITH_PATTERNS = ("exclude", "per-file-ignores")
 """Keys with patterns, which are relative to the folder of the file that they stand in."""
 
+LONGEST_CHAIN = 20
+"""Files that extend each other one by one."""
+
+Territory: TypeAlias = "Sequence[Path] | None"
+
 _T = TypeVar("_T")
 _Table: TypeAlias = Mapping[str, object]
 
@@ -74,7 +81,7 @@ class Configurations:
         if forced is not None and not isolated:
             file = profile(str(forced))
             shown = str(forced) if file else display(forced)
-            self._forced = read_configuration(file or forced, shown)
+            self._forced = read_configuration(file or forced, shown, None if file else _territory_of_named(forced))
             if self._forced is None:
                 raise ConfigError("has no [tool.devlint] table", path=shown)
 
@@ -85,20 +92,39 @@ class Configurations:
         return self._forced or self._nearest(folder) or Configuration(None, folder)
 
     def _nearest(self, folder: Path) -> Configuration | None:
-        if folder not in self._found:
-            here = self._in(folder)
-            if here is None and folder.parent != folder:
-                here = self._nearest(folder.parent)
-            self._found[folder] = here
-        return self._found[folder]
+        passed: list[Path] = []
+        found: Configuration | None = None
+        for above in (folder, *folder.parents):
+            if above in self._found:
+                found = self._found[above]
+                break
+            passed.append(above)
+            found = self._in(above)
+            if found is not None:
+                break
+        self._found.update(dict.fromkeys(passed, found))
+        return found
 
     def _in(self, folder: Path) -> Configuration | None:
         for name in NAMES:
             file = folder / name
-            found = read_configuration(file, self._display(file)) if os.path.isfile(file) else None
+            found = None
+            if os.path.lexists(file):
+                found = read_configuration(file, self._display(file), territory_of(file))
             if found is not None:
                 return found
         return None
+
+
+def _territory_of_named(file: Path) -> Territory:
+    """Return what the paths in a file that the user has named may lead to.
+
+    The user vouches for a file from elsewhere. One of the repository or folder that is checked may be a stranger's
+    all the same: continuous integration names it on each command line.
+    """
+    folder = Path(os.path.abspath(file)).parent
+    in_repository = any(os.path.exists(above / ".git") for above in (folder, *folder.parents))
+    return territory_of(file) if in_repository or in_working_folder(folder) else None
 
 
 def profile(name: str) -> Path | None:
@@ -121,7 +147,9 @@ def configuring(paths: Iterable[Path]) -> list[Path]:
     return [folder / name for folder in folders for name in NAMES if os.path.isfile(folder / name)]
 
 
-def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...] = ()) -> Configuration | None:
+def read_configuration(
+    file: Path, display: str, territory: Territory = None, *, extended_by: tuple[Path, ...] = ()
+) -> Configuration | None:
     """Read a configuration file and those that it extends; None when it has no table for devlint.
 
     A key that is set in a file replaces that of the file that it extends, as a whole.
@@ -129,13 +157,16 @@ def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...
     Args:
         file: a file of `NAMES`, or another with a `[tool.devlint]` table.
         display: how to show it to the user.
+        territory: the folders that the file and the paths in it have to be in, after all links; None: anywhere.
         extended_by: the files that lead to this one by `extend`.
 
     Raises:
         ConfigError: a file cannot be read, is no TOML, or says something unknown; or it extends itself.
     """
+    if territory is not None and leads_out(file, territory):
+        raise ConfigError("is a link that leads out of the project", path=display)
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_file(file, LARGEST_SETTINGS).decode("utf-8-sig")
         document = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", path=display) from error
@@ -144,7 +175,11 @@ def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         raise ConfigError(f"is not valid TOML: {error}", path=display, line=int(line[1]) if line else None) from error
-    reader = _Reader(document, text, file, display)
+    except RecursionError as error:
+        raise ConfigError("is not valid TOML: nested too deeply", path=display) from error
+    except ValueError as error:  # a number with more digits than Python reads
+        raise ConfigError("is not valid TOML: a number is too long", path=display) from error
+    reader = _Reader(document, text, file, display, territory)
     if reader.is_empty:
         return None
     own = reader.configuration()
@@ -154,7 +189,10 @@ def read_configuration(file: Path, display: str, *, extended_by: tuple[Path, ...
     path, shown = extended
     if path in (*extended_by, file.absolute()):
         raise reader.error("extend", f'extend: "{shown}" extends itself')
-    base = read_configuration(path, shown, extended_by=(*extended_by, file.absolute()))
+    if len(extended_by) >= LONGEST_CHAIN:
+        raise reader.error("extend", f"extend: more than {LONGEST_CHAIN} files extend each other")
+    within = None if shown.startswith(PROFILE) else territory
+    base = read_configuration(path, shown, within, extended_by=(*extended_by, file.absolute()))
     if base is None:
         raise reader.error("extend", f'extend: "{shown}" has no [tool.devlint] table')
     return _combined(own, base, reader.keys)
@@ -175,11 +213,12 @@ class _Reader:
         ConfigError: the file has something else where the table should be.
     """
 
-    def __init__(self, document: _Table, text: str, file: Path, display: str) -> None:
+    def __init__(self, document: _Table, text: str, file: Path, display: str, territory: Territory) -> None:
         self._own_file = file.name in OWN_NAMES
         self._lines = text.split("\n")
         self._display = display
         self._root = file.parent.absolute()
+        self._territory = territory
         tool = document.get("tool")
         table = document if self._own_file else tool.get("devlint") if isinstance(tool, dict) else None
         if table is not None and not isinstance(table, dict):
@@ -203,9 +242,7 @@ class _Reader:
             raise self.error("extend", f"extend: {error.message}") from None
         if shipped is not None:
             return shipped, name
-        path = Path(os.path.normpath(self._root / name))
-        if not os.path.isfile(path):
-            raise self.error("extend", f'extend: "{name}" does not exist in {self._root}')
+        path = Path(os.path.normpath(self._file("extend", name)))
         return path, posixpath.normpath(posixpath.join(posixpath.dirname(self._display), name))
 
     def configuration(self) -> Configuration:
@@ -222,8 +259,8 @@ class _Reader:
             exclude=self._get("exclude", self._strings, ()),
             src=self._get("src", self._paths, ()),
             severity=self._get("severity", self._severities, ()),
-            signatures=self._get("signatures", self._paths, ()),
-            observed=self._get("observed", self._paths, ()),
+            signatures=self._get("signatures", self._files, ()),
+            observed=self._get("observed", self._files, ()),
             devices=self._get("devices", self._count, None),
             baseline=self._get("baseline", self._path, None),
         )
@@ -231,13 +268,17 @@ class _Reader:
     def _paths(self, key: str, value: object) -> tuple[Path, ...]:
         return tuple(self._existing(key, name) for name in self._strings(key, value))
 
+    def _files(self, key: str, value: object) -> tuple[Path, ...]:
+        return tuple(self._file(key, name) for name in self._strings(key, value))
+
     def _string(self, key: str, value: object) -> str | None:
         if not isinstance(value, str):
             raise self._wrong_type(key, "a path", value)
         return value
 
     def _path(self, key: str, value: object) -> Path | None:
-        return Path(os.path.normpath(self._root / str(self._string(key, value))))
+        name = str(self._string(key, value))
+        return Path(os.path.normpath(self._inside(key, name)))
 
     def error(self, key: str, message: str) -> ConfigError:
         table = "" if self._own_file else "tool.devlint"
@@ -282,10 +323,27 @@ class _Reader:
             raise self._wrong_type(key, "a number of devices, 0 or more,", value)
         return value
 
-    def _existing(self, key: str, name: str) -> Path:
+    def _inside(self, key: str, name: str) -> Path:
+        """Return a path that the file names, which may not lead out of the project."""
         path = self._root / name
+        if "\0" in name:
+            raise self.error(key, f"{key}: a path has no NUL character")
+        if self._territory is not None and leads_out(path, self._territory):
+            raise self.error(key, f'{key}: "{name}" leads out of the project')
+        return path
+
+    def _existing(self, key: str, name: str) -> Path:
+        path = self._inside(key, name)
         if not os.path.exists(path):
             raise self.error(key, f'{key}: "{name}" does not exist in {self._root}')
+        return path
+
+    def _file(self, key: str, name: str) -> Path:
+        path = self._existing(key, name)
+        try:
+            require_plain(path, LARGEST if key == "observed" else LARGEST_SETTINGS)
+        except OSError as error:
+            raise self.error(key, f'{key}: "{name}" cannot be read: {error.strerror or error}') from error
         return path
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
-from devlint.project import display_path, root_for
+from devlint.patterns import Patterns
+from devlint.project import display_path, root_for, territory_of
+from devlint.reading import LARGEST_SETTINGS, leads_out, read_file
 from devlint.records import dataclass
-from devlint.settings import Configuration, did_you_mean, pattern_spec
+from devlint.settings import Configuration, did_you_mean, patterns_of
 from devlint.sources import MARKDOWN, NOTEBOOK
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 DEFAULT_EXCLUDE = frozenset(
     {
@@ -44,7 +44,7 @@ DEFAULT_EXCLUDE = frozenset(
 )
 """Names of folders that are passed over unless a pattern of the user's says otherwise; also `*.egg-info`."""
 
-_Layer: TypeAlias = "tuple[str, GitIgnoreSpec]"
+_Layer: TypeAlias = tuple[str, Patterns]
 """What the paths begin with that some patterns are about, with `/` at the end, and the patterns."""
 
 
@@ -75,7 +75,8 @@ def discover(
     """Find the Python files and notebooks that `paths` stand for, and Markdown texts if they are asked for.
 
     A path that the user names wins over excludes and `.gitignore`, unless `force_exclude`. Symbolic links to
-    folders are not followed while walking, so no loop is possible; a file reached twice is listed once.
+    folders are not followed while walking, so no loop is possible; a file reached twice is listed once. Links to files
+    outside of the project are followed only if the user names them.
 
     Raises:
         ConfigError: a pattern in a configuration file is none.
@@ -102,8 +103,8 @@ class _Search:
         self._found = Discovery()
         self._candidates: list[tuple[bool, str, str]] = []
         """Whether it is a symbolic link, as shown to the user, where it is."""
-        self._ignore_files: dict[Path, GitIgnoreSpec | None] = {}
-        self._excludes: dict[Configuration, GitIgnoreSpec] = {}
+        self._ignore_files: dict[Path, Patterns | None] = {}
+        self._excludes: dict[Configuration, Patterns] = {}
         self._real_folders: dict[str, str] = {}
 
     def run(self, paths: Sequence[str]) -> Discovery:
@@ -147,8 +148,8 @@ class _Search:
     def _walk(self, top: Path) -> Iterator[tuple[bool, str, str]]:
         """Yield the files below a folder. Patterns that exclude the folder itself do not count below it."""
         name = _posix(str(top)) + "/"
-        outer = [layer for layer in self._outer_layers(top) if not _verdict([layer], name)]
-        excluded_top = _verdict(self._exclude_layers(top), name) is True
+        outer = [layer for layer in self._outer_layers(top) if not _covers(layer, name)]
+        excluded_top = any(_covers(layer, name) for layer in self._exclude_layers(top))
         pending: list[tuple[Path, list[_Layer]]] = [(top, outer)]
         while pending:
             folder, layers = pending.pop()
@@ -172,10 +173,16 @@ class _Search:
                 if is_folder:
                     if not is_link:
                         pending.append((Path(entry.path), layers))
+                elif is_link and os.path.isfile(entry.path) and self._leads_out(entry.path, top):
+                    self._found.warnings.append(f"{before}{name}: skipped, it leads out of the project")
                 elif os.path.isfile(entry.path) if is_link else entry.is_file():
                     yield is_link, before + name, entry.path
                 elif is_link:
                     self._found.warnings.append(f"{before}{name}: skipped, broken symbolic link")
+
+    def _leads_out(self, link: str, top: Path) -> bool:
+        """Whether a link leads to a file of somebody else, which no report should quote."""
+        return leads_out(Path(link), (top, *territory_of(Path(link))))
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""
@@ -197,7 +204,7 @@ class _Search:
         if not configuration.exclude:
             return []
         if configuration not in self._excludes:
-            self._excludes[configuration] = pattern_spec(configuration.exclude, "exclude", configuration)
+            self._excludes[configuration] = patterns_of(configuration.exclude, "exclude", configuration)
         return [_layer(configuration.folder_of("exclude"), self._excludes[configuration])]
 
     def _outer_layers(self, top: Path) -> list[_Layer]:
@@ -220,15 +227,18 @@ class _Search:
                 layers.append(_layer(folder, spec))
         return layers
 
-    def _read_ignore_file(self, file: Path) -> GitIgnoreSpec | None:
+    def _read_ignore_file(self, file: Path) -> Patterns | None:
         try:
-            lines = file.read_bytes().decode("utf-8", "surrogateescape").splitlines()
-        except OSError:
+            if os.path.islink(file):
+                raise OSError(errno.ELOOP, "it is a symbolic link")  # git does not follow it either
+            text = read_file(file, LARGEST_SETTINGS).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        except FileNotFoundError:
             return None
-        from pathspec import GitIgnoreSpec
-
+        except OSError as error:
+            self._found.warnings.append(f"{display_path(file)}: not honoured, {error.strerror or error}")
+            return None
         try:
-            return GitIgnoreSpec.from_lines(lines)
+            return Patterns(line.removesuffix("\r") for line in text.split("\n"))
         except ValueError:
             self._found.warnings.append(f"{display_path(file)}: not honoured, it has a pattern that is none")
             return None
@@ -242,7 +252,7 @@ def _spelled_alike(path: Path) -> str:
         return ""
 
 
-def _layer(folder: Path, patterns: GitIgnoreSpec) -> _Layer:
+def _layer(folder: Path, patterns: Patterns) -> _Layer:
     return folder.as_posix().rstrip("/") + "/", patterns
 
 
@@ -264,7 +274,13 @@ def _verdict(layers: Sequence[_Layer], name: str) -> bool | None:
     for above, patterns in reversed(layers):
         if not name.startswith(above) or name == above:
             continue
-        include = patterns.check_file(name.removeprefix(above)).include
-        if include is not None:
-            return include
+        verdict = patterns.verdict(name.removeprefix(above))
+        if verdict is not None:
+            return verdict
     return None
+
+
+def _covers(layer: _Layer, name: str) -> bool:
+    """Whether a layer excludes a path or a folder that it is in."""
+    above, patterns = layer
+    return name.startswith(above) and name != above and patterns.covers(name.removeprefix(above))

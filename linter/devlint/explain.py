@@ -9,6 +9,7 @@ from dataclasses import fields
 from devlint.diagnostics import Place
 from devlint.facts import FileFacts, Meeting, Step
 from devlint.project import Source
+from devlint.quoting import printable
 from devlint.registry import find
 from devlint.rule import Rule
 from devlint.sources.places import in_cell
@@ -52,7 +53,7 @@ def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
     Lines of a notebook are counted through all its code cells where one is given, and printed by cell.
     """
     rows = [
-        (_where(Place(source.display, number, 1, number, 1), source, column=False), place, value)
+        (_where(Place(source.display, number, 1, number, 1), source, column=False), printable(place), printable(value))
         for number, place, value in facts.environment
         if line is None or number == line
     ]
@@ -63,18 +64,18 @@ def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
         if line is None or place.line <= line <= place.end_line:
             text += f"{_where(place, source)}  {type(anchored.fact).__name__}\n"
             text += "".join(
-                f"    {field.name}: {_value(getattr(anchored.fact, field.name), source)}\n"
+                f"    {field.name}: {printable(_value(getattr(anchored.fact, field.name), source))}\n"
                 for field in fields(anchored.fact)
             )
     if not text:
         where = source.display if line is None else f"{source.display}:{line}"
-        return f"{where}: nothing is known here\n"
+        return f"{printable(where)}: nothing is known here\n"
     return text
 
 
 def _where(place: Place, source: Source, *, column: bool = True) -> str:
     place = in_cell(place, source.cells) if place.file == source.display else place
-    return f"{place.source}:{place.line}" + (f":{place.column}" if column else "")
+    return printable(f"{place.source}:{place.line}" + (f":{place.column}" if column else ""))
 
 
 def _value(value: object, source: Source) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint import __version__, engine
 from devlint.cache import load_tools, user_cache
+from devlint.quoting import printable
 from devlint.settings import Settings
 
 _STDIN = ("-", "stdin")
@@ -36,6 +37,6 @@ class Plugin:
         settings = Settings(paths, jobs=1)
         found = engine.run(settings, stdin=stdin, load=load_tools, cache=user_cache(settings))
         for one in found.outcome.diagnostics:
-            yield one.place.line, one.place.column - 1, f"{one.code} {one.message}", type(self)
+            yield one.place.line, one.place.column - 1, f"{one.code} {printable(one.message)}", type(self)
         for problem in found.problems:
-            yield problem.line or 1, 0, f"DEV901 {problem.message}", type(self)
+            yield problem.line or 1, 0, f"DEV901 {printable(problem.message)}", type(self)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from devlint.acceptance import Acceptance, accept
 from devlint.baseline import DEFAULT_NAME
 from devlint.configuration import NAMES, OWN_NAMES, read_configuration
 from devlint.errors import ConfigError, OutputError
-from devlint.project import display_path
+from devlint.project import display_path, territory_of
+from devlint.reading import LARGEST_SETTINGS, read_file
 from devlint.settings import Settings
 from devlint.writing import change_file, create_file
 
@@ -28,7 +30,8 @@ def initialise(folder: Path, settings: Settings) -> tuple[Path, Acceptance]:
     """
     for name in NAMES:
         file = folder / name
-        if file.is_file() and read_configuration(file, display_path(file)) is not None:
+        territory = territory_of(file)
+        if os.path.lexists(file) and read_configuration(file, display_path(file), territory) is not None:
             raise ConfigError("configures devlint already; nothing was written", path=display_path(file))
     if (folder / DEFAULT_NAME).exists():
         raise ConfigError("is there already; nothing was written", path=display_path(folder / DEFAULT_NAME))
@@ -59,7 +62,7 @@ def _table(folder: Path, prefix: str) -> str:
 def _append(file: Path, text: str) -> None:
     """Add text to the end of a file, with the line ends that it has."""
     try:
-        data = file.read_bytes()
+        data = read_file(file, LARGEST_SETTINGS)
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror or error}", path=display_path(file)) from error
     end = b"\r\n" if b"\r\n" in data else b"\n"

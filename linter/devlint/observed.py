@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 
 from devlint.diagnostics import Diagnostic, Mismatch, Place
 from devlint.errors import ConfigError
+from devlint.reading import read_file
 from devlint.records import dataclass
 
 REPORT_VERSION: Final = 1
@@ -121,17 +122,21 @@ def read(path: Path, display: str) -> Recording:
         ConfigError: it cannot be read, or is none that has observations in it.
     """
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_file(path))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", path=display) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"is not JSON: {error}", path=display) from error
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"is not JSON: {error.msg}", path=display, line=error.lineno) from error
+    except RecursionError as error:
+        raise ConfigError("is not JSON: nested too deeply", path=display) from error
+    except ValueError as error:  # no UTF-8, or a number with more digits than Python reads
+        raise ConfigError("is not JSON", path=display) from error
     try:
         if data["version"] != REPORT_VERSION or data["observed"]["version"] != VERSION:
             raise ConfigError("is a report of another version of the guard; record the program again", path=display)
         views = tuple(map(_view, data["observed"]["runs"]))
         mismatches = tuple(map(_mismatch, data["findings"]))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ConfigError("is no JSON report of the guard, as `devlint run` writes it", path=display) from error
     if not views:
         raise ConfigError("holds no observations; only a guard with mode `record` makes them", path=display)
@@ -161,7 +166,12 @@ def _mismatch(data: Any) -> Mismatch:
 def _place(data: Any) -> Place:
     """A place; the guard counts columns from 1, and has 0 where only the line is known."""
     line, column, end, end_column = (int(data[key]) for key in ("line", "column", "end_line", "end_column"))
-    return Place(str(data["file"]), line, max(column, 1), max(end, line), max(end_column, 1))
+    end = min(max(end, line), line + _MOST_LINES)
+    return Place(str(data["file"]), line, max(column, 1), end, max(end_column, 1))
+
+
+_MOST_LINES = 10_000
+"""Lines of a mismatch at most, whatever a recording claims; each is looked at."""
 
 
 def _real(file: object) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from devlint.errors import SourceError
+from devlint.reading import read_file
 from devlint.records import dataclass
 from devlint.sources import Cell, Program, program_of
 
@@ -138,6 +139,33 @@ def root_for(path: Path) -> Path:
     return import_root(path)
 
 
+def territory_of(path: Path) -> tuple[Path, ...]:
+    """Return the folders that a file of a project may lead to: links, and paths in its configuration.
+
+    In a repository it is the repository. Elsewhere it is the project, and the working directory if the file is in it;
+    the root of the file system and the home folder are too wide for that.
+    A folder that a link leads to has both territories: that of the link and its own. Only the user can name such a
+    file, since no walk follows a link to a folder.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    both = (Path(folder), Path(os.path.realpath(folder)))
+    return tuple(dict.fromkeys(bound for one in both for bound in _territory_of_folder(one)))
+
+
+def _territory_of_folder(folder: Path) -> tuple[Path, ...]:
+    for above in (folder, *folder.parents):
+        if os.path.exists(above / ".git"):
+            return (above,)
+    return (root_for(folder), *([Path.cwd()] if in_working_folder(folder) else []))
+
+
+def in_working_folder(folder: Path) -> bool:
+    """Whether a folder is in the working directory, and that is neither the user's home nor all there is."""
+    here = Path.cwd()
+    too_wide = here.parent == here or str(here) == os.path.expanduser("~")
+    return folder.is_relative_to(here) and not too_wide
+
+
 def import_root(path: Path) -> Path:
     """Return the folder that `sys.path` must have to import the file: where its outermost package stands."""
     return _outermost(path if os.path.isdir(path) else path.parent)
@@ -210,13 +238,13 @@ def read_text(path: Path, display: str) -> str:
 
 
 def read_bytes(path: Path, display: str) -> bytes:
-    """Read a file.
+    """Read a regular file of a bounded size.
 
     Raises:
         SourceError: it cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", path=display) from error
 

@@ -6,17 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from devlint.declarations import Declaration
 from devlint.diagnostics import Diagnostic
 from devlint.errors import ConfigError
+from devlint.patterns import Patterns
 from devlint.records import dataclass
-from devlint.settings import Configuration, Settings, pattern_spec
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
+from devlint.settings import Configuration, Settings, patterns_of
 
 Rules: TypeAlias = tuple[Declaration, ...]
 
@@ -75,14 +72,14 @@ class Selection:
 
     enabled: Rules
     _root: Path
-    _ignores: tuple[tuple[GitIgnoreSpec, tuple[str, ...]], ...]
+    _ignores: tuple[tuple[Patterns, tuple[str, ...]], ...]
 
     def rules_for(self, path: Path) -> Rules:
         """Return the rules that are on for a file."""
         if not path.is_relative_to(self._root):
             return self.enabled
         name = path.relative_to(self._root).as_posix()
-        ignored = [code for spec, codes in self._ignores if spec.match_file(name) for code in codes]
+        ignored = [code for patterns, codes in self._ignores if patterns.covers(name) for code in codes]
         return tuple(rule for rule in self.enabled if _closest(ignored, rule) is None)
 
 
@@ -107,7 +104,7 @@ def select_rules(settings: Settings, configuration: Configuration, rules: Rules)
         if on:
             enabled.append(rule)
     ignores = tuple(
-        (pattern_spec([pattern], "per-file-ignores", configuration), codes)
+        (patterns_of([pattern], "per-file-ignores", configuration), codes)
         for pattern, codes in configuration.per_file_ignores
     )
     return Selection(tuple(enabled), configuration.folder_of("per-file-ignores"), ignores)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
+from devlint.patterns import Patterns
 from devlint.records import dataclass
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +87,14 @@ class Configuration:
         return dict(self.inherited).get(key, self.root)
 
 
-def pattern_spec(patterns: Sequence[str], key: str, configuration: Configuration) -> GitIgnoreSpec:
+def patterns_of(lines: Sequence[str], key: str, configuration: Configuration) -> Patterns:
     """Compile patterns in the notation of `.gitignore`.
 
     Raises:
         ConfigError: a pattern is none.
     """
-    from pathspec import GitIgnoreSpec
-
     try:
-        return GitIgnoreSpec.from_lines(patterns)
+        return Patterns(lines)
     except ValueError as error:
         raise ConfigError(f"{key}: {error}", path=configuration.file) from error
 

@@ -19,6 +19,8 @@ from typing import TypeVar
 
 import torch
 
+from devlint_guard.quoting import printable
+
 T = TypeVar("T")
 
 Observer = Callable[[str, str, int], None]
@@ -33,7 +35,7 @@ def reveal_device(value: T) -> T:
     caller = sys._getframe(1)
     text = device_text(value)
     if not observers:
-        print(f"{caller.f_code.co_filename}:{caller.f_lineno}: {text}", file=sys.stderr)
+        print(printable(f"{caller.f_code.co_filename}:{caller.f_lineno}: {text}"), file=sys.stderr)
     for observer in observers:
         observer(text, caller.f_code.co_filename, caller.f_lineno)
     return value

@@ -137,14 +137,14 @@ def test_a_missing_path_does_not_hide_the_others(beside: Shell) -> None:
 def test_an_unreadable_file_names_the_reason(beside: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = beside.write("secret.py")
     if os.geteuid() == 0:  # permissions do not stop root, so the read itself is made to fail
-        real = Path.read_bytes
+        real = os.open
 
-        def refuse(path: Path) -> bytes:
+        def refuse(path: str | Path, *arguments: int) -> int:
             if path == secret:
                 raise PermissionError(13, "Permission denied")
-            return real(path)
+            return real(path, *arguments)
 
-        monkeypatch.setattr(Path, "read_bytes", refuse)
+        monkeypatch.setattr(os, "open", refuse)
     else:
         secret.chmod(0)
     result = beside.run("--output-format", "concise", ".")

@@ -345,7 +345,7 @@ def test_mismatches_that_are_reported_are_not_listed(judge: Judge, tmp_path: Pat
     ("text", "said"),
     [
         (None, "error: run.json: cannot be read: No such file or directory\n"),
-        ("{", "error: run.json: is not JSON: "),
+        ("{", "error: run.json:1: is not JSON: "),
         ("[]", "error: run.json: is no JSON report of the guard, as `devlint run` writes it\n"),
         ('{"version": 2}', "error: run.json: is a report of another version of the guard; record the program again\n"),
         (

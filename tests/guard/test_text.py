@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_read_has_no_lines() -> None:
     assert render(finding).splitlines() == [
         "devlint: DEV101 mixed-device-operands: `a` is on cpu and `b` on cuda:0",
         "",
-        "  --> no\0file.py:3",
+        r"  --> no\x00file.py:3",
         "",
         '  silence   with allow("DEV101", reason="…"):',
     ]

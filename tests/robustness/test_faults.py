@@ -35,10 +35,36 @@ def _small_files_only() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
 
 
-def _waits_for(pipe: Path, *arguments: str) -> tuple[subprocess.Popen[str], Callable[[], None]]:
-    """A run that has begun to read a named pipe, and what ends the pipe."""
+WAITING = """\
+import os
+
+really_open = os.open
+
+
+def wait_once(path, *arguments, **options):
+    if os.path.basename(os.fspath(path)) == {name!r}:
+        os.open = really_open
+        with open({pipe!r}, "rb") as pipe:
+            pipe.read()
+    return really_open(path, *arguments, **options)
+
+
+os.open = wait_once
+"""
+"""A `sitecustomize.py` that lets each process wait at the end of a named pipe before it reads a file."""
+
+
+def _waits_for(file: Path, *arguments: str) -> tuple[subprocess.Popen[str], Callable[[], None]]:
+    """A run that has begun to read an empty file, and what lets it go on."""
+    file.touch()
+    site = file.parent.with_name(f"{file.parent.name}-site")
+    site.mkdir()
+    pipe = site / "pipe"
     os.mkfifo(pipe)
-    process = start(pipe.parent, *arguments, first=_heeds_ctrl_c)
+    (site / "sitecustomize.py").write_text(WAITING.format(name=file.name, pipe=str(pipe)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(site))
+        process = start(file.parent, *arguments, first=_heeds_ctrl_c)
     opened, ended = threading.Event(), threading.Event()
 
     def write() -> None:

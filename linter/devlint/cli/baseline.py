@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devlint.cli.group import say
 from devlint.cli.options import takes_settings
+from devlint.cli.terminal import put, say
 
 if TYPE_CHECKING:
     from devlint.settings import Settings
@@ -33,7 +33,8 @@ def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
     for change in done.changes:
         entries = len(change.baseline.entries)
         counted = "1 entry" if entries == 1 else f"{entries} entries"
-        click.echo(f"{display_path(change.baseline.path)}: {counted}, {change.added} added, {change.removed} removed")
+        where = display_path(change.baseline.path)
+        put(f"{where}: {counted}, {change.added} added, {change.removed} removed\n")
         if change.switch is not None and not settings.isolated:
             say("note", f"`devlint check` does not use this baseline yet; write {change.switch}")
     return 2 if done.unreadable else 0

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devlint.cli.group import say
 from devlint.cli.options import takes_settings
 from devlint.cli.progress import Progress
+from devlint.cli.terminal import put, put_bytes, put_document, say
 from devlint.errors import DevlintError
 from devlint.records import dataclass
 
@@ -118,24 +118,27 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
     if wanted.diff:
         from devlint import fixes
 
-        click.echo(fixes.unified_diff(run.changes), nl=False)
+        put_bytes(fixes.unified_diff(run.changes))
     elif settings.fix:
         run = _write(run, stdin)
     _remarks(run, quiet=wanted.quiet, verbose=wanted.verbose)
     if wanted.diff or wanted.fix_only:
         if not wanted.quiet:
-            click.echo(f"{'Would fix' if wanted.diff else 'Fixed'} {run.outcome.fixed}.", err=True)
+            put(f"{'Would fix' if wanted.diff else 'Fixed'} {run.outcome.fixed}.\n", err=True)
         return run.exit_code_of_fixes(strict=wanted.diff or wanted.exit_non_zero_on_fix)
     if wanted.statistics or wanted.output_format not in report.TELLING_UNFORESEEN:
-        click.echo(report.unforeseen(run.outcome, report.Palette(False)), nl=False, err=True)
+        put(report.unforeseen(run.outcome, report.Palette(False)), err=True)
     colour = report.wants_colour(wanted.color, terminal=sys.stdout.isatty(), environ=os.environ)
     shown = render(run.outcome, report.Palette(colour and wanted.output_file is None))
-    _put(shown, wanted.output_file, colour, err=settings.fix and stdin is not None)
-    if wanted.output_format in report.TEXT_FORMATS and not wanted.quiet:
-        click.echo(report.summary(run.outcome, run.unreadable), err=True)
+    for_people = wanted.output_format in report.TEXT_FORMATS
+    _put(
+        shown, wanted.output_file, colour and for_people, err=settings.fix and stdin is not None, for_people=for_people
+    )
+    if for_people and not wanted.quiet:
+        put(f"{report.summary(run.outcome, run.unreadable)}\n", err=True)
         hint = report.fixes_hint(run.outcome, unsafe=settings.unsafe_fixes)
         if hint:
-            click.echo(hint, err=True)
+            put(f"{hint}\n", err=True)
     code = run.exit_code(Severity(wanted.fail_on), exit_zero=wanted.exit_zero, fail_on_stale=wanted.fail_on_stale)
     return max(code, run.exit_code_of_fixes(strict=wanted.exit_non_zero_on_fix))
 
@@ -180,7 +183,7 @@ def _write(run: Run, stdin: bytes | None) -> Run:
 
     if stdin is not None:
         (fixed,) = [change.after for change in run.changes] or [stdin]
-        click.echo(fixed, nl=False)
+        put_bytes(fixed)
         return run
     folders = sorted({Path(file).parent for file in run.analysed})
     warnings = [f"{display_path(path)}: {_SAVED}" for folder in folders for path in remove_leftovers(folder)]
@@ -200,13 +203,16 @@ def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Pal
     return lambda outcome, palette: report.render_statistics(outcome, output_format)
 
 
-def _put(text: str, file: Path | None, colour: bool, *, err: bool) -> None:
+def _put(text: str, file: Path | None, colour: bool, *, err: bool, for_people: bool) -> None:
+    from devlint.quoting import printable_log
     from devlint.writing import replace_file
 
-    if file is None:
-        click.echo(text, nl=False, color=colour, err=err)
+    if file is not None:
+        replace_file(file, (printable_log(text) if for_people else text).encode())
+    elif for_people:
+        put(text, colour=colour, err=err)
     else:
-        replace_file(file, text.encode("utf-8", "backslashreplace"))
+        put_document(text, err=err)
 
 
 def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
@@ -226,5 +232,5 @@ def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
         say("error", str(problem))
     if verbose:
         for text in run.tracebacks:
-            click.echo(text, err=True, nl=False)
+            put(text, err=True)
         say("note", f"{run.outcome.seconds:.2f} seconds")

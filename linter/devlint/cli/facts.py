@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from devlint.cli.terminal import put
 from devlint.errors import SourceError
 
 
@@ -26,5 +27,5 @@ def facts(place: str, config: Path | None, isolated: bool) -> int:
         source, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated))
     except SyntaxError as error:
         raise SourceError(error.msg, path=file, line=error.lineno) from error
-    click.echo(describe_facts(found, source, int(line) if line else None), nl=False)
+    put(describe_facts(found, source, int(line) if line else None))
     return 0

@@ -14,14 +14,8 @@ from typing import Any, NoReturn
 
 import click
 
+from devlint.cli.terminal import put, say
 from devlint.errors import DevlintError
-
-
-def say(kind: str, message: str) -> None:
-    """Print a remark on the run, such as an `error`, to standard error, on one line whatever a file is called."""
-    shown = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in message)
-    click.echo(f"{kind}: {shown}", err=True)
-
 
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 """How writing to standard output fails for reasons that are not ours."""
@@ -51,7 +45,7 @@ class Commands(click.Group):
         try:
             code = super().main(args, *rest, **extra)
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message(), err=True)
+            put(f"{error.format_message()}\n", err=True)
             code = 2
         except click.ClickException as error:
             say("error", error.format_message())
@@ -74,6 +68,6 @@ def _unexpected(error: Exception) -> int:
             return 1
         say("error", f"standard output: {error.strerror}")
         return 2
-    traceback.print_exception(error)
+    put("".join(traceback.format_exception(error)), err=True)
     say("error", f"devlint failed, this is a bug: {type(error).__name__}: {error}")
     return 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from devlint.cli.group import say
+from devlint.cli.terminal import put, say
 
 
 @click.command()
@@ -21,9 +21,9 @@ def init() -> int:
     from devlint.settings import Settings
 
     file, done = initialise(Path.cwd(), Settings((".",)))
-    click.echo(f"{display_path(file)}: configures devlint")
+    put(f"{display_path(file)}: configures devlint\n")
     for change in done.changes:
-        click.echo(f"{display_path(change.baseline.path)}: accepts {len(change.baseline.entries)} reports of today")
+        put(f"{display_path(change.baseline.path)}: accepts {len(change.baseline.entries)} reports of today\n")
     for problem in done.problems:
         say("error", str(problem))
     return 2 if done.unreadable else 0

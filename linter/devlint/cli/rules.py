@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from devlint.cli.options import complete_rules
+from devlint.cli.terminal import put
 
 
 @click.command()
@@ -14,7 +15,7 @@ def explain(rule: str) -> None:
     from devlint.explain import explain as text_of
     from devlint.registry import load_rules
 
-    click.echo(text_of(rule, load_rules()), nl=False)
+    put(text_of(rule, load_rules()))
 
 
 @click.command()
@@ -24,4 +25,4 @@ def rules(output_format: str) -> None:
     from devlint.explain import list_rules
     from devlint.registry import load_rules
 
-    click.echo(list_rules(load_rules(), output_format), nl=False)
+    put(list_rules(load_rules(), output_format))

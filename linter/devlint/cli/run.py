@@ -52,7 +52,7 @@ def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
         raise _without_torch(error) from None
     try:
         write(merge([read(path.read_text(encoding="utf-8")) for path in reports]), output)
-    except (GuardUsageError, OSError) as error:
+    except (GuardUsageError, OSError, UnicodeDecodeError) as error:
         raise click.ClickException(str(error)) from None
     return 0
 

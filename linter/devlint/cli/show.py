@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devlint.cli.group import say
 from devlint.cli.options import takes_settings
+from devlint.cli.terminal import put, put_document, say
 
 if TYPE_CHECKING:
     from devlint.engine import Looks
@@ -37,7 +37,7 @@ def show(settings: Settings, page: Path | None, color: str) -> int:
     else:
         colour = report.wants_colour(color, terminal=sys.stdout.isatty(), environ=os.environ)
         texts = [terminal.render(look, report.Palette(colour)) for look in looks.worth_seeing]
-        click.echo("\n".join(texts), nl=False, color=colour)
+        put("\n".join(texts), colour=colour)
     return _end(looks)
 
 
@@ -53,11 +53,14 @@ def graph(settings: Settings, output_format: str, output_file: Path | None, colo
 
     looks = engine.look(settings)
     colour = report.wants_colour(color, terminal=sys.stdout.isatty() and output_file is None, environ=os.environ)
-    if output_format == "tree":
-        text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
+    if output_format != "tree":
+        _write(output_file or Path("-"), (dot if output_format == "dot" else graph_page).render(looks.worth_seeing))
+        return _end(looks)
+    text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
+    if output_file is None or str(output_file) == "-":
+        put(text, colour=colour)
     else:
-        text = (dot if output_format == "dot" else graph_page).render(looks.worth_seeing)
-    _write(output_file or Path("-"), text)
+        _write(output_file, text)
     return _end(looks)
 
 
@@ -65,9 +68,9 @@ def _write(target: Path, text: str) -> None:
     from devlint.writing import replace_file
 
     if str(target) == "-":
-        click.echo(text, nl=False)
-        return
-    replace_file(target, text.encode("utf-8", "backslashreplace"))
+        put_document(text)
+    else:
+        replace_file(target, text.encode("utf-8", "backslashreplace"))
 
 
 def _end(looks: Looks) -> int:

@@ -14,6 +14,7 @@ from devlint.domain.device import UnknownDevice
 from devlint.editor.analyses import Analysis
 from devlint.editor.texts import Texts
 from devlint.facts import Occurrence
+from devlint.quoting import printable, printable_lines
 from devlint.registry import load_rules
 from devlint.suppressions import suppressing_comment
 
@@ -29,7 +30,7 @@ def diagnostics(analysis: Analysis) -> list[types.Diagnostic]:
     if problem is not None:
         start = types.Position((problem.line or 1) - 1, 0)
         where = types.Range(start, start)
-        return [types.Diagnostic(where, problem.message, types.DiagnosticSeverity.Error, source="devlint")]
+        return [types.Diagnostic(where, printable(problem.message), types.DiagnosticSeverity.Error, source="devlint")]
     return [_diagnostic(one, analysis.texts) for one in analysis.look.result.diagnostics]
 
 
@@ -39,11 +40,13 @@ def _diagnostic(one: Diagnostic, texts: Texts) -> types.Diagnostic:
         parts.append(f"PyTorch says: {one.pytorch}")
     if one.advice:
         parts.append(f"Help: {one.advice}")
-    related = [types.DiagnosticRelatedInformation(texts.location(each.place), each.message) for each in one.related]
+    related = [
+        types.DiagnosticRelatedInformation(texts.location(each.place), printable(each.message)) for each in one.related
+    ]
     page = _documentation().get(one.code)
     return types.Diagnostic(
         range=texts.range(one.place),
-        message="\n".join(parts),
+        message=printable_lines("\n".join(parts)),
         severity=SEVERITIES[one.severity],
         code=one.code,
         code_description=None if page is None else types.CodeDescription(page),
@@ -77,7 +80,9 @@ def hover(analysis: Analysis, position: types.Position) -> types.Hover | None:
     if all(isinstance(device, UnknownDevice) for device in seen.devices):
         rows.append("devlint does not know where it is, and says nothing about it")
     text = f"{rows[0]}\n\n" + "\n".join(rows[1:])
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text.strip()), texts.range(seen.anchor))
+    return types.Hover(
+        types.MarkupContent(types.MarkupKind.Markdown, printable_lines(text.strip())), texts.range(seen.anchor)
+    )
 
 
 def _at(analysis: Analysis, position: types.Position) -> Occurrence | None:
@@ -116,11 +121,11 @@ def hints(analysis: Analysis, wanted: types.Range) -> Iterator[types.InlayHint]:
             continue
         if wanted.start.line <= seen.anchor.end_line - 1 <= wanted.end.line:
             end = analysis.texts.range(seen.anchor).end
-            yield types.InlayHint(end, f": {seen.text}", types.InlayHintKind.Type, tooltip=_tooltip(seen))
+            yield types.InlayHint(end, printable(f": {seen.text}"), types.InlayHintKind.Type, tooltip=_tooltip(seen))
 
 
 def _tooltip(seen: Occurrence) -> str | None:
-    return "; ".join(f"{step.what} (line {step.place.line})" for step in seen.trace) or None
+    return printable("; ".join(f"{step.what} (line {step.place.line})" for step in seen.trace)) or None
 
 
 # --- actions ------------------------------------------------------------------------------------------------
@@ -137,7 +142,7 @@ def actions(analysis: Analysis, file: str, wanted: types.Range) -> Iterator[type
         shown = [_diagnostic(one, texts)]
         if one.fix is not None:
             yield types.CodeAction(
-                title=f"{one.code}: {one.fix.message}",
+                title=printable(f"{one.code}: {one.fix.message}"),
                 kind=types.CodeActionKind.QuickFix,
                 diagnostics=shown,
                 is_preferred=one.fix.safety is Safety.SAFE,

@@ -19,6 +19,7 @@ from devlint.editor.options import Options, read_options
 from devlint.editor.texts import Texts
 from devlint.errors import DevlintError
 from devlint.project import display_path
+from devlint.quoting import printable, printable_lines
 
 PAUSE = 0.3
 """Seconds without a change after which a document is looked at."""
@@ -119,14 +120,16 @@ class Server(LanguageServer):
             return None
         self._complaint = ""
         if analysis.look.result.traceback:
-            self.window_log_message(types.LogMessageParams(types.MessageType.Error, analysis.look.result.traceback))
+            self.window_log_message(
+                types.LogMessageParams(types.MessageType.Error, printable_lines(analysis.look.result.traceback))
+            )
         return analysis
 
     def _complain(self, kind: types.MessageType, text: str) -> None:
         """Show a message, the same one once only until something has worked."""
         if text != self._complaint:
             self._complaint = text
-            self.window_show_message(types.ShowMessageParams(kind, f"devlint: {text}"))
+            self.window_show_message(types.ShowMessageParams(kind, printable(f"devlint: {text}")))
 
 
 def path_of(uri: str) -> Path:

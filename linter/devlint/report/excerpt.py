@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from devlint.diagnostics import Place
+from devlint.quoting import printable
 from devlint.records import dataclass
 
 Paint: TypeAlias = Callable[[str], str]
@@ -17,7 +18,6 @@ MAX_WIDTH = 160
 """Wider lines are cut around what is underlined."""
 
 _BEFORE = 20
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -38,11 +38,6 @@ class _Columns:
     start: int
     end: int
     text: str
-
-
-def printable(text: str) -> str:
-    """Replace characters that would steer the terminal or turn the order of reading."""
-    return "".join(_shown(character) for character in text)
 
 
 def marks_of(place: Place, text: str, read_line: ReadLine) -> list[Mark]:
@@ -149,27 +144,11 @@ def _layout(line: str) -> tuple[list[str], list[int]]:
             width = TAB - offsets[-1] % TAB
             cell = " " * width
         else:
-            cell = _shown(character)
-            width = _width(cell)
+            cell = printable(character)
+            width = sum(map(_width, cell))
         cells.append(cell)
         offsets.append(offsets[-1] + width)
     return cells, offsets
-
-
-def _shown(character: str) -> str:
-    steers = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
-    turns = unicodedata.bidirectional(character) in (
-        "LRE",
-        "RLE",
-        "LRO",
-        "RLO",
-        "PDF",
-        "LRI",
-        "RLI",
-        "FSI",
-        "PDI",
-    )
-    return _REPLACEMENT if steers or turns else character
 
 
 def _width(character: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from devlint.diagnostics import Diagnostic
 from devlint.errors import DevlintError
+from devlint.quoting import printable
 from devlint.report.outcome import Outcome
 
 
@@ -38,10 +39,9 @@ def _command(name: str, properties: dict[str, object], message: str) -> str:
 
 
 def _data(text: str) -> str:
-    """Escape what would end a command or begin another: every character at which a log may break a line."""
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return " ".join(text.splitlines())
+    """Escape what would end a command or begin another, and quote what would act in the log."""
+    return "%0A".join(printable(line) for line in text.replace("%", "%25").split("\n"))
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return printable(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from devlint.diagnostics import Severity
 from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints, of_text
+from devlint.report.json import text_of
 from devlint.report.outcome import Outcome
 
 _SEVERITIES: Mapping[Severity, str] = MappingProxyType({Severity.ERROR: "major", Severity.WARNING: "minor"})
@@ -33,7 +33,7 @@ def render(outcome: Outcome) -> str:
         issues.append(
             _issue("not-analysed", problem.message, of_text(file, problem.message), "blocker", file, problem.line or 1)
         )
-    return json.dumps(issues, indent=2) + "\n"
+    return text_of(issues)
 
 
 def _issue(name: str, message: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, object]:

@@ -6,6 +6,7 @@ import json
 
 from devlint.diagnostics import Diagnostic, Fix, Mismatch, Severity
 from devlint.errors import DevlintError
+from devlint.quoting import encodable
 from devlint.report.fingerprint import fingerprints
 from devlint.report.outcome import Outcome
 
@@ -13,8 +14,17 @@ VERSION = 1
 """Rises when a reader of the old form would misunderstand the new one."""
 
 
+def text_of(document: object, *, indent: int | None = 2) -> str:
+    """Return a document as JSON in ASCII, so that no terminal or pipe can spoil it, and with a line end.
+
+    No string in it has half a character, which many readers of JSON refuse.
+    """
+    text = json.dumps(encodable(document), indent=indent)
+    return text.replace("##[", "#\\u0023[") + "\n"  # the same string, and no command in a log of GitHub Actions
+
+
 def render(outcome: Outcome) -> str:
-    """Render as JSON in ASCII, so that no terminal or pipe can spoil it."""
+    """Render as one JSON object."""
     document = {
         "version": VERSION,
         "diagnostics": diagnostics_as_data(outcome),
@@ -28,7 +38,7 @@ def render(outcome: Outcome) -> str:
             "seconds": round(outcome.seconds, 3),
         },
     }
-    return json.dumps(document, indent=2) + "\n"
+    return text_of(document)
 
 
 def diagnostics_as_data(outcome: Outcome) -> list[dict[str, object]]:

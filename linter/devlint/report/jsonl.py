@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
-from devlint.report.json import diagnostics_as_data, problem_as_data
+from devlint.report.json import diagnostics_as_data, problem_as_data, text_of
 from devlint.report.outcome import Outcome
 
 
 def render(outcome: Outcome) -> str:
     """Render each diagnostic as the `json` format does, then the problems, each on a line of its own."""
     rows = [*diagnostics_as_data(outcome), *map(problem_as_data, outcome.problems)]
-    return "".join(json.dumps(row) + "\n" for row in rows)
+    return "".join(text_of(row, indent=None) for row in rows)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from devlint.diagnostics import Diagnostic, Place
 from devlint.errors import DevlintError
-from devlint.report.excerpt import printable
+from devlint.quoting import printable, printable_lines, printable_log
 from devlint.report.outcome import Outcome
-
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write, not even escaped."""
 
 
 def render(outcome: Outcome) -> str:
     """Render a test suite for each file that something is said of; one test that passed if there is none."""
     root = Element("testsuites", name="devlint")
     for file, found in groupby(outcome.diagnostics, key=lambda diagnostic: diagnostic.place.file):
-        suite = SubElement(root, "testsuite", name=_xml(file))
+        suite = SubElement(root, "testsuite", name=printable(file))
         for diagnostic in found:
             _diagnostic(suite, diagnostic)
     for problem in outcome.problems:
-        _problem(SubElement(root, "testsuite", name=_xml(problem.path or "devlint")), problem)
+        _problem(SubElement(root, "testsuite", name=printable(problem.path or "devlint")), problem)
     if not len(root):
         SubElement(SubElement(root, "testsuite", name="devlint"), "testcase", name="devlint", classname="devlint")
     for element in (*root, root):
@@ -39,15 +35,15 @@ def _diagnostic(suite: Element, diagnostic: Diagnostic) -> None:
         suite,
         "testcase",
         name=f"{diagnostic.code} {diagnostic.rule}",
-        classname=_xml(place.source),
-        file=_xml(place.file),
+        classname=printable(place.source),
+        file=printable(place.file),
         line=str(place.line),
     )
-    failure = SubElement(case, "failure", type=diagnostic.severity.value, message=_xml(diagnostic.message))
+    failure = SubElement(case, "failure", type=diagnostic.severity.value, message=printable(diagnostic.message))
     details = [_located(place, f"{diagnostic.code} {diagnostic.message}")]
     details += [_located(step.place, step.message) for step in diagnostic.related]
-    details += [printable(text) for text in (diagnostic.pytorch, diagnostic.advice) if text]
-    failure.text = _xml("\n".join(details))
+    details += [printable_lines(text) for text in (diagnostic.pytorch, diagnostic.advice) if text]
+    failure.text = printable_log("\n".join(details))
 
 
 def _located(place: Place, text: str) -> str:
@@ -55,10 +51,5 @@ def _located(place: Place, text: str) -> str:
 
 
 def _problem(suite: Element, problem: DevlintError) -> None:
-    case = SubElement(suite, "testcase", name="not analysed", classname=_xml(problem.path or "devlint"))
-    SubElement(case, "error", type="not analysed", message=_xml(problem.message)).text = _xml(printable(str(problem)))
-
-
-def _xml(text: str) -> str:
-    """Replace what XML cannot hold; `ElementTree` escapes the rest."""
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    case = SubElement(suite, "testcase", name="not analysed", classname=printable(problem.path or "devlint"))
+    SubElement(case, "error", type="not analysed", message=printable(problem.message)).text = printable(str(problem))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -13,6 +12,7 @@ from devlint.diagnostics import Diagnostic, Fix, Place, Related, RuleText, Silen
 from devlint.errors import DevlintError
 from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints
+from devlint.report.json import text_of
 from devlint.report.outcome import Outcome
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -51,7 +51,7 @@ def render(outcome: Outcome) -> str:
             for diagnostic in outcome.everything()
         ],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return text_of({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: RuleText) -> dict[str, object]:

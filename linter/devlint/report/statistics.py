@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
+from devlint.report.json import text_of
 from devlint.report.outcome import Outcome
 
 
@@ -14,6 +14,6 @@ def render(outcome: Outcome, output_format: str) -> str:
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     if output_format == "json":
         listed = [{"code": code, "rule": rule, "count": count} for (code, rule), count in rows]
-        return json.dumps(listed, indent=2) + "\n"
+        return text_of(listed)
     width = max((len(str(count)) for _, count in rows), default=0)
     return "".join(f"{count:>{width}}  {code}  {rule}\n" for (code, rule), count in rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
-from devlint.report.excerpt import Mark, Paint, excerpt, marks_of, printable
+from devlint.quoting import printable
+from devlint.report.excerpt import Mark, Paint, excerpt, marks_of
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette
 

@@ -49,6 +49,8 @@ def _document(text: str, display: str) -> _Table:
         raise SourceError(f"is no notebook: {error.msg}", path=display, line=error.lineno) from error
     except RecursionError as error:
         raise SourceError("is no notebook: nested too deeply", path=display) from error
+    except ValueError as error:  # a number with more digits than Python reads
+        raise SourceError("is no notebook: a number is too long", path=display) from error
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         older = isinstance(document, dict) and "worksheets" in document
         reason = (

@@ -280,6 +280,10 @@ class StubText:
             return ast.parse(self.text).body
         except SyntaxError as error:
             raise CatalogueError(error.msg, path=self.path, line=self.line + (error.lineno or 1) - 1) from None
+        except (RecursionError, MemoryError):
+            raise CatalogueError("nested too deeply", path=self.path, line=self.line) from None
+        except ValueError:  # a NUL character
+            raise CatalogueError("is not Python", path=self.path, line=self.line) from None
 
     def error(self, message: str, node: ast.AST) -> CatalogueError:
         """An error that points at `node` of this piece."""

@@ -7,6 +7,7 @@ from dataclasses import field
 from pathlib import Path
 
 from devlint.errors import CatalogueError
+from devlint.reading import LARGEST_SETTINGS, read_file
 from devlint.records import dataclass
 from devlint.torchlib.signature import StubText
 
@@ -40,9 +41,11 @@ def read_stub(path: Path) -> Body:
         CatalogueError: the file cannot be read, or a line cannot be understood.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CatalogueError(f"cannot read the signatures: {error}", path=str(path)) from None
+        text = read_file(path, LARGEST_SETTINGS).decode("utf-8").replace("\r\n", "\n")
+    except OSError as error:
+        raise CatalogueError(f"cannot be read: {error.strerror or error}", path=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise CatalogueError(f"is not UTF-8: {error.reason} at byte {error.start}", path=str(path)) from None
     return split(StubText(text, str(path)))
 
 
@@ -64,7 +67,7 @@ def split(source: StubText, indent: int = 0) -> Body:
         match = _START.match(line) if not _IGNORED.match(line) else None
         if match is None:
             if line and not _IGNORED.match(line) and line != "...":
-                raise CatalogueError(f"not a declaration: {line}", path=source.path, line=source.line + number)
+                raise CatalogueError("not a declaration", path=source.path, line=source.line + number)
             continue
         if start is not None and name_line is not None:
             _add(body, _piece(source, lines, start, number), lines[name_line])

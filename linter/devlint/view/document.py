@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from devlint import __version__
+from devlint.quoting import printable_document, printable_lines
 
 _HERE = Path(__file__).parent
 
@@ -38,7 +39,8 @@ def document(title: str, body: str, *, style: str, script: str = "", data: objec
     ]
     if script:
         # `<` as an escape of JSON: nothing in the data can end the element.
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+        shown = printable_document(data)
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         parts.append(f'<script type="application/json" id="data">{text}</script>')
         parts.append(f"<script>\n{_asset(script)}</script>")
     return "\n".join([*parts, "</body>", "</html>", ""])
@@ -49,8 +51,8 @@ def _asset(name: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text as HTML; characters that HTML has no place for are replaced."""
-    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text))
+    """Return text as HTML, quoted, so that it can only be read."""
+    return html.escape(printable_lines(text))
 
 
 def marked(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
+from devlint.quoting import printable
 from devlint.view.journeys import journeys
 
 
@@ -55,4 +56,4 @@ def _device(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """Return a string of DOT, which escapes quotes and nothing else."""
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(printable(text), ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.facts import Occurrence
 from devlint.inspector import Look
-from devlint.report.excerpt import printable
+from devlint.quoting import printable
 from devlint.report.palette import Palette
 from devlint.view.numbering import Numbering
 from devlint.view.runs import Run, runs_of
@@ -40,7 +40,7 @@ def render(look: Look, palette: Palette) -> str:
     numbering = Numbering(source)
     lines = numbering.lines
     gutter = len(str(len(lines)))
-    rows = [palette.strong(source.display), _legend(legend(seen), paint)]
+    rows = [palette.strong(printable(source.display)), _legend(legend(seen), paint)]
     below: dict[int, list[Diagnostic]] = {}
     for diagnostic in look.result.diagnostics:
         below.setdefault(diagnostic.place.line, []).append(numbering.advice(diagnostic))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
+from devlint.quoting import printable
 from devlint.report.palette import Palette
 from devlint.view.journeys import Journey, journeys
 from devlint.view.numbering import Numbering
@@ -22,7 +23,7 @@ def _file(look: Look, palette: Palette) -> str:
     travels = journeys(look)
     if not (look.facts.modules or travels) or look.source is None:
         return ""
-    rows = [palette.strong(look.source.display)]
+    rows = [palette.strong(printable(look.source.display))]
     for module in look.facts.modules:
         rows.extend(_class(module, Numbering(look.source), palette))
     rows.extend(_journey(journey, palette) for journey in travels)
@@ -40,11 +41,13 @@ def _members(members: Sequence[Member], indent: str, palette: Palette) -> Iterat
         last = number == len(members)
         what = member.of or member.kind.removeprefix("unregistered ")
         remark = "" if member.registered else f"  {palette.warning(_STAYS)}" * (member.place is not None)
-        yield f"{indent}{'└─' if last else '├─'} {member.name}: {what} on {member.text}{remark}"
+        held = printable(f"{member.name}: {what} on {member.text}")
+        yield f"{indent}{'└─' if last else '├─'} {held}{remark}"
         yield from _members(member.parts, indent + ("   " if last else "│  "), palette)
 
 
 def _journey(journey: Journey, palette: Palette) -> str:
     stops = " → ".join(f"{stop.text} ({stop.where})" for stop in journey.stops)
     where = f" in {journey.scope}" if journey.scope else ""
-    return f"  {palette.strong(journey.name)}: {journey.of or 'module'}{where}: {stops}"
+    went = printable(f"{journey.of or 'module'}{where}: {stops}")
+    return f"  {palette.strong(printable(journey.name))}: {went}"

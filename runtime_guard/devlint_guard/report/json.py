@@ -9,6 +9,7 @@ from typing import Any
 from devlint_guard import observed
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Place
+from devlint_guard.quoting import encodable
 from devlint_guard.record import Direction, Held, Part, Record, Transfer
 
 VERSION = 1
@@ -16,7 +17,7 @@ VERSION = 1
 
 
 def render(record: Record) -> str:
-    """A record as a JSON document; the same record always gives the same text."""
+    """A record as a JSON document in ASCII; the same record always gives the same text."""
     data = {
         "version": VERSION,
         "torch": record.torch,
@@ -32,7 +33,8 @@ def render(record: Record) -> str:
         "modules": [asdict(root) for root in record.roots],
         "observed": observed.to_json(record.observed),
     }
-    return json.dumps(data, indent=2) + "\n"
+    # The same strings, and no command in a log of GitHub Actions.
+    return json.dumps(encodable(data), indent=2).replace("##[", "#\\u0023[") + "\n"
 
 
 def read(text: str) -> Record:
@@ -59,7 +61,7 @@ def read(text: str) -> Record:
             roots=tuple(map(_part, data["modules"])),
             observed=observed.from_json(data["observed"]),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         if isinstance(error, GuardUsageError):
             raise
         raise GuardUsageError(f"no report of the guard: {type(error).__name__}: {error}") from error

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from devlint_guard.finding import Place
+from devlint_guard.quoting import printable_lines
 from devlint_guard.record import Held
 
 _FIRST_COLOUR = {"cuda": 0, "xpu": 3, "mps": 4}
@@ -47,8 +48,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as HTML; characters that HTML has no place for are replaced."""
-    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text))
+    """Text as HTML, quoted, so that it can only be read."""
+    return html.escape(printable_lines(text))
 
 
 def marked(text: str) -> str:

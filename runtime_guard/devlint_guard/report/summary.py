@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from devlint_guard.quoting import printable
 from devlint_guard.record import Direction, Record, Transfer
 from devlint_guard.report.text import render_all
 
@@ -39,4 +40,4 @@ def _rows(transfers: Sequence[Transfer]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for count, size, what, where, source in rows:
         cells = (count.rjust(widths[0]), size.rjust(widths[1]), what.ljust(widths[2]), where.ljust(widths[3]), source)
-        yield f"  {'  '.join(cells)}".rstrip()
+        yield printable(f"  {'  '.join(cells)}").rstrip()

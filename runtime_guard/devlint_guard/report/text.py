@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from devlint_guard.finding import Finding, Operand, Place, Role, ranks_named
 from devlint_guard.frames import source_line
+from devlint_guard.quoting import printable
 
 _BOLD, _RED, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m"
 
@@ -32,7 +33,7 @@ def render(finding: Finding, colour: bool = False) -> str:
     details = list(_details(finding))
     if details:
         lines += ["", *(f"  {paint(label.ljust(_LABEL), _BLUE)} {text}".rstrip() for label, text in details)]
-    return "\n".join(lines)
+    return "\n".join(lines if colour else map(printable, lines))
 
 
 class _Paint:
@@ -40,6 +41,7 @@ class _Paint:
         self._colour = colour
 
     def __call__(self, text: str, *codes: str) -> str:
+        text = printable(text)
         return f"{''.join(codes)}{text}{_RESET}" if self._colour and text.strip() else text
 
 

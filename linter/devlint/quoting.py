@@ -1,0 +1,84 @@
+"""Text of a stranger, such as a file name or a source line, so that it can only be read: one quoting for all doors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+_ACTS = (
+    "\x00-\x1f\x7f-\x9f\u2028\u2029"  # controls and line ends
+    "\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"  # order, invisible
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
+    "\ud800-\udfff\ufdd0-\ufdef"  # no characters: halves of them, bytes of names that are not UTF-8
+) + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+"""Characters that do something other than stand in their place.
+
+They move the cursor, end a line, turn the order of reading, cannot be seen, or cannot be encoded. The two joiners of
+scripts and emoji (U+200C, U+200D) are none of them.
+"""
+
+_COMMAND_ANYWHERE = r"(?<=#)#(?=\[)"
+_COMMAND_AT_LINE_START = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+"""The runner of GitHub Actions takes `##[…]` anywhere in a line for a command, and `::` where a line begins.
+
+Source: `TryParse` and `TryParseV2` in `src/Runner.Common/ActionCommand.cs` of actions/runner.
+"""
+
+_ONE_LINE = re.compile(f"[{_ACTS}]|{_COMMAND_ANYWHERE}")
+_SEVERAL_LINES = re.compile(f"(?![\t\n])[{_ACTS}]|{_COMMAND_ANYWHERE}")
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Return text on one line: each character that acts is written as in Python, `\x1b` or `\u202e`."""
+    return _ONE_LINE.sub(_escaped, text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text of several lines like `printable`; tabs and line feeds stay."""
+    return _SEVERAL_LINES.sub(_escaped, text)
+
+
+def printable_in_colour(text: str) -> str:
+    """Return text of several lines like `printable_lines`; the sequences that set a colour stay."""
+    parts = _COLOUR.split(text)
+    return "".join(part if number % 2 else printable_lines(part) for number, part in enumerate(parts))
+
+
+def printable_log(text: str, *, colour: bool = False) -> str:
+    """Return whole lines for a terminal or a log; no line is a command to the reader of a log.
+
+    Args:
+        text: with all its line ends.
+        colour: let the sequences stay that set a colour.
+    """
+    shown = printable_in_colour(text) if colour else printable_lines(text)
+    return _COMMAND_AT_LINE_START.sub(r"\1\\x3a", shown)
+
+
+def encodable(document: object) -> object:
+    """Return a document of dictionaries, lists and strings in which each string has a form in UTF-8.
+
+    A byte of a file name that is not UTF-8 becomes the text that `printable` writes for it.
+    """
+    return _quoted(document, lambda text: _NO_CHARACTER.sub(_escaped, text))
+
+
+def printable_document(document: object) -> object:
+    """Return a document of dictionaries, lists and strings with each string like `printable_lines`."""
+    return _quoted(document, printable_lines)
+
+
+def _quoted(document: object, quote: Callable[[str], str]) -> object:
+    if isinstance(document, str):
+        return quote(document)
+    if isinstance(document, Mapping):
+        return {quote(str(key)): _quoted(value, quote) for key, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [_quoted(entry, quote) for entry in document]
+    return document
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return r"\x23" if match[0] == "#" else ascii(match[0])[1:-1]
