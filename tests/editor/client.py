@@ -39,6 +39,7 @@ class Client(LanguageClient):
         self.published: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
         self.messages: list[str] = []
         self.logs: list[str] = []
+        self.refreshed: list[str] = []
         self._versions: dict[str, int] = {}
 
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
@@ -52,6 +53,14 @@ class Client(LanguageClient):
         @self.feature(types.WINDOW_LOG_MESSAGE)  # type: ignore[untyped-decorator]
         def log(params: types.LogMessageParams) -> None:
             self.logs.append(params.message)
+
+        @self.feature(types.WORKSPACE_DIAGNOSTIC_REFRESH)  # type: ignore[untyped-decorator]
+        def refresh_diagnostics(params: None) -> None:
+            self.refreshed.append("diagnostics")
+
+        @self.feature(types.WORKSPACE_INLAY_HINT_REFRESH)  # type: ignore[untyped-decorator]
+        def refresh_hints(params: None) -> None:
+            self.refreshed.append("hints")
 
     async def begin(self, capabilities: types.ClientCapabilities, options: object) -> types.InitializeResult:
         """Start the server and shake hands."""
@@ -87,9 +96,9 @@ class Client(LanguageClient):
         self.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "python", 1, text)))
         return types.TextDocumentIdentifier(uri)
 
-    def change(self, name: str, text: str) -> None:
-        """Replace the text of a document."""
-        self.edit(name, types.TextDocumentContentChangeWholeDocument(text))
+    def change(self, name: str, text: str) -> int:
+        """Replace the text of a document; return its new version."""
+        return self.edit(name, types.TextDocumentContentChangeWholeDocument(text))
 
     def edit(self, name: str, *changes: types.TextDocumentContentChangeEvent) -> int:
         """Make changes in a document; return its new version."""
@@ -104,6 +113,13 @@ class Client(LanguageClient):
         document = types.TextDocumentIdentifier(self.uri(name))
         self.text_document_did_close(types.DidCloseTextDocumentParams(document))
 
+    async def report(self, name: str, version: int) -> list[types.Diagnostic]:
+        """Wait for the diagnostics of one version of a document, whatever else is published before."""
+        while True:
+            published = await asyncio.wait_for(self.published.get(), LONGEST)
+            if (published.uri, published.version) == (self.uri(name), version):
+                return list(published.diagnostics)
+
     async def diagnostics(self) -> list[types.Diagnostic]:
         """Wait for the next diagnostics that the server publishes."""
         return list((await asyncio.wait_for(self.published.get(), LONGEST)).diagnostics)
@@ -116,15 +132,17 @@ def converse(
     capabilities: types.ClientCapabilities | None = None,
     options: object = None,
     longest: float = 3 * LONGEST,
+    ends: bool = True,
 ) -> None:
-    """Start a server in a folder, talk to it, end it; it must end well."""
+    """Start a server in a folder, talk to it, end it; it must end well, unless `ends` says that the talk ends it."""
 
     async def whole() -> None:
         client = Client(root)
         try:
             await client.begin(capabilities or types.ClientCapabilities(), options)
             await talk(client)
-            assert await client.end() == 0
+            if ends:
+                assert await client.end() == 0
         finally:
             if client.process is not None and client.process.returncode is None:
                 client.process.kill()

@@ -21,6 +21,8 @@ from devlint.records import dataclass
 PAUSE = 0.3
 """Seconds without a change after which a document is analysed."""
 
+SYNTAX_ERROR = "DEV901"
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
@@ -55,6 +57,7 @@ class Analyses:
         self._listener = listener
         self._worker = Worker()
         self._last: dict[Path, Analysis] = {}
+        self._parsed: dict[Path, Analysis] = {}
         # The time from which each document may be analysed; the one that was asked for last goes first.
         self._due: dict[Path, float] = {}
         self._running: tuple[Path, Mapping[Path, Document]] | None = None
@@ -76,7 +79,7 @@ class Analyses:
 
     def closed(self, path: Path) -> None:
         """Forget a document; those that rest on it rest on the file again."""
-        self._last.pop(path, None)
+        self._forget(path)
         self._due.pop(path, None)
         self._stop(path)
         self._settle(path)
@@ -115,6 +118,10 @@ class Analyses:
         if self._task is None:
             self._task = asyncio.ensure_future(self._work())
 
+    def _forget(self, path: Path) -> None:
+        self._last.pop(path, None)
+        self._parsed.pop(path, None)
+
     def _runs(self, path: Path) -> bool:
         return self._running is not None and self._running[0] == path
 
@@ -136,6 +143,13 @@ class Analyses:
         None for a document that is not open, or cannot be analysed.
         """
         return self._last.get(path) or await self.newest(path)
+
+    async def parsed(self, path: Path) -> Analysis | None:
+        """Return the last finished analysis of a text that was Python; or as `last`, if there is none.
+
+        While an author types, every other text is a syntax error, in which devlint knows no value.
+        """
+        return self._parsed.get(path) or await self.last(path)
 
     async def newest(self, path: Path) -> Analysis | None:
         """Wait for the analysis of a document as it is now; None as for `last`."""
@@ -192,7 +206,7 @@ class Analyses:
             return
         except DevlintError as error:
             self._running = None
-            self._last.pop(path, None)
+            self._forget(path)
             self._listener.failed(error)
         else:
             self._running = None
@@ -208,6 +222,8 @@ class Analyses:
         rested_on = {each: document for each, document in then.items() if each in findings.basis.reads}
         last = self._last.get(path)
         self._last[path] = analysis = Analysis(findings, rested_on)
+        if not any(one.code == SYNTAX_ERROR for one in findings.result.diagnostics):
+            self._parsed[path] = analysis
         reads = findings.basis.reads
         same = all(now.digest == reads[each] for each, now in self._documents.items() if each in reads)
         if not same or not rested_on.keys() <= self._documents.keys():

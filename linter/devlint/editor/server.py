@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.workspace import PositionCodec
 
 from devlint import __version__
@@ -23,11 +25,22 @@ from devlint.project import display_path
 _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="devlint")
 
 
+class _Protocol(LanguageServerProtocol):
+    """Leaves the texts of documents to the server: pygls takes form feeds for ends of lines, and edits other lines."""
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: types.DidChangeTextDocumentParams
+    ) -> Iterator[tuple[Callable[..., None], tuple[types.DidChangeTextDocumentParams], None]]:
+        """Hand a change on without making it in the workspace of pygls."""
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+
+
 class Server(LanguageServer):
     """One client's documents, and the words for what is found in them."""
 
     def __init__(self) -> None:
-        super().__init__("devlint", __version__)
+        super().__init__("devlint", __version__, protocol_cls=_Protocol)
         self.options = Options()
         self.documents = Documents()
         self.analyses = Analyses(self.documents, lambda: self.options, self)
@@ -148,7 +161,7 @@ def _answer(server: Server) -> None:
     async def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
         path = path_of(params.text_document.uri)
         asked = ls.documents.get(path)
-        analysis = await ls.analyses.last(path)
+        analysis = await ls.analyses.parsed(path)
         if analysis is None or ls.documents.get(path) is not asked:
             return None  # the position is one of an older text
         return answers.hover(analysis.findings, ls.texts(analysis), params.position)
@@ -157,7 +170,7 @@ def _answer(server: Server) -> None:
     async def inlay_hints(ls: Server, params: types.InlayHintParams) -> list[types.InlayHint]:
         if ls.options.inlay_hints == "off":
             return []
-        analysis = await ls.analyses.last(path_of(params.text_document.uri))
+        analysis = await ls.analyses.parsed(path_of(params.text_document.uri))
         return [] if analysis is None else list(answers.hints(analysis.findings, ls.texts(analysis), params.range))
 
     @server.feature(

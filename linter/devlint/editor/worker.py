@@ -85,6 +85,10 @@ class Job:
     contents: Mapping[Path, bytes]
     known: Basis | None
 
+    def own_text(self) -> dict[Path, str | None]:
+        """Return the digest of the document itself, as a part of a basis."""
+        return {self.path: digest(self.contents[self.path])}
+
 
 Answer: TypeAlias = "Findings | DevlintError | None"
 """The findings; None: those that are known hold; an error of the user in the settings or a configuration file."""
@@ -124,7 +128,7 @@ class Worker:
             if self._process is not process:
                 raise Stopped from None
             self.stop()
-            return Findings(killed(job.path), (), {}, Basis(job.settings, None, {}))
+            return Findings(killed(job.path), (), {}, Basis(job.settings, None, job.own_text()))
         if self._process is not process:  # stopped while the answer was on its way
             raise Stopped
         if isinstance(answer, DevlintError):
@@ -226,12 +230,11 @@ def _answer(job: Job) -> Findings | None:
         folder / "__init__.py" for path in sources for folder in path.parents if folder.is_relative_to(batch.root)
     }
     reads.update((path, _digest(path, job.contents)) for path in markers)
-    reads[job.path] = digest(job.contents[job.path])
     return Findings(
         result=replace(look.result, traces=()),
         occurrences=look.facts.occurrences,
         pages=_pages(look.result.diagnostics),
-        basis=Basis(job.settings, batch, {**reads, **sources}),
+        basis=Basis(job.settings, batch, {**reads, **sources, **job.own_text()}),
     )
 
 
