@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lsprotocol import types
@@ -26,14 +25,15 @@ _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnost
 
 
 class _Protocol(LanguageServerProtocol):
-    """Leaves the texts of documents to the server: pygls takes form feeds for ends of lines, and edits other lines."""
+    """Leaves the texts of documents to the server.
+
+    pygls takes form feeds for ends of lines, and edits other lines then; and it keeps a future for each change.
+    """
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(
-        self, params: types.DidChangeTextDocumentParams
-    ) -> Iterator[tuple[Callable[..., None], tuple[types.DidChangeTextDocumentParams], None]]:
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Hand a change on without making it in the workspace of pygls."""
-        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+        self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE](params)
 
 
 class Server(LanguageServer):

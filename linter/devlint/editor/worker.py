@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import queue
 import signal
@@ -205,6 +206,7 @@ def _work(jobs: queue.SimpleQueue[Job], connection: Connection) -> None:
     try:
         while True:
             connection.send(_answered(jobs.get()))
+            gc.collect()  # an analysis collects seldom, and the next may be long in coming
     finally:
         os._exit(1)  # a process that cannot answer must not be waited for
 
