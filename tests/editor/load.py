@@ -86,6 +86,12 @@ class Author:
         where = types.Range(types.Position(self._line, start), types.Position(self._line, end))
         self.version = self.client.edit(self.name, types.TextDocumentContentChangePartial(where, letter))
 
+    def finish(self) -> None:
+        """Type the rest of the statement, or all of it again."""
+        self.type()
+        while self.typed < len(STATEMENT):
+            self.type()
+
     async def settled(self) -> types.PublishDiagnosticsParams:
         """Wait for the diagnostics of the version typed last; no later version may have any before."""
         while True:
@@ -262,8 +268,7 @@ def main() -> None:
                 f" {noted.together / 2**20:.0f} MiB with its processes",
                 flush=True,
             )
-        while author.typed < len(STATEMENT):
-            author.type()
+        author.finish()
         start = time.perf_counter()
         found = await author.settled()
         took = time.perf_counter() - start

@@ -21,7 +21,7 @@ pytest.importorskip("lsprotocol", reason="pygls is not installed")
 
 from lsprotocol import types
 
-from tests.editor.load import STATEMENT, Author, burst, command_line, edit, reported, server_of, stopping
+from tests.editor.load import Author, burst, command_line, edit, reported, server_of, stopping
 
 FUNCTION = """\
 def step_{number}(x, y):
@@ -78,8 +78,7 @@ def test_who_types_into_a_large_file_waits_for_one_analysis(project: Path) -> No
         first, *_, last = await edit(author, 240, every=80, pause=0.002)
         assert last.server - first.server < 8 * 2**20
         assert last.together - first.together < 40 * 2**20
-        while author.typed < len(STATEMENT):
-            author.type()
+        author.finish()
         _, rows = command_line(project, name, author.text)
         assert "DEV101" in {code for _, code in rows}
         assert reported(await author.settled()) == rows
