@@ -28,6 +28,12 @@ from tests.editor.client import Client, converse, environment
 SPAN = 4.0
 """Seconds in which the keystrokes of a burst are typed."""
 
+PAUSE = 0.3
+"""Seconds after an edit in which the server only waits."""
+
+LONGEST_ANALYSIS = 30.0
+"""Seconds after which an analysis is taken not to stop."""
+
 LONGEST = 600.0
 """Seconds to wait for diagnostics."""
 
@@ -120,22 +126,18 @@ async def burst(author: Author, keystrokes: int, span: float = SPAN) -> Typing:
     return Typing(last, tuple(await asyncio.gather(*hovers)))
 
 
-async def stopping(author: Author, begun: float) -> float | None:
-    """Return how long an analysis goes on after an edit; None if it does not stop by itself.
-
-    Args:
-        author: types.
-        begun: seconds after an edit in which the analysis has begun and not ended.
-    """
+async def stopping(author: Author) -> float | None:
+    """Return how long an analysis goes on after an edit; None if it does not stop by itself."""
+    await _idle(server_of(author.client))
     author.type()
     while not _parses(author.text):  # else there is little to analyse
         author.type()
-    await asyncio.sleep(begun)
-    process = busiest(server_of(author.client))
+    await asyncio.sleep(PAUSE)
+    process = await busy(author.client)
     start = time.perf_counter()
     author.type()
-    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-        if time.perf_counter() - start > begun:
+    while runs(process):
+        if time.perf_counter() - start > LONGEST_ANALYSIS:
             return None
         await asyncio.sleep(0.001)
     took = time.perf_counter() - start
@@ -143,12 +145,24 @@ async def stopping(author: Author, begun: float) -> float | None:
     return took
 
 
-def _parses(text: str) -> bool:
+async def busy(client: Client) -> psutil.Process:
+    """The process that analyses, once it does."""
+    before: dict[int, float] = {}
+    while True:
+        await asyncio.sleep(0.05)
+        for process in server_of(client).children():
+            spent = sum(process.cpu_times()[:2])
+            if spent - before.get(process.pid, spent) > 0.015:
+                return process
+            before[process.pid] = spent
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether a process has not ended."""
     try:
-        ast.parse(text)
-    except SyntaxError:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 def server_of(client: Client) -> psutil.Process:
@@ -157,13 +171,23 @@ def server_of(client: Client) -> psutil.Process:
     return psutil.Process(client.process.pid)
 
 
-def busiest(server: psutil.Process) -> psutil.Process:
-    """Of the server and its processes, the one that takes most time just now."""
-    family = [server, *server.children(recursive=True)]
-    before = [sum(process.cpu_times()[:2]) for process in family]
-    time.sleep(0.1)
-    spent = [sum(process.cpu_times()[:2]) - earlier for process, earlier in zip(family, before, strict=True)]
-    return family[max(range(len(family)), key=spent.__getitem__)]
+async def _idle(server: psutil.Process) -> None:
+    """Wait until the server and its processes have nothing to do."""
+    before = -1.0
+    while True:
+        spent = sum(sum(process.cpu_times()[:2]) for process in [server, *server.children(recursive=True)])
+        if spent == before:
+            return
+        before = spent
+        await asyncio.sleep(0.25)
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def memory(client: Client, edits: int) -> Memory:
@@ -177,7 +201,9 @@ def memory(client: Client, edits: int) -> Memory:
 
 
 async def edit(author: Author, edits: int, *, every: int, pause: float) -> list[Memory]:
-    """Make edits without end, and note the memory whenever the last one has its diagnostics.
+    """Make many edits, and note the memory whenever the last one has its diagnostics.
+
+    Each note follows an analysis of the whole file: the author goes on typing until the text is Python again.
 
     Args:
         author: types.
@@ -190,7 +216,10 @@ async def edit(author: Author, edits: int, *, every: int, pause: float) -> list[
         author.type()
         await asyncio.sleep(pause)
         if number % every == 0:
+            while not _parses(author.text):
+                author.type()
             await author.settled()
+            await _idle(server_of(author.client))
             noted.append(memory(author.client, number))
     return noted
 
@@ -256,7 +285,7 @@ def main() -> None:
         typing = await burst(author, given.keystrokes)
         print(f"{given.keystrokes} keystrokes in {SPAN:.0f} s: {typing.last:.2f} s until the last diagnostics")
         _show("hover meanwhile", typing.hovers)
-        stops = [await stopping(author, 0.3 + (alone - 0.3) / 3) for _ in range(given.stops)]
+        stops = [await stopping(author) for _ in range(given.stops)]
         if not stops or None in stops:
             print(f"{stops.count(None)} of {len(stops)} analyses that are out of date do not stop")
         else:

@@ -21,7 +21,7 @@ pytest.importorskip("lsprotocol", reason="pygls is not installed")
 
 from lsprotocol import types
 
-from tests.editor.load import Author, burst, command_line, edit, reported, server_of, stopping
+from tests.editor.load import Author, burst, busy, command_line, edit, reported, runs, server_of, stopping
 
 FUNCTION = """\
 def step_{number}(x, y):
@@ -72,7 +72,7 @@ def test_who_types_into_a_large_file_waits_for_one_analysis(project: Path) -> No
         assert client.published.empty()
         assert sorted(typing.hovers)[15] < 0.2
 
-        stops = [await stopping(author, 0.3 + (alone - 0.3) / 3) for _ in range(3)]
+        stops = [await stopping(author) for _ in range(3)]
         assert min(stop for stop in stops if stop is not None) < 0.1
 
         first, *_, last = await edit(author, 240, every=80, pause=0.002)
@@ -94,18 +94,6 @@ async def _lines_hovered(client: Client, document: types.TextDocumentIdentifier,
         assert found is None or found.range.start == types.Position(line, 0)
         said.append("" if found is None else found.contents.value.splitlines()[0])
     return said
-
-
-async def _busy(client: Client) -> psutil.Process:
-    """The process that analyses, once it does."""
-    before: dict[int, float] = {}
-    while True:
-        await asyncio.sleep(0.1)
-        for process in server_of(client).children():
-            spent = sum(process.cpu_times()[:2])
-            if spent - before.get(process.pid, spent) > 0.02:
-                return process
-            before[process.pid] = spent
 
 
 def test_documents_that_change_meanwhile(project: Path) -> None:
@@ -169,7 +157,7 @@ def test_documents_that_change_meanwhile(project: Path) -> None:
         # A process that dies costs one analysis.
         large = program(300)
         client.open("large.py", large)
-        (await _busy(client)).kill()
+        (await busy(client)).kill()
         (died,) = await client.report("large.py", 1)
         assert (died.code, "died" in died.message) == ("DEV903", True)
         version = client.change("large.py", PROGRAM_OF_ONE)
@@ -177,7 +165,7 @@ def test_documents_that_change_meanwhile(project: Path) -> None:
 
         # Closing a document stops its analysis and takes its diagnostics away.
         client.change("large.py", large)
-        working = await _busy(client)
+        working = await busy(client)
         client.close("large.py")
         assert await client.diagnostics() == []
         assert await _gone([working]) == []
@@ -186,7 +174,7 @@ def test_documents_that_change_meanwhile(project: Path) -> None:
 
         # A server that is killed takes its processes along, in the middle of an analysis.
         client.open("large.py", large)
-        await _busy(client)
+        await busy(client)
         server = server_of(client)
         family = server.children(recursive=True)
         server.kill()
@@ -198,19 +186,12 @@ def test_documents_that_change_meanwhile(project: Path) -> None:
 PROGRAM_OF_ONE = program(1)
 
 
-def _runs(process: psutil.Process) -> bool:
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-
-
 async def _gone(processes: Sequence[psutil.Process], within: float = 10.0) -> list[psutil.Process]:
     """Wait for processes to end; return those that have not."""
     until = time.monotonic() + within
-    while any(map(_runs, processes)) and time.monotonic() < until:
+    while any(map(runs, processes)) and time.monotonic() < until:
         await asyncio.sleep(0.05)
-    return [process for process in processes if _runs(process)]
+    return [process for process in processes if runs(process)]
 
 
 EDITOR = """\
@@ -218,13 +199,14 @@ import asyncio, sys
 from pathlib import Path
 from lsprotocol import types
 from tests.editor.client import Client
-from tests.editor.test_load import _busy, program
+from tests.editor.load import busy
+from tests.editor.test_load import program
 
 async def edit():
     client = Client(Path(sys.argv[1]))
     await client.begin(types.ClientCapabilities(), None)
     client.open("large.py", program(400))
-    await _busy(client)
+    await busy(client)
     print("busy", flush=True)
     await asyncio.sleep(600)
 

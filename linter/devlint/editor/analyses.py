@@ -96,7 +96,7 @@ class Analyses:
             self._later(path, 0.0)
 
     def _changed(self, path: Path, pause: float) -> None:
-        """Let documents wait that rest on another one, of which the text has changed."""
+        """Let the documents wait that rest on one with a changed text."""
         document = self._documents.get(path)
         now = None if document is None else document.digest
         for other in self._documents:

@@ -61,7 +61,7 @@ class Findings:
         result: the outcome as the command line has it; without traces.
         occurrences: each value at each place.
         pages: the addresses of the rules' files, by code, for the codes in the result.
-        basis: what it rests on.
+        basis: the settings and files that it rests on.
     """
 
     result: FileResult
