@@ -175,6 +175,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "lsprotocol",
         "devlint.engine",
         "devlint.inspector",
+        "devlint.pool",
+        "devlint.frontend.concrete",
         "devlint.project",
         "devlint.registry",
         "devlint.settings",

@@ -280,10 +280,8 @@ def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tu
         DevlintError: the file cannot be read, or a setting is wrong.
         SyntaxError: the file is no Python.
     """
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     path = Path(os.path.abspath(path))
-    (batch,) = _batches([path], configurations, settings)
-    return Inspector(settings, load).facts(batch, path)
+    return Inspector(settings, load).facts(batch_of(path, settings), path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,14 +323,24 @@ def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, lo
     return Looks(tuple(seen), tuple(problems), tuple(found.notes))
 
 
+def batch_of(path: Path, settings: Settings) -> Batch:
+    """Return one file, given by its absolute path, with its project and the configuration that holds for it.
+
+    Raises:
+        ConfigError: a configuration file is wrong.
+    """
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    (batch,) = _batches([path], configurations, settings)
+    return batch
+
+
 def look_at(path: Path, settings: Settings, contents: Mapping[Path, bytes], *, load: Loader = load_tools) -> Look:
     """Analyse one file, which need not exist if its content is given; see `look`.
 
     Raises:
         DevlintError: as for `run`.
     """
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
-    (batch,) = _batches([path], configurations, settings)
+    batch = batch_of(path, settings)
     worker = Inspector(settings, load)
     worker.prepare(batch)
     for other, data in contents.items():

@@ -63,10 +63,10 @@ def _through_pool(
     results: list[FileResult] = []
     unfinished: list[Batch] = []
     context = multiprocessing.get_context("spawn")
-    with _safe_path():
+    with safe_path():
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt)
     try:
-        with _safe_path():
+        with safe_path():
             futures = [_submit(pool, inspect, batch) for batch in batches]
         for batch, future in zip(batches, futures, strict=True):
             found = _result(future)
@@ -85,7 +85,7 @@ def _through_pool(
 
 
 @contextmanager
-def _safe_path() -> Iterator[None]:
+def safe_path() -> Iterator[None]:
     """Keep the current folder, which may be one to check, off the path that new processes import from.
 
     They begin as `python -c`, which puts it first. Python has heeded the variable since 3.11.

@@ -1,5 +1,6 @@
-"""The language server, `devlint server`: what is found, as you type; needs pygls, which `devlint[editor]` brings along.
+"""The language server, `devlint server`: diagnostics, hovers, hints and fixes while you type; needs `devlint[editor]`.
 
-`options` are the client's settings; `texts` turns places into positions of the protocol; `analyses` keeps what is known
-of the open documents; `answers` words hovers, hints and actions; `server` speaks the protocol.
+`options` are the client's settings; `documents` are the open texts; `analyses` keeps the last analysis of each and
+decides which is next; `worker` is the process that analyses; `texts` finds the places of an analysis in the text as it
+is now; `answers` words diagnostics, hovers, hints and actions; `server` speaks the protocol.
 """

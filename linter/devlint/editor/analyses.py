@@ -1,85 +1,232 @@
-"""What is known of the open documents: one analysis of each version, in a thread, shared by all who ask."""
+"""The latest analysis of each open document, and the order in which documents are analysed again.
+
+However often a document changes, it waits once: its analysis takes the texts that there are when it begins. If a text
+that it rests on changes meanwhile, the analysis is stopped, and the document waits again. Questions are answered from
+the last finished analysis; only the first one, and requests for diagnostics, are waited for.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
-from devlint import engine
+from devlint.editor.documents import Document
 from devlint.editor.options import Options
-from devlint.editor.texts import Texts
-from devlint.inspector import Look
+from devlint.editor.worker import Findings, Job, Stopped, Worker, bug
+from devlint.errors import DevlintError
 from devlint.records import dataclass
 
-STACK = 256 * 1024 * 1024
-"""Bytes of stack for the analysis, which follows the nesting of a program; memory is only taken where it is used."""
+PAUSE = 0.3
+"""Seconds without a change after which a document is analysed."""
 
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """All open documents at one moment, by absolute path, and the number of that moment."""
-
-    moment: int
-    contents: Mapping[Path, bytes]
+SYNTAX_ERROR = "DEV901"
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What was found in one document, and the texts that its places are in."""
+    """The findings in a document, and the open documents that they rest on, as they were then."""
 
-    look: Look
-    texts: Texts
+    findings: Findings
+    documents: Mapping[Path, Document]
+
+
+class Listener(Protocol):
+    """Hears of each analysis that ends."""
+
+    def analysed(self, path: Path, analysis: Analysis, *, is_news: bool) -> None:
+        """Take note of an analysis of the texts as they are now; `is_news`: its findings may differ from the last."""
+
+    def failed(self, error: DevlintError) -> None:
+        """Take note that a document cannot be analysed."""
 
 
 class Analyses:
-    """The latest analysis of each document.
+    """Has open documents analysed one at a time, and keeps the last analysis of each.
 
     Args:
-        snapshot: returns the open documents as they are now.
-        texts: returns the lines of a snapshot.
+        documents: the open documents, as they are at any time.
         options: returns the client's settings as they are now.
+        listener: hears of each analysis that ends.
     """
 
-    def __init__(
-        self, snapshot: Callable[[], Snapshot], texts: Callable[[Snapshot], Texts], options: Callable[[], Options]
-    ) -> None:
-        self._snapshot = snapshot
-        self._texts = texts
+    def __init__(self, documents: Mapping[Path, Document], options: Callable[[], Options], listener: Listener) -> None:
+        self._documents = documents
         self._options = options
-        self._running: dict[Path, tuple[int, asyncio.Future[Analysis]]] = {}
-        self._executor: ThreadPoolExecutor | None = None
+        self._listener = listener
+        self._worker = Worker()
+        self._last: dict[Path, Analysis] = {}
+        self._parsed: dict[Path, Analysis] = {}
+        # The time from which each document may be analysed; the one that was asked for last goes first.
+        self._due: dict[Path, float] = {}
+        self._running: tuple[Path, Mapping[Path, Document]] | None = None
+        self._waiting: dict[Path, asyncio.Future[None]] = {}
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
 
-    async def of(self, path: Path) -> Analysis:
-        """Return the analysis of a document as it is now; whoever waits may be cancelled, the analysis goes on.
+    # --- events ---------------------------------------------------------------------------------------------
 
-        Raises:
-            DevlintError: a setting or a configuration file is wrong.
+    def opened(self, path: Path) -> None:
+        """Analyse a new document, and those that rest on the file that it stands for."""
+        self._later(path, 0.0)
+        self._changed(path, 0.0)
+
+    def changed(self, path: Path) -> None:
+        """Analyse a document, and those that rest on it, once its author pauses."""
+        self._later(path, PAUSE)
+        self._changed(path, PAUSE)
+
+    def closed(self, path: Path) -> None:
+        """Forget a document; those that rest on it rest on the file again."""
+        self._forget(path)
+        self._due.pop(path, None)
+        self._stop(path)
+        self._settle(path)
+        self._changed(path, 0.0)
+
+    def check(self) -> None:
+        """Look at all documents again, as files may have changed; an analysis that runs goes on."""
+        for path in self._documents:
+            self._later(path, 0.0, stop=False)
+
+    def restart(self) -> None:
+        """Look at all documents again, as the client's settings have changed."""
+        for path in self._documents:
+            self._later(path, 0.0)
+
+    def _changed(self, path: Path, pause: float) -> None:
+        """Let the documents wait that rest on one with a changed text."""
+        document = self._documents.get(path)
+        now = None if document is None else document.digest
+        for other in self._documents:
+            last = self._last.get(other)
+            if other == path or last is None or path not in last.findings.basis.reads:
+                continue
+            before = last.findings.basis.reads[path]
+            if self._runs(other) and self._running is not None and path in self._running[1]:
+                before = self._running[1][path].digest
+            if before != now:
+                self._later(other, pause)
+
+    def _later(self, path: Path, pause: float, *, stop: bool = True) -> None:
+        self._due.pop(path, None)
+        self._due[path] = asyncio.get_running_loop().time() + pause
+        if stop:
+            self._stop(path)
+        self._wake.set()
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._work())
+
+    def _forget(self, path: Path) -> None:
+        self._last.pop(path, None)
+        self._parsed.pop(path, None)
+
+    def _runs(self, path: Path) -> bool:
+        return self._running is not None and self._running[0] == path
+
+    def _stop(self, path: Path) -> None:
+        if self._runs(path):
+            self._running = None
+            self._worker.stop()
+            self._worker.start()  # while the author types on
+
+    # --- questions ------------------------------------------------------------------------------------------
+
+    def is_newest(self, path: Path) -> bool:
+        """Whether a document neither waits for an analysis nor is being analysed."""
+        return path not in self._due and not self._runs(path)
+
+    async def last(self, path: Path) -> Analysis | None:
+        """Return the last finished analysis of a document; only the first one is waited for.
+
+        None for a document that is not open, or cannot be analysed.
         """
-        snapshot = self._snapshot()
-        running = self._running.get(path)
-        if running is None or running[0] != snapshot.moment:
-            loop = asyncio.get_running_loop()
-            future = loop.run_in_executor(self._thread(), self._analyse, path, snapshot, self._options())
-            running = (snapshot.moment, future)
-            self._running[path] = running
-        return await asyncio.shield(running[1])
+        return self._last.get(path) or await self.newest(path)
 
-    def forget(self, path: Path) -> None:
-        """Drop what is known of a document that was closed."""
-        self._running.pop(path, None)
+    async def parsed(self, path: Path) -> Analysis | None:
+        """Return the last finished analysis of a text that was Python; or as `last`, if there is none.
 
-    def _analyse(self, path: Path, snapshot: Snapshot, options: Options) -> Analysis:
-        look = engine.look_at(path, options.settings(path), snapshot.contents)
-        return Analysis(look, self._texts(snapshot))
+        While an author types, every other text is a syntax error, in which devlint knows no value.
+        """
+        return self._parsed.get(path) or await self.last(path)
 
-    def _thread(self) -> ThreadPoolExecutor:
-        """The thread of all analyses; one at a time, as they compete for the interpreter anyway."""
-        if self._executor is None:
-            before = threading.stack_size(STACK)
-            self._executor = ThreadPoolExecutor(1, thread_name_prefix="analysis")
-            self._executor.submit(int).result()  # starts the thread while the size holds
-            threading.stack_size(before)
-        return self._executor
+    async def newest(self, path: Path) -> Analysis | None:
+        """Wait for the analysis of a document as it is now; None as for `last`."""
+        while path in self._documents and not self.is_newest(path):
+            if path in self._due:
+                self._due[path] = self._due.pop(path)
+            future = self._waiting.setdefault(path, asyncio.get_running_loop().create_future())
+            await asyncio.shield(future)  # those who wait may be cancelled, each for itself
+        return self._last.get(path)
+
+    def _settle(self, path: Path) -> None:
+        future = self._waiting.pop(path, None)
+        if future is not None:
+            future.set_result(None)
+
+    # --- work -----------------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Analyse one document after the other, until the server ends."""
+        try:
+            while True:
+                path = await self._next()
+                try:
+                    await self._analyse(path)
+                except Exception as error:
+                    self._listener.failed(bug(error))
+        finally:
+            self._worker.stop()
+
+    async def _next(self) -> Path:
+        """Wait for a document that is due."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._wake.clear()
+            now = loop.time()
+            ready = [path for path, when in self._due.items() if when <= now]
+            if ready:
+                return ready[-1]
+            pause = min(self._due.values()) - now if self._due else None
+            try:
+                await asyncio.wait_for(self._wake.wait(), pause)
+            except asyncio.TimeoutError:
+                continue
+
+    async def _analyse(self, path: Path) -> None:
+        del self._due[path]
+        documents, last = dict(self._documents), self._last.get(path)
+        contents = {each: document.data for each, document in documents.items()}
+        job = Job(path, self._options().settings(path), contents, None if last is None else last.findings.basis)
+        self._running = (path, documents)
+        try:
+            found = await self._worker.analyse(job)
+        except Stopped:
+            return
+        except DevlintError as error:
+            self._running = None
+            self._forget(path)
+            self._listener.failed(error)
+        else:
+            self._running = None
+            if found is not None:
+                self._finish(path, found, documents, is_news=True)
+            elif last is not None:
+                self._finish(path, last.findings, documents, is_news=False)
+        if path not in self._due:
+            self._settle(path)
+
+    def _finish(self, path: Path, findings: Findings, then: Mapping[Path, Document], *, is_news: bool) -> None:
+        """Keep an analysis, and tell of it unless a text has changed that nobody knew it to rest on."""
+        rested_on = {each: document for each, document in then.items() if each in findings.basis.reads}
+        last = self._last.get(path)
+        self._last[path] = analysis = Analysis(findings, rested_on)
+        if not any(one.code == SYNTAX_ERROR for one in findings.result.diagnostics):
+            self._parsed[path] = analysis
+        reads = findings.basis.reads
+        same = all(now.digest == reads[each] for each, now in self._documents.items() if each in reads)
+        if not same or not rested_on.keys() <= self._documents.keys():
+            self._later(path, 0.0)
+        elif is_news or last is None or last.documents != rested_on:
+            self._listener.analysed(path, analysis, is_news=is_news)

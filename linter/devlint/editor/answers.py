@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import replace
 
 from lsprotocol import types
 
 from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
 from devlint.domain.device import UnknownDevice
-from devlint.editor.analyses import Analysis
 from devlint.editor.texts import Texts
-from devlint.facts import Occurrence
+from devlint.editor.worker import Findings
+from devlint.facts import Occurrence, Step
 from devlint.quoting import printable, printable_lines
-from devlint.registry import load_rules
 from devlint.suppressions import suppressing_comment
 
 SEVERITIES = {
@@ -24,78 +21,82 @@ SEVERITIES = {
 }
 
 
-def diagnostics(analysis: Analysis) -> list[types.Diagnostic]:
-    """Return what is reported of a document; a file that cannot be read is reported in its first line."""
-    problem = analysis.look.result.problem
+def diagnostics(findings: Findings, texts: Texts) -> list[types.Diagnostic]:
+    """Return the diagnostics of a document; a file that cannot be read is reported in its first line."""
+    problem = findings.result.problem
     if problem is not None:
         start = types.Position((problem.line or 1) - 1, 0)
         where = types.Range(start, start)
         return [types.Diagnostic(where, printable(problem.message), types.DiagnosticSeverity.Error, source="devlint")]
-    return [_diagnostic(one, analysis.texts) for one in analysis.look.result.diagnostics]
+    shown = (_diagnostic(one, findings, texts) for one in findings.result.diagnostics)
+    return [one for one in shown if one is not None]
 
 
-def _diagnostic(one: Diagnostic, texts: Texts) -> types.Diagnostic:
+def _diagnostic(one: Diagnostic, findings: Findings, texts: Texts) -> types.Diagnostic | None:
+    """Return a diagnostic for the client; None if the lines that it is about have changed."""
+    where = texts.range(one.place)
+    if where is None:
+        return None
     parts = [one.message]
     if one.pytorch:
         parts.append(f"PyTorch says: {one.pytorch}")
     if one.advice:
         parts.append(f"Help: {one.advice}")
-    related = [
-        types.DiagnosticRelatedInformation(texts.location(each.place), printable(each.message)) for each in one.related
-    ]
-    page = _documentation().get(one.code)
+    related = ((texts.location(each.place), printable(each.message)) for each in one.related)
+    page = findings.pages.get(one.code)
     return types.Diagnostic(
-        range=texts.range(one.place),
+        range=where,
         message=printable_lines("\n".join(parts)),
         severity=SEVERITIES[one.severity],
         code=one.code,
         code_description=None if page is None else types.CodeDescription(page),
         source="devlint",
-        related_information=related,
+        related_information=[
+            types.DiagnosticRelatedInformation(location, message)
+            for location, message in related
+            if location is not None
+        ],
     )
-
-
-@cache
-def _documentation() -> Mapping[str, str]:
-    """Return where the rules are documented, by code: in the files of their classes."""
-    files = {rule.code: inspect.getsourcefile(rule) for rule in load_rules()}
-    return {code: Path(file).as_uri() for code, file in files.items() if file is not None}
 
 
 # --- hover and hints ----------------------------------------------------------------------------------------
 
 
-def hover(analysis: Analysis, position: types.Position) -> types.Hover | None:
+def hover(findings: Findings, texts: Texts, position: types.Position) -> types.Hover | None:
     """Return the device of the value at a position, and how it got there."""
-    seen = _at(analysis, position)
-    if seen is None:
+    found = _at(findings, texts, position)
+    if found is None:
         return None
-    texts = analysis.texts
+    where, place, seen = found
     of = f" `{seen.of}`" if seen.of else ""
     what = "names a device:" if seen.kind == "device" else f"{seen.kind}{of} on"
-    rows = [f"`{_text(seen.place, texts)}`: {what} **{seen.text}**"]
+    rows = [f"`{_text(place, texts)}`: {what} **{seen.text}**"]
     for step in seen.trace:
-        where = f"[line {step.place.line}]({texts.uri(step.place.file)}#L{step.place.line})"
-        rows.append(f"* {step.what}, {where}")
+        line = texts.line(step.place.file, step.place.line)
+        link = "" if line is None else f", [line {line}]({texts.uri(step.place.file)}#L{line})"
+        rows.append(f"* {step.what}{link}")
     if all(isinstance(device, UnknownDevice) for device in seen.devices):
         rows.append("devlint does not know where it is, and says nothing about it")
     text = f"{rows[0]}\n\n" + "\n".join(rows[1:])
-    return types.Hover(
-        types.MarkupContent(types.MarkupKind.Markdown, printable_lines(text.strip())), texts.range(seen.anchor)
-    )
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, printable_lines(text.strip())), where)
 
 
-def _at(analysis: Analysis, position: types.Position) -> Occurrence | None:
-    """Return the value whose own text is at a position; of nested ones, the innermost."""
+def _at(findings: Findings, texts: Texts, position: types.Position) -> tuple[types.Range, Place, Occurrence] | None:
+    """Return the value whose own text is at a position, with the places of both; of nested ones, the innermost."""
     found: list[tuple[types.Position, types.Position, Occurrence]] = []
-    for seen in analysis.look.facts.occurrences:
-        if seen.anchor.line - 1 <= position.line <= seen.anchor.end_line - 1:
-            where = analysis.texts.range(seen.anchor)
-            if where.start <= position <= where.end:
+    for seen in findings.occurrences:
+        anchor = texts.place(seen.anchor)
+        if anchor is not None and anchor.line - 1 <= position.line <= anchor.end_line - 1:
+            where = texts.range(seen.anchor)
+            if where is not None and where.start <= position <= where.end:
                 found.append((where.start, where.end, seen))
     inner = [one for one in found if not any(_within(other, one) for other in found)]
+    if not inner:
+        return None
     # Where one ends and the next begins, the editor means the one that begins.
-    return max(inner, key=lambda one: one[0])[2] if inner else None
+    start, end, seen = max(inner, key=lambda one: one[0])
+    place = texts.place(seen.place)
+    return None if place is None else (types.Range(start, end), place, seen)
 
 
 def _within(
@@ -114,52 +115,78 @@ def _text(place: Place, texts: Texts, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def hints(analysis: Analysis, wanted: types.Range) -> Iterator[types.InlayHint]:
+def hints(findings: Findings, texts: Texts, wanted: types.Range) -> Iterator[types.InlayHint]:
     """Yield where names live, behind the places where they are bound."""
-    for seen in analysis.look.facts.occurrences:
+    for seen in findings.occurrences:
         if not seen.binds or all(isinstance(device, UnknownDevice) for device in seen.devices):
             continue
-        if wanted.start.line <= seen.anchor.end_line - 1 <= wanted.end.line:
-            end = analysis.texts.range(seen.anchor).end
-            yield types.InlayHint(end, printable(f": {seen.text}"), types.InlayHintKind.Type, tooltip=_tooltip(seen))
+        where = texts.range(seen.anchor)
+        if where is not None and wanted.start.line <= where.end.line <= wanted.end.line:
+            tooltip = printable("; ".join(_step(step, texts) for step in seen.trace)) or None
+            yield types.InlayHint(where.end, printable(f": {seen.text}"), types.InlayHintKind.Type, tooltip=tooltip)
 
 
-def _tooltip(seen: Occurrence) -> str | None:
-    return printable("; ".join(f"{step.what} (line {step.place.line})" for step in seen.trace)) or None
+def _step(step: Step, texts: Texts) -> str:
+    line = texts.line(step.place.file, step.place.line)
+    return step.what if line is None else f"{step.what} (line {line})"
 
 
 # --- actions ------------------------------------------------------------------------------------------------
 
 
-def actions(analysis: Analysis, file: str, wanted: types.Range) -> Iterator[types.CodeAction]:
-    """Yield what can be done about the diagnostics in a range: their fixes, and comments that silence them."""
-    texts = analysis.texts
+def actions(
+    findings: Findings, texts: Texts, file: str, wanted: types.Range, *, versioned: bool
+) -> Iterator[types.CodeAction]:
+    """Yield the actions for the diagnostics in a range: their fixes, and comments that silence them.
+
+    Args:
+        findings: the last findings in the document.
+        texts: the texts that the findings are in, and as they are now.
+        file: the document, as shown to the user.
+        wanted: the range.
+        versioned: the client understands edits of one version of a document, and makes them in no other.
+    """
     text = "\n".join(texts.lines(file))
-    for one in analysis.look.result.diagnostics:
-        where = texts.range(one.place)
-        if where.end < wanted.start or wanted.end < where.start:
+    for one in findings.result.diagnostics:
+        place, shown = texts.place(one.place), _diagnostic(one, findings, texts)
+        if place is None or shown is None or shown.range.end < wanted.start or wanted.end < shown.range.start:
             continue
-        shown = [_diagnostic(one, texts)]
-        if one.fix is not None:
+        edits = None if one.fix is None else _edits(one.fix, texts)
+        if one.fix is not None and edits is not None:
             yield types.CodeAction(
                 title=printable(f"{one.code}: {one.fix.message}"),
                 kind=types.CodeActionKind.QuickFix,
-                diagnostics=shown,
+                diagnostics=[shown],
                 is_preferred=one.fix.safety is Safety.SAFE,
-                edit=_edit(one.fix, file, texts),
+                edit=_workspace_edit(edits, file, texts, versioned),
             )
-        comment = suppressing_comment(text, one)
+        comment = suppressing_comment(text, replace(one, place=place))
         if comment is not None:
             line, column, words = comment
             here = texts.position(file, line, column)
+            insertion = types.TextEdit(types.Range(here, here), words)
             yield types.CodeAction(
                 title=f"{one.code}: suppress on this line",
                 kind=types.CodeActionKind.QuickFix,
-                diagnostics=shown,
-                edit=types.WorkspaceEdit({texts.uri(file): [types.TextEdit(types.Range(here, here), words)]}),
+                diagnostics=[shown],
+                edit=_workspace_edit([insertion], file, texts, versioned),
             )
 
 
-def _edit(fix: Fix, file: str, texts: Texts) -> types.WorkspaceEdit:
-    edits = [types.TextEdit(texts.range(edit.place), edit.text) for edit in fix.edits]
-    return types.WorkspaceEdit({texts.uri(file): edits})
+def _edits(fix: Fix, texts: Texts) -> list[types.TextEdit] | None:
+    """Return the edits of a fix; None if one of the lines that they are for has changed."""
+    edits: list[types.TextEdit] = []
+    for edit in fix.edits:
+        where = texts.range(edit.place)
+        if where is None:
+            return None
+        edits.append(types.TextEdit(where, edit.text))
+    return edits
+
+
+def _workspace_edit(edits: list[types.TextEdit], file: str, texts: Texts, versioned: bool) -> types.WorkspaceEdit:
+    uri = texts.uri(file)
+    if not versioned:
+        return types.WorkspaceEdit({uri: edits})
+    document = types.OptionalVersionedTextDocumentIdentifier(uri, texts.version(file))
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, edits)])

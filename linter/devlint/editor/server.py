@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from pathlib import Path
@@ -10,137 +9,110 @@ from pathlib import Path
 from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.workspace import PositionCodec
 
 from devlint import __version__
 from devlint.editor import answers
-from devlint.editor.analyses import Analyses, Analysis, Snapshot
+from devlint.editor.analyses import Analyses, Analysis
+from devlint.editor.documents import Document, Documents, path_of
 from devlint.editor.options import Options, read_options
 from devlint.editor.texts import Texts
 from devlint.errors import DevlintError
 from devlint.project import display_path
 from devlint.quoting import printable, printable_lines
 
-PAUSE = 0.3
-"""Seconds without a change after which a document is looked at."""
-
 _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="devlint")
 
 
+class _Protocol(LanguageServerProtocol):
+    """Leaves the texts of documents to the server.
+
+    pygls takes form feeds for ends of lines, and edits other lines then; and it keeps a future for each change.
+    """
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Hand a change on without making it in the workspace of pygls."""
+        self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE](params)
+
+
 class Server(LanguageServer):
-    """One client's documents and what is known of them."""
+    """One client's documents, and the words for what is found in them."""
 
     def __init__(self) -> None:
-        super().__init__("devlint", __version__)
+        super().__init__("devlint", __version__, protocol_cls=_Protocol)
         self.options = Options()
-        self._moment = 0
-        self._open: dict[Path, str] = {}
-        self._pending: dict[Path, asyncio.Task[None]] = {}
+        self.documents = Documents()
+        self.analyses = Analyses(self.documents, lambda: self.options, self)
         self._complaint = ""
-        self.analyses = Analyses(self._snapshot, self._texts, lambda: self.options)
 
-    # --- documents ------------------------------------------------------------------------------------------
-
-    def opened(self, uri: str) -> None:
-        """Begin to watch a document."""
-        self._open[path_of(uri)] = uri
-        self.changed(uri, pause=0.0)
-
-    def changed(self, uri: str, *, pause: float = PAUSE) -> None:
-        """Look at a document again once its author pauses; clients that ask for diagnostics themselves will ask."""
-        self._moment += 1
-        if not self._pulls:
-            self._look_later(path_of(uri), pause)
-
-    def saved(self) -> None:
-        """Look at all documents again: what one of them imports may be another."""
-        self._moment += 1
-        if self._pulls:
-            workspace = self.client_capabilities.workspace
-            if workspace and workspace.diagnostics and workspace.diagnostics.refresh_support:
-                self.workspace_diagnostic_refresh(None)
-            return
-        for path in self._open:
-            self._look_later(path, 0.0)
-
-    def closed(self, uri: str) -> None:
-        """Forget a document, and take its diagnostics away."""
-        path = path_of(uri)
-        self._moment += 1
-        self._open.pop(path, None)
-        self.analyses.forget(path)
-        pending = self._pending.pop(path, None)
-        if pending is not None:
-            pending.cancel()
-        if not self._pulls:
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+    # --- what the client can do -----------------------------------------------------------------------------
 
     @property
-    def _pulls(self) -> bool:
+    def pulls(self) -> bool:
         """Whether the client asks for diagnostics; then they are not sent unasked, which would show them twice."""
         documents = self.client_capabilities.text_document
         return documents is not None and documents.diagnostic is not None
 
-    def _snapshot(self) -> Snapshot:
-        contents = {
-            path: self.workspace.get_text_document(uri).source.encode("utf-8", "surrogatepass")
-            for path, uri in self._open.items()
-        }
-        return Snapshot(self._moment, contents)
+    @property
+    def edits_versions(self) -> bool:
+        """Whether the client makes edits that are meant for one version of a document."""
+        workspace = self.client_capabilities.workspace
+        edit = None if workspace is None else workspace.workspace_edit
+        return edit is not None and bool(edit.document_changes)
 
-    def _texts(self, snapshot: Snapshot) -> Texts:
-        return Texts(snapshot.contents, dict(self._open), PositionCodec(self.workspace.position_encoding))
+    @property
+    def codec(self) -> PositionCodec:
+        """Counts columns as the client does."""
+        return PositionCodec(self.workspace.position_encoding)
 
-    # --- looking --------------------------------------------------------------------------------------------
+    # --- analyses -------------------------------------------------------------------------------------------
 
-    def _look_later(self, path: Path, pause: float) -> None:
-        before = self._pending.pop(path, None)
-        if before is not None:
-            before.cancel()
-        self._pending[path] = asyncio.ensure_future(self._publish(path, pause))
+    def texts(self, analysis: Analysis) -> Texts:
+        """Return the texts of an analysis beside those that there are now."""
+        return Texts(analysis.findings.basis.reads, analysis.documents, self.documents, self.codec)
 
-    async def _publish(self, path: Path, pause: float) -> None:
-        await asyncio.sleep(pause)
-        moment, uri = self._moment, self._open[path]
-        version = self.workspace.get_text_document(uri).version
-        analysis = await self.of(uri)
-        if analysis is not None and moment == self._moment:
-            found = answers.diagnostics(analysis)
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
-
-    async def of(self, uri: str) -> Analysis | None:
-        """Return the analysis of a document as it is now; None, and a word to the user, where there can be none."""
-        try:
-            analysis = await self.analyses.of(path_of(uri))
-        except DevlintError as error:
-            self._complain(types.MessageType.Error, str(error))
-            return None
-        except Exception as error:
-            self._complain(types.MessageType.Error, f"devlint failed, this is a bug: {type(error).__name__}: {error}")
-            return None
+    def analysed(self, path: Path, analysis: Analysis, *, is_news: bool) -> None:
+        """Send the diagnostics of a document, or have the client ask for what has changed."""
         self._complaint = ""
-        if analysis.look.result.traceback:
-            self.window_log_message(
-                types.LogMessageParams(types.MessageType.Error, printable_lines(analysis.look.result.traceback))
+        workspace, failure = self.client_capabilities.workspace, analysis.findings.result.traceback
+        if is_news and failure:
+            self.window_log_message(types.LogMessageParams(types.MessageType.Error, printable_lines(failure)))
+        if not self.pulls:
+            document = self.documents[path]
+            found = answers.diagnostics(analysis.findings, self.texts(analysis))
+            self.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(document.uri, found, document.version)
             )
-        return analysis
+        elif is_news and workspace and workspace.diagnostics and workspace.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+        if is_news and workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
 
-    def _complain(self, kind: types.MessageType, text: str) -> None:
-        """Show a message, the same one once only until something has worked."""
-        if text != self._complaint:
-            self._complaint = text
-            self.window_show_message(types.ShowMessageParams(kind, printable(f"devlint: {text}")))
+    def failed(self, error: DevlintError) -> None:
+        """Show an error to the user, the same one once only until something has worked."""
+        if str(error) != self._complaint:
+            self._complaint = str(error)
+            message = types.ShowMessageParams(types.MessageType.Error, printable(f"devlint: {error}"))
+            self.window_show_message(message)
 
-
-def path_of(uri: str) -> Path:
-    """Return the file that a document is; one without a file is taken for one of the working directory."""
-    path = uris.to_fs_path(uri)
-    return Path(os.path.abspath(path or "untitled.py"))
+    def withdraw(self, uri: str) -> None:
+        """Take the diagnostics of a document away."""
+        if not self.pulls:
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
 def make_server() -> Server:
     """Return a server with everything it can do."""
     server = Server()
+    _hear(server)
+    _answer(server)
+    return server
+
+
+def _hear(server: Server) -> None:
+    """Let a server heed what the client tells it. Functions that do not wait are called in the order of the events."""
 
     @server.feature(types.INITIALIZE)
     def initialize(ls: Server, params: types.InitializeParams) -> None:
@@ -153,40 +125,54 @@ def make_server() -> Server:
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configure(ls: Server, params: types.DidChangeConfigurationParams) -> None:
         ls.options = read_options(params.settings)
-        ls.saved()
+        ls.analyses.restart()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    async def did_open(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
-        ls.opened(params.text_document.uri)
+    def did_open(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
+        given = params.text_document
+        ls.analyses.opened(ls.documents.put(Document(given.uri, given.version, given.text)))
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    async def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
-        ls.changed(params.text_document.uri)
+    def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
+        given = params.text_document
+        before = ls.documents[path_of(given.uri)]
+        ls.analyses.changed(ls.documents.put(before.edited(given.version, params.content_changes, ls.codec)))
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    async def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
-        ls.saved()
+    def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
+        ls.analyses.check()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    async def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
-        ls.closed(params.text_document.uri)
+    def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        ls.analyses.closed(ls.documents.close(uri))
+        ls.withdraw(uri)
+
+
+def _answer(server: Server) -> None:
+    """Let a server answer what the client asks."""
 
     @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, _PULL)
     async def diagnostic(ls: Server, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        analysis = await ls.of(params.text_document.uri)
-        return types.RelatedFullDocumentDiagnosticReport([] if analysis is None else answers.diagnostics(analysis))
+        analysis = await ls.analyses.newest(path_of(params.text_document.uri))
+        found = [] if analysis is None else answers.diagnostics(analysis.findings, ls.texts(analysis))
+        return types.RelatedFullDocumentDiagnosticReport(found)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
-        analysis = await ls.of(params.text_document.uri)
-        return None if analysis is None else answers.hover(analysis, params.position)
+        path = path_of(params.text_document.uri)
+        asked = ls.documents.get(path)
+        analysis = await ls.analyses.parsed(path)
+        if analysis is None or ls.documents.get(path) is not asked:
+            return None  # the position is one of an older text
+        return answers.hover(analysis.findings, ls.texts(analysis), params.position)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hints(ls: Server, params: types.InlayHintParams) -> list[types.InlayHint]:
         if ls.options.inlay_hints == "off":
             return []
-        analysis = await ls.of(params.text_document.uri)
-        return [] if analysis is None else list(answers.hints(analysis, params.range))
+        analysis = await ls.analyses.parsed(path_of(params.text_document.uri))
+        return [] if analysis is None else list(answers.hints(analysis.findings, ls.texts(analysis), params.range))
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
@@ -195,13 +181,16 @@ def make_server() -> Server:
         only = params.context.only
         if only is not None and not any(kind in ("", types.CodeActionKind.QuickFix) for kind in only):
             return []
-        analysis = await ls.of(params.text_document.uri)
-        file = display_path(path_of(params.text_document.uri))
-        return [] if analysis is None else list(answers.actions(analysis, file, params.range))
-
-    return server
+        path = path_of(params.text_document.uri)
+        analysis = await ls.analyses.last(path)
+        if analysis is None:
+            return []
+        found = answers.actions(
+            analysis.findings, ls.texts(analysis), display_path(path), params.range, versioned=ls.edits_versions
+        )
+        return list(found)
 
 
 def serve() -> None:
-    """Serve one client over standard input and output until it says `exit`."""
+    """Serve one client over standard input and output until it says `exit`, or ends."""
     make_server().start_io()

@@ -1,0 +1,287 @@
+"""The process that analyses documents, one at a time.
+
+An analysis is stopped by ending its process: that takes milliseconds wherever the analysis is, leaves nothing half done
+and gives its memory back. The next process starts at once, and has imported the analysis before it is needed. The
+process ends itself when the server does, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import queue
+import signal
+import threading
+import traceback
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import TypeAlias
+
+from devlint import engine
+from devlint.diagnostics import Diagnostic
+from devlint.errors import DevlintError
+from devlint.facts import Occurrence
+from devlint.inspector import Batch, FileResult, killed, load_tools
+from devlint.pool import safe_path
+from devlint.project import Trace, digest
+from devlint.records import dataclass
+from devlint.settings import Configuration, Settings
+
+STACK = 256 * 1024 * 1024
+"""Bytes of stack for the analysis, which follows the nesting of a program; memory is only taken where it is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """All that an analysis rests on; while it is the same, the findings are.
+
+    Attributes:
+        settings: the command line.
+        batch: the document with its project and configuration; None if they are not known.
+        reads: the digest of each file that was read, by absolute path; None where a file was looked for in vain.
+    """
+
+    settings: Settings
+    batch: Batch | None
+    reads: Mapping[Path, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The outcome of one analysis.
+
+    Attributes:
+        result: the outcome as the command line has it; without traces.
+        occurrences: each value at each place.
+        pages: the addresses of the rules' files, by code, for the codes in the result.
+        basis: the settings and files that it rests on.
+    """
+
+    result: FileResult
+    occurrences: tuple[Occurrence, ...]
+    pages: Mapping[str, str]
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One document to analyse.
+
+    Attributes:
+        path: the document.
+        settings: the command line.
+        contents: the text of each open document, by absolute path.
+        known: the basis of the last findings, if there are any.
+    """
+
+    path: Path
+    settings: Settings
+    contents: Mapping[Path, bytes]
+    known: Basis | None
+
+    def own_text(self) -> dict[Path, str | None]:
+        """Return the digest of the document itself, as a part of a basis."""
+        return {self.path: digest(self.contents[self.path])}
+
+
+Answer: TypeAlias = "Findings | DevlintError | None"
+"""The findings; None: those that are known hold; an error of the user in the settings or a configuration file."""
+
+
+class Stopped(Exception):  # noqa: N818  # an event, not an error
+    """An analysis was stopped because its answer is not wanted any more."""
+
+
+def bug(error: Exception) -> DevlintError:
+    """Return an error that tells the user of one that devlint did not foresee."""
+    return DevlintError(f"devlint failed, this is a bug: {type(error).__name__}: {error}")
+
+
+class Worker:
+    """Starts the process, gives it work and stops it; used from one event loop."""
+
+    def __init__(self) -> None:
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+
+    async def analyse(self, job: Job) -> Findings | None:
+        """Return the findings of a document; None if those that are known hold.
+
+        Raises:
+            Stopped: `stop` was called meanwhile.
+            DevlintError: a setting or a configuration file is wrong.
+        """
+        try:
+            process, connection = self._started()
+        except OSError as error:
+            raise DevlintError(f"cannot start a process: {error}") from error
+        loop = asyncio.get_running_loop()
+        try:
+            answer = await loop.run_in_executor(None, partial(_ask, connection, job))
+        except (EOFError, OSError):
+            if self._process is not process:
+                raise Stopped from None
+            self.stop()
+            return Findings(killed(job.path), (), {}, Basis(job.settings, None, job.own_text()))
+        if self._process is not process:  # stopped while the answer was on its way
+            raise Stopped
+        if isinstance(answer, DevlintError):
+            raise answer
+        return answer
+
+    def start(self) -> None:
+        """Start the process unless it runs, so that it is ready when there is work."""
+        with contextlib.suppress(OSError):  # `analyse` says so
+            self._started()
+
+    def stop(self) -> None:
+        """End the process, and with it the analysis that it is at."""
+        if self._process is not None:
+            self._process.kill()
+        self._process = self._connection = None
+
+    def _started(self) -> tuple[BaseProcess, Connection]:
+        if self._process is None or self._connection is None or not self._process.is_alive():
+            context = get_context("spawn")
+            self._connection, theirs = context.Pipe()
+            with safe_path():
+                self._process = context.Process(target=serve, args=(theirs, os.getcwd()), daemon=True)
+                self._process.start()
+            theirs.close()
+        return self._process, self._connection
+
+
+def _ask(connection: Connection, job: Job) -> Answer:
+    """Return the answer to a job.
+
+    Raises:
+        EOFError, OSError: the process has ended; then the connection is closed.
+    """
+    try:
+        connection.send(job)
+        answer: Answer = connection.recv()
+    except (EOFError, OSError):
+        connection.close()
+        raise
+    return answer
+
+
+# --- in the process -----------------------------------------------------------------------------------------
+
+
+def serve(connection: Connection, folder: str) -> None:
+    """Analyse what comes through a connection until its other end is closed.
+
+    Args:
+        connection: jobs come and answers go through it.
+        folder: the working directory of the server.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    with contextlib.suppress(OSError):
+        os.dup2(2, 1)  # the server's standard output is for the protocol
+    os.chdir(folder)
+    jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    before = threading.stack_size(STACK)
+    threading.Thread(target=_work, args=(jobs, connection), daemon=True).start()
+    threading.stack_size(before)
+    # The main thread does nothing but wait, so that it sees the end of the server in the middle of an analysis.
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            jobs.put(connection.recv())
+    os._exit(0)
+
+
+def _work(jobs: queue.SimpleQueue[Job], connection: Connection) -> None:
+    with contextlib.suppress(DevlintError):  # the first job meets it again
+        load_tools()
+    import devlint.frontend.concrete  # noqa: F401  # which imports LibCST
+
+    try:
+        while True:
+            connection.send(_answered(jobs.get()))
+            gc.collect()  # an analysis collects seldom, and the next may be long in coming
+    finally:
+        os._exit(1)  # a process that cannot answer must not be waited for
+
+
+def _answered(job: Job) -> Answer:
+    try:
+        return _answer(job)
+    except DevlintError as error:
+        return error
+    except Exception as error:
+        traceback.print_exc()
+        return bug(error)
+
+
+def _answer(job: Job) -> Findings | None:
+    batch = engine.batch_of(job.path, job.settings)
+    if job.known is not None and holds(job.known, job, batch):
+        return None
+    reads = {path: _digest(path, job.contents) for path in _given(batch.configuration)}
+    look = engine.look_at(job.path, job.settings, job.contents)
+    sources = _sources(job.path, look.result.traces)
+    markers = {
+        folder / "__init__.py" for path in sources for folder in path.parents if folder.is_relative_to(batch.root)
+    }
+    reads.update((path, _digest(path, job.contents)) for path in markers)
+    return Findings(
+        result=replace(look.result, traces=()),
+        occurrences=look.facts.occurrences,
+        pages=_pages(look.result.diagnostics),
+        basis=Basis(job.settings, batch, {**reads, **sources, **job.own_text()}),
+    )
+
+
+def holds(known: Basis, job: Job, batch: Batch) -> bool:
+    """Whether an analysis would find the same again."""
+    if known.settings != job.settings or known.batch != batch:
+        return False
+    return all(_digest(path, job.contents) == before for path, before in known.reads.items())
+
+
+def _given(configuration: Configuration) -> Iterator[Path]:
+    """Yield the files with signatures and recorded runs that a configuration names."""
+    for path in (*configuration.signatures, *configuration.observed):
+        yield from sorted(path.rglob("*")) if path.is_dir() else (path,)
+
+
+def _sources(path: Path, traces: Collection[Trace]) -> dict[Path, str | None]:
+    """Return the digests of the source files that a document's analysis has read; None for paths tried in vain."""
+    by_path = {trace.path: trace for trace in traces}
+    reads: dict[Path, str | None] = {}
+    pending = [str(path)]
+    while pending:
+        trace = by_path.pop(pending.pop(), None)
+        if trace is not None:
+            reads[Path(trace.path)] = trace.digest
+            reads.update((Path(tried), None) for tried in trace.absent)
+            pending += trace.found
+    return reads
+
+
+def _digest(path: Path, contents: Mapping[Path, bytes]) -> str | None:
+    if path in contents:
+        return digest(contents[path])
+    try:
+        return digest(path.read_bytes())
+    except OSError:
+        return None
+
+
+def _pages(diagnostics: Collection[Diagnostic]) -> dict[str, str]:
+    """Return where the rules of some diagnostics are documented: in the files of their classes."""
+    from inspect import getsourcefile
+
+    from devlint.registry import load_rules
+
+    wanted = {one.code for one in diagnostics}
+    files = {rule.code: getsourcefile(rule) for rule in load_rules() if rule.code in wanted} if wanted else {}
+    return {code: Path(file).as_uri() for code, file in files.items() if file is not None}
