@@ -30,7 +30,7 @@ from devlint.errors import DevlintError
 from devlint.facts import Occurrence
 from devlint.inspector import Batch, FileResult, killed, load_tools
 from devlint.pool import safe_path
-from devlint.project import Trace, digest
+from devlint.project import Project, Trace, digest
 from devlint.records import dataclass
 from devlint.settings import Configuration, Settings
 
@@ -227,11 +227,8 @@ def _answer(job: Job) -> Findings | None:
         return None
     reads = {path: _digest(path, job.contents) for path in _given(batch.configuration)}
     look = engine.look_at(job.path, job.settings, job.contents)
-    sources = _sources(job.path, look.result.traces)
-    markers = {
-        folder / "__init__.py" for path in sources for folder in path.parents if folder.is_relative_to(batch.root)
-    }
-    reads.update((path, _digest(path, job.contents)) for path in markers)
+    project = Project(batch.root, batch.configuration.src)
+    sources = _sources(project, job, look.result.traces)
     return Findings(
         result=replace(look.result, traces=()),
         occurrences=look.facts.occurrences,
@@ -253,18 +250,19 @@ def _given(configuration: Configuration) -> Iterator[Path]:
         yield from sorted(path.rglob("*")) if path.is_dir() else (path,)
 
 
-def _sources(path: Path, traces: Collection[Trace]) -> dict[Path, str | None]:
-    """Return the digests of the source files that a document's analysis has read; None for paths tried in vain."""
-    by_path = {trace.path: trace for trace in traces}
-    reads: dict[Path, str | None] = {}
-    pending = [str(path)]
+def _sources(project: Project, job: Job, traces: Collection[Trace]) -> dict[Path, str | None]:
+    """Return the digests of the source files that a document's analysis has looked for; None for those in vain."""
+    by_name = {trace.path: trace for trace in traces}
+    found: dict[Path, str | None] = {}
+    pending = [project.name_of(job.path)]
     while pending:
-        trace = by_path.pop(pending.pop(), None)
+        trace = by_name.pop(pending.pop(), None)
         if trace is not None:
-            reads[Path(trace.path)] = trace.digest
-            reads.update((Path(tried), None) for tried in trace.absent)
+            found.update((path, _digest(path, job.contents)) for path in map(Path, map(project.path_of, trace.present)))
+            found.update((Path(project.path_of(name)), None) for name in trace.absent)
+            found[Path(project.path_of(trace.path))] = trace.digest or None
             pending += trace.found
-    return reads
+    return found
 
 
 def _digest(path: Path, contents: Mapping[Path, bytes]) -> str | None:
