@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LOWEST: Final = (2, 6)
-"""The lowest release of torch that the guard's tests run with.
+LOWEST: Final = (2, 8)
+"""The lowest release of torch that the guard supports; `python -m tests.guard.matrix` runs the tests with others.
 
-From this release on, Dynamo compares `nn.Module.__call__` with a name that it keeps (`unpatched_nn_module_call` in
-`torch/_dynamo/utils.py`), so that compiled modules stay compiled when a guard begins or ends.
+Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tensors`, 2.5 the name by which Dynamo knows
+`nn.Module.__call__` (`unpatched_nn_module_call`), 2.7 `set_code_exec_strategy`, by which Dynamo passes over the mode.
 """
 
 

@@ -93,7 +93,7 @@ def _tested(version: str) -> Row:
     """Run the tests with one version, in an environment of its own."""
     row, begun = Row(version), time.monotonic()
     extra = read_toml(REPOSITORY / "pyproject.toml")["project"]["optional-dependencies"]["test"]
-    with tempfile.TemporaryDirectory(prefix="devlint-matrix-") as folder:
+    with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
         place = Path(folder)
         venv.create(place / "environment", with_pip=True)
         python = place / "environment" / ("Scripts" if os.name == "nt" else "bin") / "python"
