@@ -97,7 +97,7 @@ def _tested(version: str) -> Row:
         place = Path(folder)
         venv.create(place / "environment", with_pip=True)
         python = place / "environment" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        install = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir", f"torch=={version}"]
+        install = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", f"torch=={version}"]
         if subprocess.run([*install, "--editable", str(REPOSITORY), *requirements(extra)], check=False).returncode:
             return row
         xml = place / "tests.xml"
