@@ -18,24 +18,31 @@ _PROPERTY = "devlint"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option."""
+    """Add the option."""
     parser.getgroup("devlint").addoption(
         "--devlint-guard",
-        nargs="?",
-        const="",
-        type=_level,
-        metavar="LEVEL",
-        help="run each test with devlint's guard: module, adaptive, deep; DEVLINT_GUARD says the rest",
+        *(f"--devlint-guard={level}" for level in LEVELS),
+        action=_Level,
+        nargs=0,
+        help="run each test with devlint's guard, at this level or at the one that DEVLINT_GUARD names",
     )
 
 
-def _level(text: str) -> str:
-    """A level; what stands behind the option without `=` is taken for one, and may be meant as a path."""
-    if text not in ("", *LEVELS):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no level; there are {', '.join(LEVELS)}. A path stands before the option, or behind --"
-        )
-    return text
+class _Level(argparse.Action):
+    """Store the level that stands behind `=`; without one, "".
+
+    Each way to write the option is a name of it and none takes a value: a value that may be left out would swallow the
+    path behind the option.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, (option_string or "").partition("=")[2])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,10 +55,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _options(level: str | None) -> dict[str, Any] | None:
-    from devlint_guard.errors import GuardUsageError
-    from devlint_guard.options import chosen
-    from devlint_guard.session import Guard
-
+    try:
+        from devlint_guard.errors import GuardUsageError
+        from devlint_guard.options import chosen
+        from devlint_guard.session import Guard
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise pytest.UsageError(str(error)) from None
     try:
         options = chosen({"level": level})
         if options is not None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from devlint_guard.allow import allow
-from devlint_guard.explain import explain, install_excepthook
-from devlint_guard.options import from_env
-from devlint_guard.reveal import reveal_device
-from devlint_guard.session import Guard, guarded
+from devlint_guard.requirement import require_torch
+
+require_torch()
+
+from devlint_guard.allow import allow  # noqa: E402
+from devlint_guard.explain import explain, install_excepthook  # noqa: E402
+from devlint_guard.options import from_env  # noqa: E402
+from devlint_guard.reveal import reveal_device  # noqa: E402
+from devlint_guard.session import Guard, guarded  # noqa: E402
 
 guard = Guard
 

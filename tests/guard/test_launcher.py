@@ -58,6 +58,8 @@ print(json.dumps([__name__, __file__, sys.argv, sys.path[0], __package__, main._
     "arguments",
     [
         ("folder/script.py", "--guard-mode", "warn", "--help", "--", "x"),
+        ("--", "folder/script.py", "--guard-mode", "--", "x"),
+        ("folder/script.py", "--"),
         ("folder", "--lr", "3"),
         ("-m", "package.inner", "-m", "x"),
         ("-m", "package"),
@@ -95,14 +97,6 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, arguments: tuple[str, ..
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
     assert ended.stderr.startswith("error: ")
     assert arguments[-1] in ended.stderr
-
-
-def test_without_torch_it_says_what_to_install(tmp_path: Path) -> None:
-    write(tmp_path / "torch.py", "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
-    write(tmp_path / "script.py", "print('ran')\n")
-    ended = python(tmp_path, "-m", "devlint", "run", "script.py")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "error: the runtime guard needs torch: pip install 'devlint[guard]'\n"
 
 
 # --- the guard ----------------------------------------------------------------------------------------------

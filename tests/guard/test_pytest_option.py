@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -11,6 +12,8 @@ from tests.conftest import REPOSITORY
 from tests.guard.processes import Ended, forked, python, write
 
 pytest.importorskip("torch")
+
+from devlint_guard.session import Level
 
 TESTS = """\
 import unittest
@@ -32,9 +35,9 @@ class TestOld(unittest.TestCase):
 """
 
 
-def run(folder: Path, *arguments: str, guard: str = "") -> Ended:
+def run(folder: Path, *arguments: str, guard: str = "", configuration: str = "") -> Ended:
     options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-c", "none.ini"]
-    write(folder / "none.ini", "[pytest]\n")
+    write(folder / "none.ini", f"[pytest]\n{configuration}")
     return forked(folder, partial(pytest.main, [*options, *arguments]), ["pytest"], {"DEVLINT_GUARD": guard})
 
 
@@ -77,7 +80,7 @@ def test_what_is_recorded_is_listed_at_the_end(tmp_path: Path) -> None:
         .replace("nn.Linear(3, 3)", "nn.Conv2d(3, 3, 1)")
         .replace("1, 3", "1, 3, 2, 2"),
     )
-    ended = run(tmp_path, "--devlint-guard", "--", "test_layer.py", guard="record,level=module")
+    ended = run(tmp_path, "--devlint-guard", "test_layer.py", guard="record,level=module")
     assert ended.returncode == 1
     assert "2 passed" in ended.stdout, ended.stdout
     summary = ended.stdout.partition("devlint findings")[2]
@@ -94,7 +97,8 @@ def test_off_in_the_environment_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "guard", "said"),
     [
-        ("--devlint-guard=depe", "", "'depe' is no level"),
+        ("--devlint-guard=depe", "", "--devlint-guard=module/--devlint-guard=adaptive/--devlint-guard=deep: ignored"),
+        ("--devlint-guard=", "", "ignored explicit argument ''"),
         ("--devlint-guard", "rise", "did you mean 'raise'?"),
         ("--devlint-guard", "raise,report=x.json", "leave out report="),
     ],
@@ -105,8 +109,29 @@ def test_words_that_mean_nothing_are_usage_errors(tmp_path: Path, option: str, g
     assert said in ended.stderr
 
 
-def test_a_path_behind_the_option_is_no_level(tmp_path: Path) -> None:
-    write(tmp_path / "test_layer.py", TESTS)
-    ended = run(tmp_path, "--devlint-guard", "test_layer.py")
-    assert ended.returncode == 4
-    assert "'test_layer.py' is no level; there are module, adaptive, deep. A path stands before" in ended.stderr
+@pytest.mark.parametrize("option", ["--devlint-guard", "--devlint-guard=adaptive"])
+def test_a_path_may_follow_the_option(tmp_path: Path, option: str) -> None:
+    write(tmp_path / "tests" / "test_layer.py", TESTS)
+    write(tmp_path / "test_beside.py", "def test_other(): ...\n")
+    ended = run(tmp_path, option, "tests/")
+    assert "2 failed, 1 passed" in ended.stdout, ended.stdout
+    assert "MetaTensorError: devlint: DEV602" in ended.stdout
+
+
+def test_a_path_may_follow_options_of_the_configuration(tmp_path: Path) -> None:
+    write(tmp_path / "tests" / "test_layer.py", TESTS)
+    write(tmp_path / "test_beside.py", "def test_other(): ...\n")
+    ended = run(tmp_path, "tests/", configuration="addopts = --devlint-guard\n")
+    assert "2 failed, 1 passed" in ended.stdout, ended.stdout
+    assert "MetaTensorError: devlint: DEV602" in ended.stdout
+
+
+def test_a_level_stands_behind_an_equals_sign(tmp_path: Path) -> None:
+    write(tmp_path / "deep" / "test_layer.py", TESTS)
+    ended = run(tmp_path, "--devlint-guard", "deep", "-k", "fine")
+    assert "1 passed, 2 deselected" in ended.stdout, ended.stdout
+
+
+def test_the_help_names_the_levels(tmp_path: Path) -> None:
+    names = ("--devlint-guard", *(f"--devlint-guard={level}" for level in get_args(Level)))
+    assert f"\n  {', '.join(names)}\n" in run(tmp_path, "--help").stdout
