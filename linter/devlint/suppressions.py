@@ -7,6 +7,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
@@ -18,6 +19,9 @@ ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
 _DEVLINT = r"#\s*devlint:\s*(?P<kind>ignore-file|ignore)(?![\w-])\s*(?:\[(?P<rules>[^\]]*)(?P<end>\])?)?"
 _CODE = r"[A-Z]+[0-9][A-Z0-9]*"
 _NOQA = rf"#\s*noqa(?![\w-])(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?"
+
+MOST_IN_COMMENT = 100
+"""How many suppressions of each kind one comment may hold; further ones do not count."""
 
 Matches = Callable[[str, Diagnostic], bool]
 """Whether a selector (`DEV1`, `DEV101`, a rule name, `ALL`) covers the rule of a diagnostic."""
@@ -57,6 +61,9 @@ class Suppressions:
     def __init__(self, found: Sequence[Suppression], last_line: dict[int, int]) -> None:
         self.found = tuple(found)
         self._last_line = last_line
+        self._by_line: dict[int | None, list[tuple[int, Suppression]]] = {}
+        for number, entry in enumerate(found):
+            self._by_line.setdefault(None if entry.whole_file else entry.line, []).append((number, entry))
 
     def apply(
         self, diagnostics: Sequence[Diagnostic], matches: Matches
@@ -81,13 +88,13 @@ class Suppressions:
 
     def _covering(self, diagnostic: Diagnostic, place: Place, matches: Matches) -> list[tuple[Suppression, str | None]]:
         """Return by what a diagnostic is silenced where it stands, or would be silenced at another place."""
-        return [(entry, selector) for entry in self.found for selector in self._of(entry, diagnostic, place, matches)]
+        lines = {place.line, place.end_line, self._last_line.get(place.line, place.line)}
+        numbered = [each for line in (None, *lines) for each in self._by_line.get(line, ())]
+        numbered.sort(key=lambda each: each[0])
+        return [(entry, selector) for _, entry in numbered for selector in self._of(entry, diagnostic, matches)]
 
-    def _of(self, entry: Suppression, diagnostic: Diagnostic, place: Place, matches: Matches) -> Iterator[str | None]:
-        """Yield the selectors by which a suppression silences a diagnostic; none silences what is said of itself."""
-        lines = (place.line, place.end_line, self._last_line.get(place.line, place.line))
-        if not entry.whole_file and entry.line not in lines:
-            return
+    def _of(self, entry: Suppression, diagnostic: Diagnostic, matches: Matches) -> Iterator[str | None]:
+        """Yield the selectors by which a suppression silences a diagnostic; none silences a report about itself."""
         about = (diagnostic.place.line, diagnostic.place.column)
         if diagnostic.code in ABOUT_SUPPRESSIONS and about == (entry.line, entry.column):
             return
@@ -132,14 +139,14 @@ def _in_comment(comment: str, line: int, column: int) -> list[Suppression]:
         text = match[0].rstrip()
         found.append(Suppression(line, column + match.start(), text, rules, whole_file, reason, end, noqa))
 
-    for match in re.finditer(_DEVLINT, comment):
+    for match in islice(re.finditer(_DEVLINT, comment), MOST_IN_COMMENT):
         rules: tuple[str, ...] | None = None
         if match["rules"] is not None:
             if match["end"] is None:
                 continue
             rules = tuple(match["rules"].replace(",", " ").split())
         add(match, rules, whole_file=match["kind"] == "ignore-file", noqa=False)
-    for match in re.finditer(_NOQA, comment, re.IGNORECASE):
+    for match in islice(re.finditer(_NOQA, comment, re.IGNORECASE), MOST_IN_COMMENT):
         if match["colon"] is None:
             add(match, None, whole_file=False, noqa=True)
         elif match["codes"] is not None:
