@@ -224,6 +224,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.frontend": (),
     "devlint.frontend.concrete": (
         "libcst",
+        "devlint.frontend.flattening",
         "devlint.rule",
         "devlint.facts",
         "devlint.diagnostics",
@@ -241,6 +242,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.project",
         "devlint.facts",
         "devlint.diagnostics",
+        "devlint.errors",
     ),
     "devlint.torchlib": ("devlint.errors",),
     "devlint.torchlib.transfers": ("devlint.analysis", "devlint.domain", "devlint.facts", "devlint.torchlib"),

@@ -13,12 +13,14 @@ from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_sup
 _OURS = r"DEV(?:[0-9][A-Z0-9]*)?"
 """The codes in a `# noqa` that no other tool is meant by."""
 
-_MENTIONED = r"devlint:|noqa\b.*\bDEV[0-9]"
+_NOQA = re.compile(r"noqa\b(.*)", re.IGNORECASE)
+_OF_OURS = re.compile(r"\bDEV[0-9]", re.IGNORECASE)
 
 
 def mentions_suppressions(text: str) -> bool:
     """Whether a text may hold suppressions of devlint's own; cheap, for files that need no other look."""
-    return re.search(_MENTIONED, text, re.IGNORECASE) is not None
+    # Each line is searched once from its first `noqa` on: one pattern for both would begin anew at each of them.
+    return "devlint:" in text.lower() or any(_OF_OURS.search(found[1]) for found in _NOQA.finditer(text))
 
 
 def silence(
@@ -119,7 +121,8 @@ class _Audit:
 
     def _reduction(self, entry: Suppression, idle: tuple[str, ...]) -> Edit:
         """Return the edit that removes some selectors from a comment."""
-        kept = ", ".join(selector for selector in entry.rules or () if selector not in idle)
+        dropped = frozenset(idle)
+        kept = ", ".join(selector for selector in entry.rules or () if selector not in dropped)
         start = entry.text.rindex(":" if entry.noqa else "[") + 1
         text = f" {kept}" if entry.noqa else f"{kept}]"
         return Edit(self._stretch(entry, entry.column + start, entry.column + len(entry.text)), text)

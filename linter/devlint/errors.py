@@ -41,5 +41,9 @@ class RuleError(DevlintError):
     """A rule package does not keep the contract of `devlint.rule`."""
 
 
+class LimitError(DevlintError):
+    """A source file takes longer to analyse than any file that people write."""
+
+
 class OutputError(DevlintError):
     """A file that devlint was asked to write cannot be written."""

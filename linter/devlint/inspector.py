@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
+from textwrap import shorten
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint.audit import mentions_suppressions, silence
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity, Silenced
-from devlint.errors import DevlintError, SourceError
+from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.records import dataclass
 from devlint.selection import Rules, Selection, graded, names_rules, select_rules
@@ -367,7 +368,9 @@ def syntax_error(source: Source) -> Diagnostic | None:
 
 def internal_error(source_lines: int, display: str, phase: str, error: BaseException) -> Diagnostic:
     """Return the DEV903 of a file in which devlint itself failed, at the line that the error names."""
-    message, line = str(error), None
+    message, line = _text_of(error), None
+    if isinstance(error, LimitError):
+        return _failed(display, 1, error.message, "split the file, or exclude it; no file that people write is so long")
     if isinstance(error, DevlintError) and error.path in (None, display):
         message, line = error.message, error.line
     elif isinstance(error, SyntaxError):
@@ -378,13 +381,26 @@ def internal_error(source_lines: int, display: str, phase: str, error: BaseExcep
     return _failed(display, line, f"devlint failed on this file, phase {phase}: {what}")
 
 
+def _text_of(error: BaseException) -> str:
+    """Return the message of an error; a library's may hold a whole tree, which fails to be shown or is endless."""
+    try:
+        return shorten(str(error), 500, placeholder=" …")
+    except Exception:
+        return ""
+
+
 def killed(path: Path) -> FileResult:
     """Return the result of a file in which the process that looked at it died."""
     display = display_path(path)
     return FileResult(display, (_failed(display, 1, "the process that looked at this file died"),))
 
 
-def _failed(display: str, line: int, message: str) -> Diagnostic:
+def _failed(
+    display: str,
+    line: int,
+    message: str,
+    advice: str = "this is a bug in devlint or in a rule; -v prints the traceback to report with it",
+) -> Diagnostic:
     return Diagnostic(
         "DEV903",
         "internal-error",
@@ -392,5 +408,5 @@ def _failed(display: str, line: int, message: str) -> Diagnostic:
         Certainty.CERTAIN,
         message,
         Place(display, line, 1, line, 1),
-        advice="this is a bug in devlint or in a rule; -v prints the traceback to report with it",
+        advice=advice,
     )

@@ -7,6 +7,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
@@ -28,6 +29,9 @@ _CODE = r"[A-Z]+[0-9][A-Z0-9]*"
 _CODES = rf"(?P<colon>\s*:\s*(?P<codes>{_CODE}(?:[\s,]+{_CODE})*)?)?"
 _NOQA = rf"#\s*noqa(?![\w-]){_CODES}"
 _FILE_NOQA = rf"#\s*(?:ruff|flake8)\s*[:=]\s*noqa(?![\w-]){_CODES}"
+
+MOST_IN_COMMENT = 100
+"""How many suppressions of each kind one comment may hold; further ones do not count."""
 
 Matches = Callable[[str, Diagnostic], bool]
 """Whether a selector (`DEV1`, `DEV101`, a rule name, `ALL`) covers the rule of a diagnostic."""
@@ -69,6 +73,9 @@ class Suppressions:
     def __init__(self, found: Sequence[Suppression], last_line: dict[int, int]) -> None:
         self.found = tuple(found)
         self._last_line = last_line
+        self._by_line: dict[int | None, list[tuple[int, Suppression]]] = {}
+        for number, entry in enumerate(found):
+            self._by_line.setdefault(None if entry.whole_file else entry.line, []).append((number, entry))
 
     def apply(
         self, diagnostics: Sequence[Diagnostic], matches: Matches
@@ -93,13 +100,13 @@ class Suppressions:
 
     def _covering(self, diagnostic: Diagnostic, place: Place, matches: Matches) -> list[tuple[Suppression, str | None]]:
         """Return by what a diagnostic is silenced where it stands, or would be silenced at another place."""
-        return [(entry, selector) for entry in self.found for selector in self._of(entry, diagnostic, place, matches)]
+        lines = {place.line, place.end_line, self._last_line.get(place.line, place.line)}
+        numbered = [each for line in (None, *lines) for each in self._by_line.get(line, ())]
+        numbered.sort(key=lambda each: each[0])
+        return [(entry, selector) for _, entry in numbered for selector in self._of(entry, diagnostic, matches)]
 
-    def _of(self, entry: Suppression, diagnostic: Diagnostic, place: Place, matches: Matches) -> Iterator[str | None]:
-        """Yield the selectors by which a suppression silences a diagnostic; none silences what is said of itself."""
-        lines = (place.line, place.end_line, self._last_line.get(place.line, place.line))
-        if not entry.whole_file and entry.line not in lines:
-            return
+    def _of(self, entry: Suppression, diagnostic: Diagnostic, matches: Matches) -> Iterator[str | None]:
+        """Yield the selectors by which a suppression silences a diagnostic; none silences a report about itself."""
         about = (diagnostic.place.line, diagnostic.place.column)
         if diagnostic.code in ABOUT_SUPPRESSIONS and about == (entry.line, entry.column):
             return
@@ -153,7 +160,7 @@ def _in_comment(comment: str, line: int, column: int, *, alone: bool) -> Iterato
         text = match[0].rstrip()
         return Suppression(line, column + match.start(), text, rules, whole_file, reason, end, noqa)
 
-    for addressed in re.finditer(_ADDRESSED, comment, re.IGNORECASE):
+    for addressed in islice(re.finditer(_ADDRESSED, comment, re.IGNORECASE), MOST_IN_COMMENT):
         match = re.compile(_DEVLINT).match(comment, addressed.start(), addressed.end())
         if match is None or (match["end"] is None and re.match(_NO_REASON, comment[match.end() : addressed.end()])):
             text = addressed[0].rstrip()
@@ -165,7 +172,7 @@ def _in_comment(comment: str, line: int, column: int, *, alone: bool) -> Iterato
     for form, whole_file in ((_NOQA, False), (_FILE_NOQA, True)):
         if whole_file and not alone:
             continue
-        for match in re.finditer(form, comment, re.IGNORECASE):
+        for match in islice(re.finditer(form, comment, re.IGNORECASE), MOST_IN_COMMENT):
             if match["colon"] is None:
                 yield made(match, None, whole_file=whole_file, noqa=True)
             elif match["codes"] is not None:

@@ -49,7 +49,9 @@ def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:
 def _mentions_accelerator(syntax: Syntax) -> bool:
     torch = syntax.named("torch")
     attributes = syntax.within(syntax.module, cst.Attribute)
-    return torch is not None and any(syntax.code(node) == f"{torch[0]}.accelerator" for node in attributes)
+    return torch is not None and any(
+        node.attr.value == "accelerator" and syntax.code(node) == f"{torch[0]}.accelerator" for node in attributes
+    )
 
 
 def _in_place_of(use: UncheckedDevice, place: Place, device: str, syntax: Syntax) -> Edit | None:

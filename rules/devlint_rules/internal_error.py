@@ -28,7 +28,7 @@ class InternalError(Rule):
     There is no fix.
 
     ## Known limits
-    Code that is nested some hundred levels deep is refused with this code on purpose.
+    A file whose analysis takes more than two million steps is given up with this code on purpose.
 
     ## PyTorch says
     Nothing: this is about devlint, not about your program.

@@ -10,7 +10,8 @@ import pytest
 from devlint.diagnostics import Place
 from devlint.errors import RuleError
 from devlint.facts import Anchored, FileFacts, InvalidDevice, Reveal
-from devlint.frontend.concrete import MAX_DEPTH, check
+from devlint.frontend.concrete import check
+from devlint.frontend.flattening import MAX_DEPTH, flatten
 from devlint.rule import OperationRule, Rule
 
 FILE = "src/a.py"
@@ -181,7 +182,19 @@ DEEP: dict[str, Callable[[int], str]] = {
     "negations": lambda depth: "not " * depth + "a",
     "branches": lambda depth: "if a: pass\n" + "elif b: pass\n" * depth,
     "conditions": lambda depth: "a if b else " * depth + "c",
+    "operators of truth": lambda depth: " and ".join("a" * depth),
+    "pieces of text": lambda depth: "(" + "\n'é'" * depth + ")",
+    "pieces with fields": lambda depth: "(" + "\nf'{a}'" * depth + ")",
+    "loops in one": lambda depth: "[a" + " for a in b" * depth + "]",
+    "imports": lambda depth: "import " + ".".join("a" * depth),
+    "imports from": lambda depth: "from " + ".".join("a" * depth) + " import (b,\n c); d",
+    "targets": lambda depth: "x" + ".a" * depth + " = 1; del x" + "[0]" * depth,
+    "patterns": lambda depth: "match x:\n case " + ".".join("a" * depth) + ": pass",
+    "branches on one line": lambda depth: "if a: pass\n" + "elif b: c; d;  # no\n" * depth,
+    "lines": lambda depth: "é = (x" + "\n .f(\n )" * depth + "\n)",
+    "continued lines": lambda depth: "y = x" + " \\\n + x" * depth,
 }
+"""Code that LibCST nests, however flat it looks."""
 
 
 @pytest.mark.parametrize("kind", DEEP)
@@ -193,9 +206,26 @@ def test_deep_nesting_is_analysed(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", DEEP)
-def test_absurd_nesting_is_refused_and_does_not_end_the_process(kind: str) -> None:
-    source = f"{DEEP[kind](5000)}\nf(x)\n"
+def test_absurd_nesting_does_not_end_the_process(kind: str) -> None:
+    source = f"{DEEP[kind](3000)}\nf(x)\n"
     line = source.count("\n")
+    facts = FileFacts((_fact(line, 1, 5),))
 
-    with pytest.raises(RuleError):
-        check(source, FILE, FileFacts((_fact(line, 1, 5),)), [Echo])
+    try:
+        ast.parse(source)
+    except (SyntaxError, RecursionError, MemoryError):
+        with pytest.raises(RuleError):
+            check(source, FILE, facts, [Echo])
+    else:
+        assert [found.place.line for found in check(source, FILE, facts, [Echo])] == [line]
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_what_is_cut_keeps_the_lines_and_columns_of_all_else(kind: str) -> None:
+    source = f"{DEEP[kind](MAX_DEPTH // 5)}\nf(x)\n"
+    flat = flatten(source, 40, 20)
+
+    assert (flat.text == source) is (kind == "brackets")  # of which Python takes fewer than LibCST
+    assert [len(line) for line in flat.text.split("\n")] == [len(line) for line in source.split("\n")]
+    assert {(new, old) for new, old in zip(flat.text, source, strict=True) if new != old and new not in "(_) "} == set()
+    ast.parse(flat.text)

@@ -16,6 +16,7 @@ from pathlib import Path
 from devlint.analysis import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
 from devlint.analysis.program import Program
 from devlint.analysis.seen import with_observed
+from devlint.errors import LimitError
 from devlint.facts import FileFacts
 from devlint.observed import View
 from devlint.project import Project, Source
@@ -52,7 +53,8 @@ class Analyser:
         views: Sequence[View] = (),
     ) -> None:
         known = catalogue.load(signatures)
-        self._new = functools.partial(Program, project, known, devices)
+        self._too_long: set[str] = set()
+        self._new = functools.partial(Program, project, known, devices, too_long=self._too_long)
         self._views = views
         self._begin()
 
@@ -67,6 +69,7 @@ class Analyser:
 
         Raises:
             SyntaxError: the file is not Python.
+            LimitError: it takes too long to analyse.
         """
         if self._program.lines > self._most_lines > 0:
             self._begin()
@@ -74,14 +77,25 @@ class Analyser:
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, RECURSION_LIMIT))
         try:
+            facts = self._facts(source, occurrences=occurrences)
+            # Twice what the first file needs, since the next may need as much.
+            self._most_lines = self._most_lines or max(MOST_LINES, 2 * self._program.lines)
+            return facts
+        finally:
+            sys.setrecursionlimit(before)
+
+    def _facts(self, source: Source, *, occurrences: bool) -> FileFacts:
+        try:
             self._program.report(source, observing=occurrences)
             facts = self._program.recorder.facts(source.display)
             for view, program in self._seen:
                 if view.has(source.display):
                     program.report(source)
                     facts = with_observed(facts, program.recorder.facts(source.display))
-            # Twice what the first file needs, since the next may need as much.
-            self._most_lines = self._most_lines or max(MOST_LINES, 2 * self._program.lines)
             return facts
-        finally:
-            sys.setrecursionlimit(before)
+        except LimitError as error:
+            self._begin()  # what was stopped has left its program in the middle of something
+            if error.path in (None, source.display, *self._too_long):
+                raise
+            self._too_long.add(str(error.path))
+        return self._facts(source, occurrences=occurrences)  # without the import that takes too long

@@ -9,7 +9,8 @@ from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
 from devlint.analysis.narrowing import decided, has_part
 from devlint.analysis.site import Site
-from devlint.domain.heap import Dictionary, Sequence, summary
+from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Sequence, summary
+from devlint.domain.size import is_wide
 from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, DeviceType, Reference, Tuple, Value
 
 
@@ -59,7 +60,7 @@ def _pop(site: Site, value: Reference, held: Sequence) -> Value:
 
 def _insert(site: Site, value: Reference, held: Sequence, item: Value) -> None:
     index = site.constant(0, "index")
-    if held.items is None or type(index) is not int:
+    if held.items is None or type(index) is not int or len(held.items) >= LARGEST_DISPLAY:
         add_element(site.env, value, item, repeated=True)
         return
     changed = list(held.items)
@@ -154,7 +155,7 @@ def text_method(value: Constant | DeviceType, name: str, arguments: Arguments, d
         return UNKNOWN
     if name == "format" and not arguments.keywords:
         parts = [item.value for item in arguments.positional]
-        if all(isinstance(part, Constant) for part in parts):
+        if all(isinstance(part, Constant) for part in parts) and not is_wide(text):
             try:
                 made = text.format(*(part.value for part in parts if isinstance(part, Constant)))
             except (IndexError, KeyError, ValueError, AttributeError, TypeError):

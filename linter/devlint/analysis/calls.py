@@ -7,6 +7,7 @@ from dataclasses import replace
 from devlint.analysis import (
     classes,
     conflicts,
+    discarded,
     forwarding,
     handed_on,
     idle,
@@ -23,12 +24,13 @@ from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import dict_method, list_method, text_method
 from devlint.analysis.containers import add_element, is_loaded, saves
 from devlint.analysis.devices import note_called
+from devlint.analysis.discarded import receiver_span
 from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame, is_computed, is_moved, name_of_result
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, UnknownDevice, Unreached, Variable, follows
+from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
 from devlint.domain.heap import Sequence as SequenceObject
@@ -40,7 +42,6 @@ from devlint.domain.value import (
     Closure,
     Constant,
     DeviceType,
-    DeviceValue,
     Kind,
     Library,
     Method,
@@ -56,12 +57,18 @@ from devlint.domain.value import (
     Value,
     is_lost,
 )
-from devlint.facts import DiscardedMove, Reveal
+from devlint.facts import Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
 from devlint.torchlib.knowledge import CALLED_MODULE, MODULE, MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
 from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
 from devlint.torchlib.transfers.containers import SEQUENTIAL
+
+MOST_PARTS = 1_000
+"""How many parts of a module one call of it calls, those of its parts included."""
+
+DEEPEST_PART = 50
+"""How far modules that are parts of each other are called."""
 
 
 def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Environment | None:
@@ -85,7 +92,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     if isinstance(function.value, Method):
         reads.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
-        _note_discarded_move(frame, env, function, arguments, result, instruction.span)
+        discarded.note(frame, env, function, arguments, result, instruction.span)
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)
     name = name_of_result(function.value, frame.text(function.span))
@@ -297,7 +304,7 @@ def _call_method(
     asks = name == "startswith" and first is not None and names_accelerator(first.value)
     if asks and not isinstance(method.receiver, (Constant, DeviceType)):
         return Test(holds=(Present(True),))
-    receiver = Given(method.receiver, _receiver_span(function.span, name), method.place)
+    receiver = Given(method.receiver, receiver_span(function.span, name), method.place)
     reads.note_method(frame, env, receiver, name, arguments, span)
     if name == "cuda" and frame.recording and not arguments.all():
         forwarding.note_cuda(frame, env, span)
@@ -316,13 +323,6 @@ def _call_method(
             if name in MOVES and (receiver.value == UNKNOWN or isinstance(receiver.value, Method)):
                 return _move_unknown(frame, env, name, arguments, span)
             return UNKNOWN
-
-
-def _receiver_span(span: Span, name: str) -> Span:
-    """The span of `x` in `x.name`, when both stand on one line; the whole otherwise."""
-    if span.line == span.end_line:
-        return Span(span.line, span.column, span.line, max(span.column + 1, span.end_column - len(name) - 1))
-    return span
 
 
 def _move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value:
@@ -525,10 +525,30 @@ def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arg
 def _call_sequential(
     frame: Frame, env: Environment, function: Given, held: SequenceObject, arguments: Arguments, span: Span
 ) -> Value | None:
-    """`nn.Sequential`: each part is called with what the one before it returned."""
+    """`nn.Sequential`: each part is called with what the one before it returned.
+
+    Parts may be such modules themselves, and the same one may be a part again and again.
+    """
     first = arguments.first()
-    if first is None:
+    if first is None or len(frame.calling) >= DEEPEST_PART or sum(frame.calling) > MOST_PARTS:
         return UNKNOWN
+    frame.calling.append(0)
+    result = _call_parts(frame, env, function, held, arguments, first, span)
+    called = frame.calling.pop()
+    if frame.calling:
+        frame.calling[-1] += called
+    return result
+
+
+def _call_parts(
+    frame: Frame,
+    env: Environment,
+    function: Given,
+    held: SequenceObject,
+    arguments: Arguments,
+    first: Given,
+    span: Span,
+) -> Value | None:
     if held.items is None and isinstance(held.rest, Reference):  # one for all of them
         return invoke(frame, env, Given(held.rest, function.span), arguments, span)
     if held.items is None:
@@ -539,6 +559,7 @@ def _call_sequential(
     for item in held.items:
         if result is None:
             return None
+        frame.calling[-1] += 1
         part = Given(item, function.span)
         result = invoke(frame, env, part, Arguments((Given(result, where),), ()), span)
     return result
@@ -571,30 +592,3 @@ def _keep_original(env: Environment, method: Method) -> None:
     copied = method.name in MOVES and isinstance(receiver, Opaque) and is_loaded(receiver)
     if copied and method.place is not None and method.place in env.names:
         env.names[method.place] = receiver
-
-
-def _note_discarded_move(
-    frame: Frame, env: Environment, function: Given, arguments: Arguments, result: Value, span: Span
-) -> None:
-    """A statement `x.to(device)` whose result is thrown away moves nothing if `x` is a tensor."""
-    method = function.value
-    if not isinstance(method, Method) or method.name not in MOVES or env.fallback:
-        return
-    receiver = method.receiver
-    if isinstance(receiver, Opaque):
-        if frame.kind(receiver) is not Kind.TENSOR:
-            return
-        before, origin = receiver.device, receiver.origin
-    elif isinstance(receiver, Tensor):
-        before, origin = receiver.device, receiver.origin
-    else:
-        return
-    if not isinstance(result, Tensor):
-        return
-    names_device = any(isinstance(given.value, DeviceValue) for given in arguments.all())
-    unclear = isinstance(result.device, UnknownDevice) and names_device
-    if result.device == before and not unclear:
-        return
-    trace = tuple(conflicts.step(frame, event) for event in (origin.steps() if origin else ()))
-    name = frame.text(_receiver_span(function.span, method.name))
-    frame.record(span, DiscardedMove(name, method.name, result.device, trace, before))

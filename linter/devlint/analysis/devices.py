@@ -10,6 +10,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, follows, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
+from devlint.domain.size import LARGEST_NUMBER
 from devlint.domain.value import Closure, Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
 from devlint.facts import InvalidDevice, UncheckedDevice
 from devlint.frontend.ir import Function, Span
@@ -175,7 +176,7 @@ def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> C
     """A literal of the source; one that can name a device remembers where it stands and what was known there."""
     if isinstance(value, str) and len(value) < 24 and _LOOKS_LIKE_DEVICE.match(value):
         return Constant(value, env.checked, literal_origin(frame, env, span, f"`{value}` is written here"))
-    if type(value) is int:
+    if type(value) is int and value <= LARGEST_NUMBER:
         return Constant(value, False, literal_origin(frame, env, span, f"`{value}` is written here"))
     return Constant(value)
 

@@ -27,6 +27,7 @@ from devlint.analysis.statements import TRANSFERS, branch, evaluate
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Sequence, summary
+from devlint.domain.size import LARGEST_VALUE, is_wide
 from devlint.domain.value import (
     ARRAY,
     COUNT,
@@ -261,6 +262,8 @@ def _fold(operator: str, left: Constant, right: Constant) -> Value:
     if operator == "+" and isinstance(a, str) and isinstance(b, str):
         return Constant(a + b, checked, origin)
     if operator == "%" and isinstance(a, str):
+        if is_wide(a):
+            return TEXT
         try:
             return Constant(a % b, checked, origin)
         except (TypeError, ValueError, KeyError):
@@ -290,7 +293,7 @@ def _on_lists(
         containers.extend(frame, env, left, right)
         return left
     if operator == "+" and isinstance(other, Sequence):
-        if held.items is not None and other.items is not None:
+        if held.items is not None and other.items is not None and len(held.items + other.items) <= LARGEST_VALUE:
             return containers.allocate(frame, env, span, "list", replace(held, items=held.items + other.items))
         rest = summary(other) if held.items == () else together(summary(held), summary(other))
         return containers.allocate(frame, env, span, "list", Sequence(None, rest))

@@ -13,6 +13,7 @@ from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
+from devlint.domain.size import GROWING, limited
 from devlint.domain.summary import Requirement, Side
 from devlint.domain.value import (
     PROCESSES,
@@ -112,6 +113,14 @@ class Loop:
     plan: Plan = NO_PLAN
     branching: int = 0
     collected: list[tuple[Tensor, ObjectId, Span]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DeepLoop:
+    """A loop deep inside others: what it began with the last time, and the passes that it has had in all."""
+
+    entry: Environment
+    passes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +227,10 @@ class Frame:
         handled: how many `try` blocks with handlers are around the present point; of these are `answered` those that do
             without a device that is missing.
         budget: see `Budget`.
+        unrolled: how many turns one turn of each loop around the present point counts for together.
+        moved_in_branches: by the place of an `if`, the names that its branches move, each with its tensor behind it.
+        calling: for each module around the present point whose parts are called, how many have been called in it.
+        deep: by the place of a loop deep inside others, what is known of how it begins; see `statements.repeat`.
         forwards: the function passes on, to somebody, the device that it was given.
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
@@ -273,6 +286,10 @@ class Frame:
     uses: list[DeviceValue] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
+    unrolled: int = 1
+    moved_in_branches: dict[Span, dict[frozenset[str], dict[str, Side]]] = field(default_factory=dict)
+    calling: list[int] = field(default_factory=list)
+    deep: dict[Span, DeepLoop] = field(default_factory=dict)
     forwards: bool = False
     constructions: dict[Span, Construction] = field(default_factory=dict)
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
@@ -318,7 +335,12 @@ class Frame:
         return self.globals.file
 
     def set(self, register: Register, value: Value, span: Span, place: str | None = None) -> None:
-        """Fills a register: with what a value is when it is used, and beside it whether it may be None."""
+        """Fill a register: with what a value is when it is used, and beside it whether it may be None.
+
+        Whatever an instruction makes goes into a register first, so this is where values are kept from growing.
+        """
+        if type(value) in GROWING:
+            value = limited(value)
         if isinstance(value, Optional):
             self.optional[register], self.registers[register] = True, value.present
         else:

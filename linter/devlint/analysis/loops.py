@@ -39,14 +39,16 @@ def plan(body: ir.Block) -> Plan:
 
 
 def instructions_of(block: tuple[object, ...], *, into_loops: bool) -> Iterator[object]:
-    """Every instruction of a block and of the blocks in it; those of inner functions are not executed by it."""
-    for item in block:
-        if not isinstance(item, tuple):
+    """Yield every instruction of a block and of the blocks in it; inner functions are not executed by it."""
+    pending: list[object] = [*reversed(block)]
+    while pending:
+        item = pending.pop()
+        if not isinstance(item, tuple) or isinstance(item, ir.Span):
             continue
         if hasattr(item, "_fields"):
             yield item
         if into_loops or not isinstance(item, (ir.For, ir.While)):
-            yield from instructions_of(item, into_loops=into_loops)
+            pending.extend(reversed(item))
 
 
 def _changed(instructions: list[object]) -> frozenset[str]:

@@ -50,10 +50,9 @@ def merge(
     merged = environment.join(left, right)
     if merged is None or left is None or right is None or left.fallback != right.fallback:
         return merged
-    others = right.names
-    for name, ours in left.names.items():
-        theirs = others.get(name)
-        if theirs is not ours and theirs is not None and theirs != ours:
+    for name in environment.apart(left.names, right.names):
+        ours, theirs = left.names[name], right.names[name]
+        if theirs != ours:
             optimizer = _one_optimizer(frame, left, right, merged, ours, theirs, span)
             merged.names[name] = (
                 optimizer

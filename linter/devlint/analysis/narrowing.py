@@ -63,6 +63,9 @@ _NONE = frozenset({"", "cpu", "none", "no", "off", "false", "never"})
 _ACCELERATORS = ("cuda", "gpu", "nccl", "torch.cuda.")
 """How texts begin that name a CUDA device, its kind, or the backend that only such devices have."""
 
+MOST_PROOFS = 32
+"""How many proofs a test keeps; further operands of a long `and` prove nothing."""
+
 _NAMED = re.compile("|".join(DEVICE_TYPES))
 
 
@@ -216,7 +219,7 @@ def both(first: Test, second: Test) -> Test:
     # still, that side is the one on which the program does without it.
     if not common:
         common = tuple(p for p in first.fails + second.fails if isinstance(p, Present) and not p.present)
-    return Test(first.holds + second.holds, common, known)
+    return Test((first.holds + second.holds)[:MOST_PROOFS], common[:MOST_PROOFS], known)
 
 
 def either(first: Test, second: Test) -> Test:

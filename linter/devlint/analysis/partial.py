@@ -27,8 +27,8 @@ _PART = re.compile(r"(?!self\.\w+$)\w+.*(\.\w+|\])")
 
 
 def note_branches(frame: Frame, instruction: ir.If) -> None:
-    """Notes that two branches of an `if` with its `elif`s each move a name that the other one does not."""
-    moved = [_moved_in(frame, block) for block in _branches(instruction)]
+    """Record that two branches of an `if` with its `elif`s each move a name that the other one does not."""
+    moved = list(_moved_in_branches(frame, instruction).values())
     for position, mine in enumerate(moved):
         for theirs in moved[position + 1 :]:
             ours, others = sorted(mine.keys() - theirs.keys()), sorted(theirs.keys() - mine.keys())
@@ -38,13 +38,29 @@ def note_branches(frame: Frame, instruction: ir.If) -> None:
                 return
 
 
-def _branches(instruction: ir.If) -> list[ir.Block]:
-    found = [instruction.then]
+def _moved_in_branches(frame: Frame, instruction: ir.If) -> dict[frozenset[str], dict[str, Side]]:
+    """Return the moves in the branches of an `if` with its `elif`s: of branches that move the same names, the first.
+
+    An `elif` has been executed before the `if` that it belongs to, and what was found then is used again: a chain may
+    have thousands.
+    """
+    found: dict[frozenset[str], dict[str, Side]] = {}
+    blocks = [instruction.then]
     rest = instruction.orelse
-    while rest and isinstance(last := rest[-1], ir.If):
-        found.append(last.then)
-        rest = last.orelse
-    return [*found, rest]
+    behind: dict[frozenset[str], dict[str, Side]] | None = None
+    while behind is None and rest and isinstance(last := rest[-1], ir.If):
+        behind = frame.moved_in_branches.get(last.span)
+        if behind is None:
+            blocks.append(last.then)
+            rest = last.orelse
+    for block in blocks if behind is not None else (*blocks, rest):
+        moved = _moved_in(frame, block)
+        if moved:
+            found.setdefault(frozenset(moved), moved)
+    for names, moved in (behind or {}).items():
+        found.setdefault(names, moved)
+    frame.moved_in_branches[instruction.span] = found
+    return found
 
 
 def _moved_in(frame: Frame, block: ir.Block) -> dict[str, Side]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -37,6 +37,7 @@ from devlint.analysis.recorder import Recorder
 from devlint.analysis.roots import Patterns, Root
 from devlint.analysis.show import interesting, reveal
 from devlint.analysis.statements import execute
+from devlint.analysis.steps import Steps
 from devlint.analysis.substitution import Entry, handed_in
 from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
@@ -90,17 +91,29 @@ class Program:
         catalogue: what is known of libraries.
         devices: how many CUDA devices to assume; None: as many as the program asks for.
         view: what a run has seen, to stand for what nothing is known of.
+        too_long: the files that take too long to analyse: imports of them are not followed.
 
     Attributes:
         lines: of all files that it keeps.
+        steps: counts what is executed.
     """
 
-    def __init__(self, project: Project, catalogue: Catalogue, devices: int | None, view: View | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        catalogue: Catalogue,
+        devices: int | None,
+        view: View | None = None,
+        *,
+        too_long: Collection[str] = (),
+    ) -> None:
         self.project = project
         self.catalogue = catalogue
         self.devices = devices
         self.sight = None if view is None else seen.Sight(view)
         self.recorder = Recorder(self.place)
+        self.steps = Steps()
+        self._too_long = too_long
         self.observing = False
         self.lines = 0
         self.subjects: set[str] = set()
@@ -122,6 +135,7 @@ class Program:
 
         Raises:
             SyntaxError: it is not Python.
+            LimitError: it takes too long; the program cannot be used any more.
         """
         known = self._files.get(source.display)
         if known is not None:
@@ -131,7 +145,7 @@ class Program:
         loaded.other_default = any(map(source.text.__contains__, _DEFAULT_SETTERS)) or counts_on_default(source.text)
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
-        with self._as_root():
+        with self._as_root(), self.steps.of(source.display):
             self._run_file(loaded, recording=False)
         self._forget(loaded)
         return loaded
@@ -181,11 +195,12 @@ class Program:
 
         With those of the functions that it calls and inside which values meet: what they tell is not told of the call.
         """
-        self._record(self.load(source), observing=observing)
-        for file in sorted(self.recorder.called_files(source.display)):
-            called = self._files.get(file)
-            if called is not None:
-                self._record(called, observing=False)
+        with self.steps.of(source.display):
+            self._record(self.load(source), observing=observing)
+            for file in sorted(self.recorder.called_files(source.display)):
+                called = self._files.get(file)
+                if called is not None:
+                    self._record(called, observing=False)
 
     def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
         if loaded.reported and not observing:
@@ -522,7 +537,7 @@ class Program:
             return None
         known = self._files.get(importer.file)
         source = self.project.find(name, None if known is None else known.source)
-        if source is None:
+        if source is None or source.display in self._too_long:
             return None
         try:
             return self.load(source)

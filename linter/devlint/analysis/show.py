@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from devlint.analysis.conflicts import resolve
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, state
@@ -11,47 +13,77 @@ from devlint.domain.heap import Dictionary, Instance
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import Constant, DeviceValue, ObjectId, Opaque, Reference, Tensor, Tuple, Value, is_host
 
+MOST_SHOWN = 1_000
+"""How many values are shown in one; a list that twice holds a list that twice holds … is longer than its objects."""
 
-def reveal(frame: Frame, env: Environment, value: Value, inside: frozenset[ObjectId] = frozenset()) -> str:
-    """Where a value lives: `cuda:0`, `[cpu, cuda:0]`, `unknown`; `not a tensor` for what lives nowhere.
+DEEPEST_SHOWN = 50
+"""How many containers are shown inside each other."""
 
-    `inside`: the containers that hold it; one that holds itself is shown once.
+
+def reveal(frame: Frame, env: Environment, value: Value) -> str:
+    """Return where a value lives: `cuda:0`, `[cpu, cuda:0]`, `unknown`; `not a tensor` for what lives nowhere.
+
+    A container that holds itself is shown once, and `...` stands for what is too much to show.
     """
-    match value:
-        case Tensor() | Opaque():
-            return _device(resolve(env, value.device))
-        case DeviceValue():
-            return _device(value.device)
-        case Tuple(items=items):
-            inner = ", ".join(reveal(frame, env, item, inside) for item in items)
-            return f"({inner},)" if len(items) == 1 else f"({inner})"
-        case Reference():
-            return "..." if value.object in inside else _object(frame, env, value, inside | {value.object})
-        case _ if is_host(value):
-            return "not a tensor"
-        case _:
-            return "unknown"
+    return _Revealing(frame, env).text(value, frozenset())
+
+
+class _Revealing:
+    """One value as text."""
+
+    def __init__(self, frame: Frame, env: Environment) -> None:
+        self._frame = frame
+        self._env = env
+        self._left = MOST_SHOWN
+
+    def text(self, value: Value, inside: frozenset[ObjectId]) -> str:
+        """Return a value as text; `inside`: the containers that hold it."""
+        self._left -= 1
+        if self._left < 0:
+            return "..."
+        match value:
+            case Tensor() | Opaque():
+                return _device(resolve(self._env, value.device))
+            case DeviceValue():
+                return _device(value.device)
+            case Tuple(items=items):
+                inner = self._listed(items, inside)
+                return f"({inner},)" if len(items) == 1 else f"({inner})"
+            case Reference():
+                hidden = value.object in inside or len(inside) >= DEEPEST_SHOWN
+                return "..." if hidden else self._object(value, inside | {value.object})
+            case _ if is_host(value):
+                return "not a tensor"
+            case _:
+                return "unknown"
+
+    def _listed(self, items: Iterable[Value], inside: frozenset[ObjectId]) -> str:
+        texts = []
+        for item in items:
+            texts.append(self.text(item, inside))
+            if self._left < 0:
+                break
+        return ", ".join(texts)
+
+    def _object(self, value: Reference, inside: frozenset[ObjectId]) -> str:
+        if is_module(self._frame, self._env, value):
+            devices = sorted({_device(device) for device, _ in state(self._frame, self._env, value)})
+            return " and ".join(devices) if devices else "no parameters"
+        match self._env.heap.get(value.object):
+            case SequenceObject(items=items) if items is not None:
+                return f"[{self._listed(items, inside)}]"
+            case SequenceObject(rest=rest):
+                return f"[{self.text(rest, inside)}, ...]"
+            case Dictionary(items=pairs):
+                return "{" + ", ".join(f"{key!r}: {self.text(item, inside)}" for key, item in pairs) + "}"
+            case Instance():
+                return "not a tensor"
+            case _:
+                return "unknown"
 
 
 def _device(device: Device) -> str:
     return "unknown" if isinstance(device, UnknownDevice) else str(device)
-
-
-def _object(frame: Frame, env: Environment, value: Reference, inside: frozenset[ObjectId]) -> str:
-    if is_module(frame, env, value):
-        devices = sorted({_device(device) for device, _ in state(frame, env, value)})
-        return " and ".join(devices) if devices else "no parameters"
-    match env.heap.get(value.object):
-        case SequenceObject(items=items) if items is not None:
-            return f"[{', '.join(reveal(frame, env, item, inside) for item in items)}]"
-        case SequenceObject(rest=rest):
-            return f"[{reveal(frame, env, rest, inside)}, ...]"
-        case Dictionary(items=pairs):
-            return "{" + ", ".join(f"{key!r}: {reveal(frame, env, item, inside)}" for key, item in pairs) + "}"
-        case Instance():
-            return "not a tensor"
-        case _:
-            return "unknown"
 
 
 def interesting(value: Value) -> bool:

@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from devlint.analysis import contexts, handed_on, loops, occurrences, partial, protocols, reads
-from devlint.analysis.frame import Frame, Loop
+from devlint.analysis.containers import Elements
+from devlint.analysis.frame import DeepLoop, Frame, Loop
 from devlint.analysis.meeting import Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
-from devlint.domain.heap import Heap
+from devlint.domain.heap import Heap, Sequence, summary
 from devlint.domain.provenance import TURN
 from devlint.domain.value import UNKNOWN, Constant, Present, Test, stray_of, without_stray
 from devlint.frontend import ir
@@ -28,13 +29,21 @@ Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
 PASSES = 8
 """How often a loop body may be repeated. Chains in the domain are short; this is a stop for faults of it."""
 
+DEEP = 4
+"""A loop inside so many others is deep: its passes are counted together, however often those others repeat it."""
+
+MOST_TURNS = 64
+"""How often the body of a loop over known elements may be executed element by element, the loops around it included."""
+
 TRANSFERS: dict[type[ir.Instruction], Transfer] = {}
 """By instruction class; filled here and in `devlint.analysis.expressions`."""
 
 
 def execute(frame: Frame, block: ir.Block, env: Environment) -> Environment | None:
     """Runs a block; the result is the environment behind it, None if control does not get there."""
-    observing = frame.recording and frame.program.observing
+    program = frame.program
+    observing = frame.recording and program.observing
+    program.steps.take(len(block))
     for instruction in block:
         after = TRANSFERS[type(instruction)](frame, instruction, env)
         if after is None:
@@ -150,35 +159,56 @@ def _otherwise(frame: Frame, block: ir.Block, env: Environment) -> Environment |
 def _repeat(
     frame: Frame, env: Environment, span: ir.Span, once: Callable[[Environment, Loop], Environment | None]
 ) -> tuple[Environment | None, Loop]:
-    """Iterates a loop body to its fixpoint; the result is what a pass from there leaves, and its jumps.
+    """Iterate a loop body to its fixpoint; the result is what a pass from there leaves, and its jumps.
 
     That is a pass of its own if it has to record, or if the one before has proved something that it did not know.
-    """
-    entry, recording = env, frame.recording
 
-    def turn(start: Environment) -> tuple[Environment | None, Loop]:
-        loop = Loop(len(frame.scopes))
-        frame.loops.append(loop)
-        after = once(start, loop)
-        frame.loops.pop()
-        return after, loop
+    Each pass of an outer loop repeats the inner one, so the passes multiply. A deep loop therefore begins where its
+    last fixpoint was, joined with what it is given now. If that is nothing new, one pass is enough; and of passes that
+    change something it has `PASSES` in all.
+    """
+    deep, passes, entry, recording = len(frame.loops) >= DEEP, 0, env, frame.recording
+    if deep and span in frame.deep:
+        earlier = frame.deep[span]
+        passes, known_entry = earlier.passes, merge(frame, earlier.entry, env, span, TURN)
+        assert known_entry is not None
+        entry = known_entry
+        entry.always = env.always
+        if entry == earlier.entry and passes < PASSES:
+            return _pass(frame, entry, once)
 
     frame.recording = False
-    for _ in range(PASSES):
+    while passes < PASSES:
         known = frame.proofs.count
-        after, loop = turn(entry.copy())
+        after, loop = _pass(frame, entry.copy(), once)
         widened = merge(frame, entry, join(after, loop.continues), span, TURN)
         assert widened is not None
         widened.always = entry.always
         if widened == entry:
+            if deep:
+                frame.deep[span] = DeepLoop(entry.copy(), passes)
             if not recording and frame.proofs.count == known:
                 return after, loop
             break
         entry = widened
+        passes += 1
     else:
+        if deep:
+            frame.deep[span] = DeepLoop(entry.copy(), passes)
         entry = _give_up(env, entry)
     frame.recording = recording
-    return turn(entry)
+    return _pass(frame, entry, once)
+
+
+def _pass(
+    frame: Frame, start: Environment, once: Callable[[Environment, Loop], Environment | None]
+) -> tuple[Environment | None, Loop]:
+    """Execute the body of a loop once; return what it leaves, and its jumps."""
+    loop = Loop(len(frame.scopes))
+    frame.loops.append(loop)
+    after = once(start, loop)
+    frame.loops.pop()
+    return after, loop
 
 
 def _give_up(before: Environment, entry: Environment) -> Environment:
@@ -240,10 +270,14 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
         frame.set(instruction.element, each, span, elements.place)
         return _turn(frame, instruction, start)
 
-    if elements.few is not None:
+    few = elements.few
+    if few is not None and frame.unrolled * len(few) > MOST_TURNS:
+        few, elements = None, Elements(summary(Sequence(few)))
+    if few is not None:
         current: Environment | None = env
         breaks: Environment | None = None
-        for value in elements.few:
+        before, frame.unrolled = frame.unrolled, frame.unrolled * max(len(few), 1)
+        for value in few:
             if current is None:
                 break
             loop = Loop(len(frame.scopes))
@@ -253,6 +287,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
             frame.loops.pop()
             current = join(after, loop.continues)
             breaks = join(breaks, loop.breaks)
+        frame.unrolled = before
     else:
         after, loop = _repeat(frame, env, instruction.span, once)
         current, breaks = join(after, loop.continues), loop.breaks
@@ -265,7 +300,8 @@ def _behind(frame: Frame, env: Environment | None, *, always: bool) -> Environme
     if env is None:
         return None
     env.always = always
-    for name, value in () if frame.loops else tuple(env.names.items()):
+    may_be_stray = not frame.loops and TURN in frame.program.subjects
+    for name, value in tuple(env.names.items()) if may_be_stray else ():
         stray = stray_of(value)
         if stray is not None and stray.subject == TURN:
             env.names[name] = without_stray(value)

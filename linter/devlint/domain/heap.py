@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import field, replace
+from itertools import compress, islice, repeat
+from operator import is_, is_not
 from typing import TypeAlias
 
 from devlint.domain.device import Device
@@ -342,6 +344,10 @@ class Heap(MutableMapping[ObjectId, Object]):
         if self._below is not other._below:
             return self.keys() | other.keys()
         own, theirs = self._own, other._own
+        if all(map(is_, own, theirs)) and not any(map(is_, own.values(), repeat(None))):
+            # One was made from the other, or both from a third: compared without a step of Python for each object.
+            found = list(compress(own, map(is_not, own.values(), theirs.values())))
+            return found + [*islice(own, len(theirs), None), *islice(theirs, len(own), None)]
         found = [identity for identity, held in own.items() if theirs.get(identity) is not held or held is None]
         if found or len(own) != len(theirs):
             found += [identity for identity in theirs if identity not in own]

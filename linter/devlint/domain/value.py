@@ -386,11 +386,11 @@ def join(left: Value, right: Value) -> Value:
         case Constant(), Constant():
             if type(left.value) is type(right.value) and left.value == right.value:
                 return replace(left, checked=left.checked and right.checked)
-            return _host_of(left.value) if _host_of(left.value) == _host_of(right.value) else UNKNOWN
+            return host_of(left.value) if host_of(left.value) == host_of(right.value) else UNKNOWN
         case (Constant(), Host()) | (Host(), Constant()):
             constant, host = (left, right) if isinstance(left, Constant) else (right, left)
             assert isinstance(constant, Constant)
-            return host if _host_of(constant.value) == host else UNKNOWN
+            return host if host_of(constant.value) == host else UNKNOWN
         case Host(kind="array"), Host(kind="array"):
             return Host("array", join_ranks(left.rank, right.rank))
         case DeviceValue(), DeviceValue():
@@ -446,7 +446,7 @@ def _join_enclosing(left: Closure, right: Closure) -> Value:
     return replace(left, enclosing=tuple(names.items()))
 
 
-def _host_of(constant: object) -> Value:
+def host_of(constant: object) -> Value:
     """The host value that covers all constants of that type."""
     if isinstance(constant, (bool, int, float, complex)):
         return NUMBER

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import replace
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from devlint.diagnostics import Diagnostic
+from devlint.diagnostics import Diagnostic, Place
 from devlint.errors import RuleError
 from devlint.facts import Anchored, FileFacts
+from devlint.frontend.flattening import Flat, Stretch, flatten
 from devlint.rule import OPERATIONS, OperationRule, Rule, Shared
-
-MAX_DEPTH = 400
-"""The deepest nesting of expressions and statements that is given to LibCST.
-
-Its parser is native code and recursive: it ends the process on a few thousand levels (libcst 1.9). Python's
-own parser refuses 200 nested brackets, but neither long chains of operators nor long chains of `elif`.
-"""
-
-Stretch: TypeAlias = tuple[int, int, int, int]
-"""Line, column, end line and end column as LibCST counts: lines from 1, columns in code points from 0."""
 
 _FRAMES_PER_LEVEL = 12
 """At most so many Python frames does LibCST need for one level of nesting (measured: 10)."""
 
 
 def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]) -> list[Diagnostic]:
-    """What the rules report of one file, sorted; the file is parsed only if it concerns a rule.
+    """Return what the rules report of one file, sorted; the file is parsed only if it concerns a rule.
+
+    What is nested too deeply for LibCST is cut. Facts about what was cut are reported all the same, and nothing in
+    such a file is fixed, since a fix would take what stands in the place of the cut for code.
 
     Args:
         text: the file's text, without a byte order mark.
@@ -50,7 +43,8 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
     wanted = tuple({kind for rule in busy for kind in rule.wants})
     facts = FileFacts(tuple(anchored for anchored in facts.facts if isinstance(anchored.fact, wanted)))
     try:
-        _visit(text, display, facts, busy)
+        flat = _flat(text, display)
+        _visit(flat, display, facts, busy)
     except Exception as error:
         failure = _failure_of_a_rule(error, display, busy)
         if failure is None:
@@ -58,23 +52,38 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
         raise failure from error
     for rule in busy:
         for anchored in rule.unasked(facts):
-            raise _overlooked(rule, anchored)
-    return sorted((found for rule in busy for found in rule.diagnostics), key=lambda found: found.sort_key)
+            if not flat.cut:
+                raise _overlooked(rule, anchored)
+    found = [found if not flat.cut else replace(found, fix=None) for rule in busy for found in rule.diagnostics]
+    return sorted(found, key=lambda each: each.sort_key)
 
 
-def _visit(text: str, display: str, facts: FileFacts, rules: list[Rule]) -> None:
-    """Parses the text and lets the rules visit it.
+def _flat(text: str, display: str) -> Flat:
+    """Return the text with what is nested too deeply cut.
+
+    Raises:
+        RuleError: it is not Python.
+    """
+    try:
+        return flatten(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise RuleError(f"Python cannot parse this file: {error}", path=display) from error
+
+
+def _visit(flat: Flat, display: str, facts: FileFacts, rules: list[Rule]) -> None:
+    """Parse the text and lets the rules visit it.
 
     Raises:
         RuleError: LibCST cannot read it.
     """
-    plain, shifts = _without_leading_form_feeds(text)
-    with _room_for(_depth(text, display)):
+    plain, shifts = _without_leading_form_feeds(flat.text)
+    with _room_for(flat.depth):
         try:
             module = cst.parse_module(plain)
             wrapper = _Wrapper(module, True)
             positions = wrapper.resolve(PositionProvider)
-            shared = Shared(shifts, module, positions, _by_node(facts, positions, shifts))
+            by_node = _by_node(facts, positions, shifts)
+            shared = Shared(shifts, module, positions, by_node | _by_stand_in(facts, by_node) if flat.cut else by_node)
             for rule in rules:
                 rule.shared = shared
             _hand_over([rule for rule in rules if isinstance(rule, OperationRule)], shared)
@@ -131,6 +140,18 @@ def _by_node(
     return {node: by_stretch[stretch] for stretch, node in found}
 
 
+def _by_stand_in(
+    facts: FileFacts, by_node: Mapping[cst.CSTNode, tuple[Anchored, ...]]
+) -> dict[cst.CSTNode, tuple[Anchored, ...]]:
+    """Return the facts of nodes that were cut, each stretch with a node that stands for the one that was there."""
+    known = {id(anchored) for group in by_node.values() for anchored in group}
+    lost: dict[Place, tuple[Anchored, ...]] = {}
+    for anchored in facts.facts:
+        if id(anchored) not in known:
+            lost[anchored.place] = lost.get(anchored.place, ()) + (anchored,)
+    return {cst.Name("_"): group for group in lost.values()}
+
+
 def _stretch(first: CodeRange, last: CodeRange) -> Stretch:
     return (first.start.line, first.start.column, last.end.line, last.end.column)
 
@@ -161,26 +182,6 @@ def _without_leading_form_feeds(text: str) -> tuple[str, dict[int, int]]:
         if len(line) > len(left)
     }
     return "".join(plain), shifts
-
-
-def _depth(text: str, display: str) -> int:
-    """How deeply the code is nested.
-
-    Raises:
-        RuleError: deeper than `MAX_DEPTH`, or not Python.
-    """
-    try:
-        level: list[ast.AST] = [ast.parse(text)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise RuleError(f"Python cannot parse this file: {error}", path=display) from error
-    depth = 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            line = getattr(level[0], "lineno", None)
-            raise RuleError(f"the code is nested more than {MAX_DEPTH} levels deep", path=display, line=line)
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return depth
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ _PYTHON_CELLS = re.compile(r"%%(time|timeit|capture|prun|memit|debug|mprun|lprun
 """Magics of a cell below which Python stands."""
 
 _TIMED = re.compile(r"(?P<indent>\s*)(?P<magic>%(?:time|prun|memit)\s+)(?=[^-\s])")
-_ASSIGNED = re.compile(r"(?P<target>\s*[\w.,\[\]'\" ()]+?=\s*)(?:!|%{1,2}[A-Za-z])")
+_ASSIGNED = re.compile(r"(?P<target>[\w.,\[\]'\"\s()]+=\s*)(?:!|%{1,2}[A-Za-z])")
 _COMMAND = re.compile(r"\s*(?:!|%{1,2}[A-Za-z]|\?{1,2}\s*[\w%])")
 _QUESTION = re.compile(r"\s*[%\w.\[\]*]+\?{1,2}\s*(?:#.*)?$")
 _SHELL = re.compile(

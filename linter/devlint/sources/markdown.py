@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint.sources.magics import without_magics
 
-_OPENING = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
+_OPENING = re.compile(r" *(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 _PYTHON = re.compile(r"\{?\.?(?:python3?|py3?|ipython3?|code-block|code-cell)\b", re.IGNORECASE)
 _OTHER = re.compile(r"\{?\.?code-(?:block|cell)\}?\s+(?!i?python)", re.IGNORECASE)
 
@@ -38,7 +38,8 @@ def fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if opening is None:
             opening, start = _OPENING.match(line), number + 1
         elif _closes(line, opening["fence"]):
-            if _PYTHON.match(opening["info"]) and not _OTHER.match(opening["info"]):
+            info = opening["info"].lstrip()
+            if _PYTHON.match(info) and not _OTHER.match(info):
                 yield start, number
             opening = None
 

@@ -119,10 +119,10 @@ def make_range(site: Site) -> Value:
     """`range(n)`: the numbers themselves when they are few and known."""
     bounds = [given.value for given in site.arguments.positional]
     if bounds and all(isinstance(bound, Constant) and isinstance(bound.value, int) for bound in bounds):
-        numbers = range(
-            *(bound.value for bound in bounds if isinstance(bound, Constant) and isinstance(bound.value, int))
-        )
-        if len(numbers) <= LARGEST_DISPLAY:
+        given = [bound.value for bound in bounds if isinstance(bound, Constant) and isinstance(bound.value, int)]
+        counts = len(given) < 3 or (len(given) == 3 and given[2] != 0)
+        numbers = range(*given) if counts else range(0)
+        if not numbers[LARGEST_DISPLAY:]:  # `len` refuses a range of more than 2**63 numbers
             items = tuple(Constant(index, True) for index in numbers)
             return site.allocate("range", SequenceObject(items, NUMBER))
     if bounds and bounds[-1] == COUNT:
