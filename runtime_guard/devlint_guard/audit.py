@@ -21,7 +21,7 @@ from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
 from devlint_guard.operands import Scene, describe
 from devlint_guard.sentences import tied
-from devlint_guard.stored import tensors_in
+from devlint_guard.stored import modules_in, registered_in, tensors_in
 
 
 def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]:
@@ -32,9 +32,9 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
         expect: where all tensors are to be; an index counts only where it has one.
     """
     for name, root in roots.items():
-        modules = list(root.modules())
+        modules = list(modules_in(root))
         registered = {id(module) for module in modules}
-        held = [*root.parameters(), *root.buffers()]
+        held = registered_in(root)
         tensors = {id(tensor) for tensor in held}
         usual = next(iter(devices_by_size(held)), "")
         below = _below_hooks(modules)
@@ -73,7 +73,7 @@ def _below_hooks(modules: Sequence[Module]) -> set[int]:
         for module in modules
         if "_hf_hook" in module.__dict__ or "forward" in module.__dict__ or module._forward_pre_hooks
     )
-    return {id(inner) for module in movers for inner in module.modules() if inner is not module}
+    return {id(inner) for module in movers for inner in modules_in(module) if inner is not module}
 
 
 def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None) -> Iterator[Finding]:

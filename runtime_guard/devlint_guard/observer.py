@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from devlint_guard import calls
 from devlint_guard.frames import is_installed, shown_path
 from devlint_guard.observed import Called, Observed, Seen
+from devlint_guard.stored import registered_in
 
 EACH: Final = 32
 """So many calls of a function are looked at one by one."""
@@ -179,7 +180,7 @@ def _note(places: _Places, path: str, value: object) -> None:
     if isinstance(value, Tensor):
         place.note("tensor", (str(value.device),), value.dim())
     elif isinstance(value, nn.Module):
-        place.note("module", {str(one.device) for one in (*value.parameters(), *value.buffers())})
+        place.note("module", {str(one.device) for one in registered_in(value)})
     elif value is None:
         place.note("none")
     elif isinstance(value, torch.device):

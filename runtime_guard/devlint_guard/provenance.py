@@ -12,6 +12,7 @@ one.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -25,6 +26,7 @@ from torch import Tensor, nn
 from devlint_guard.callers import Caller, caller_of
 from devlint_guard.finding import Step
 from devlint_guard.operators import Call, Overload, name_of
+from devlint_guard.stored import modules_in
 
 KEPT = 6
 """How many steps are kept of a tensor that goes back and forth."""
@@ -154,9 +156,10 @@ class Provenance:
     def _moved(self, source: Tensor, result: Tensor, by: str) -> None:
         if not self._is_on or torch.compiler.is_compiling() or getattr(self._applying, "is_on", False):
             return
-        event = _Event(source.device, result.device, by, caller_of(sys._getframe(1), self._thread))
-        earlier = self._events_of(source) or self._moved_with_module(source)
-        self._remember(result, (*earlier, event)[-KEPT:])
+        with contextlib.suppress(Exception):  # it would be worth knowing, no more
+            event = _Event(source.device, result.device, by, caller_of(sys._getframe(1), self._thread))
+            earlier = self._events_of(source) or self._moved_with_module(source)
+            self._remember(result, (*earlier, event)[-KEPT:])
 
     def _moving_modules(self, original: Any) -> Any:
         def _apply(self: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
@@ -225,7 +228,7 @@ class Provenance:
 
 def _tensors(module: nn.Module) -> Iterator[tuple[tuple[int, str], Tensor]]:
     """The parameters and buffers of a module and of those inside, by holder and name."""
-    for inner in module.modules():
+    for inner in modules_in(module):
         for table in (inner._parameters, inner._buffers):
             for name, tensor in table.items():
                 if tensor is not None:

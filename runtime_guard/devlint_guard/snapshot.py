@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 from devlint_guard.finding import Role
 from devlint_guard.operands import describe
 from devlint_guard.record import Held, Part
-from devlint_guard.stored import tensors_in
+from devlint_guard.stored import registered_in, tensors_in
 
 
 def tree_of(name: str, module: nn.Module) -> Part:
@@ -23,7 +23,7 @@ def tree_of(name: str, module: nn.Module) -> Part:
         name: of the root.
         module: it.
     """
-    registered = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
+    registered = {id(tensor) for tensor in registered_in(module)}
     return _part(name, module, registered, set())
 
 
