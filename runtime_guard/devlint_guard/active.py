@@ -13,6 +13,7 @@ from collections.abc import Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
+from torch._C import DisableTorchFunction
 from torch.compiler import is_dynamo_compiling
 from torch.nn import Module
 from torch.optim import Optimizer
@@ -23,6 +24,7 @@ from devlint_guard.entry import COMPARED, Mismatch, may_be_certain
 from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.naming import Roots, paths_of_modules
 from devlint_guard.steps import SPACING, Steps
+from devlint_guard.uncompiled import uncompiled
 
 
 class Receiver(Protocol):
@@ -160,17 +162,22 @@ def refresh() -> None:
 
 
 class Undisturbed:
-    """A context in which what fails in a guard does not end the program, unless it is what the guard has to say."""
+    """A context in which a guard looks at the program: what fails there does not end the program.
 
-    __slots__ = ("_receiver",)
+    Except what the guard has to say. Function modes and subclasses of tensors see nothing of it.
+    """
+
+    __slots__ = ("_receiver", "_unseen")
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
+        self._unseen = DisableTorchFunction()
 
     def __enter__(self) -> None:
-        return None
+        self._unseen.__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
+        self._unseen.__exit__(kind, error, traceback)
         if not isinstance(error, Exception) or isinstance(error, (GuardError, DevlintWarning)):
             return False
         if not isinstance(error, RecursionError):  # where the program has gone so deep, its next call fails by itself
@@ -222,6 +229,7 @@ def responsible(module: Module | None) -> Entry | None:
 # They run once a step, when the step itself has emptied the processor's caches of them: each call counts many times.
 
 
+@uncompiled
 def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if is_dynamo_compiling():
         return
@@ -231,6 +239,7 @@ def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[st
             receiver.optimizer_steps(optimizer, is_alone, roots)
 
 
+@uncompiled
 def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if is_dynamo_compiling():
         return

@@ -14,10 +14,12 @@ import torch
 from torch import Tensor
 
 from devlint_guard import scopes
+from devlint_guard.uncompiled import uncompiled
 
 _original = Tensor.__new__
 
 
+@uncompiled
 @functools.wraps(_original)
 def _unseen(kind: type[Tensor], *args: Any, **kwargs: Any) -> Tensor:
     if kind is Tensor or torch.compiler.is_compiling() or not scopes.has_only_moved_modes():

@@ -18,12 +18,15 @@ import types
 from collections.abc import Callable, Container
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
+from torch._C import DisableTorchFunction
 from torch.compiler import is_compiling, is_dynamo_compiling
 from torch.nn import Module, Parameter
 from torch.nn.utils.rnn import PackedSequence
 
 from devlint_guard.entry import COMPARED
+from devlint_guard.uncompiled import uncompiled
 
 Call = Callable[..., Any]
 
@@ -45,6 +48,9 @@ _CONTAINERS = frozenset({list, tuple, dict, PackedSequence})
 
 _PLAIN: Call | None = getattr(Module, "_wrapped_call_impl", None) if hasattr(Module, "_compiled_call_impl") else None
 """The `Module.__call__` that the fast path does all the work of; None where this version of PyTorch has another one."""
+
+_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
+"""How many function modes this thread has."""
 
 _listener: Listener | None = None
 _installed: Call | None = None
@@ -159,46 +165,12 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
         if is_outermost:
             _calls.inside = True
             _called(self)
-        if type(self) in _compared and not (
-            _rests is not None and self.training and not is_dynamo_compiling() and id(self) in _rests.modules
+        if (
+            type(self) in _compared
+            and not (_rests is not None and self.training and not is_dynamo_compiling() and id(self) in _rests.modules)
+            and _are_apart(self, args, kwargs)
         ):
-            device = None
-            tensor: Tensor | None
-            for tensor in self._parameters.values():
-                if tensor is not None:
-                    if device is None:
-                        device = tensor.device
-                    elif tensor.device != device:
-                        _entered(self, args, kwargs)
-                        break
-            if device is None and self._buffers:
-                for tensor in self._buffers.values():
-                    if tensor is not None:
-                        device = tensor.device
-                        break
-            for value in args:
-                kind = type(value)
-                if kind is Tensor or kind is Parameter:
-                    if device is None:
-                        device = value.device
-                    elif value.device != device:
-                        _entered(self, args, kwargs)
-                        break
-                elif kind in _CONTAINERS and _differs(value, device):
-                    _entered(self, args, kwargs)
-                    break
-            if kwargs:
-                for value in kwargs.values():
-                    kind = type(value)
-                    if kind is Tensor or kind is Parameter:
-                        if device is None:
-                            device = value.device
-                        elif value.device != device:
-                            _entered(self, args, kwargs)
-                            break
-                    elif kind in _CONTAINERS and _differs(value, device):
-                        _entered(self, args, kwargs)
-                        break
+            _entered(self, args, kwargs)
         if _wraps or self._compiled_call_impl is not None:
             return _original_call(self, *args, **kwargs)
         return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
@@ -208,6 +180,51 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
     finally:
         if is_outermost:
             _calls.inside = False
+
+
+def _are_apart(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the tensors of a module and its arguments may not all be on one device."""
+    if not is_dynamo_compiling() and _function_modes():
+        # Reading a device is a call that a function mode of the program would see.
+        with DisableTorchFunction():
+            return _differ(self, args, kwargs)
+    return _differ(self, args, kwargs)
+
+
+def _differ(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    device = None
+    tensor: Tensor | None
+    for tensor in self._parameters.values():
+        if tensor is not None:
+            if device is None:
+                device = tensor.device
+            elif tensor.device != device:
+                return True
+    if device is None and self._buffers:
+        for tensor in self._buffers.values():
+            if tensor is not None:
+                device = tensor.device
+                break
+    for value in args:
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            if device is None:
+                device = value.device
+            elif value.device != device:
+                return True
+        elif kind in _CONTAINERS and _differs(value, device):
+            return True
+    if kwargs:
+        for value in kwargs.values():
+            kind = type(value)
+            if kind is Tensor or kind is Parameter:
+                if device is None:
+                    device = value.device
+                elif value.device != device:
+                    return True
+            elif kind in _CONTAINERS and _differs(value, device):
+                return True
+    return False
 
 
 def _differs(container: Any, device: Any) -> bool:
@@ -221,16 +238,19 @@ def _differs(container: Any, device: Any) -> bool:
     return False
 
 
+@uncompiled
 def _entered(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if _listener is not None:
         _listener.entered(module, args, kwargs)
 
 
+@uncompiled
 def _failed(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
     if _listener is not None:
         _listener.failed(module, args, kwargs, error)
 
 
+@uncompiled
 def _called(module: Module) -> None:
     if _listener is not None:
         _listener.called(module)

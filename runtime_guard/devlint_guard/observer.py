@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from devlint_guard import calls
 from devlint_guard.frames import is_installed, shown_path
 from devlint_guard.observed import Called, Observed, Seen
-from devlint_guard.stored import registered_in
+from devlint_guard.stored import dictionary_of, registered_in
 
 EACH: Final = 32
 """So many calls of a function are looked at one by one."""
@@ -214,7 +214,7 @@ def _named(text: str) -> str | None:
 
 def _attributes(owner: object, names: tuple[str, ...]) -> Iterator[tuple[str, object]]:
     """The attributes of those names that an object holds itself."""
-    own: Mapping[str, Any] = getattr(owner, "__dict__", {})
+    own: Mapping[str, Any] = dictionary_of(owner)
     tables = [own, *(own.get(table, {}) for table in _MODULE_TABLES)] if isinstance(owner, nn.Module) else [own]
     for name in names:
         for table in tables:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
+from torch._C import DisableTorchFunction
 from torch.nn import Parameter
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -29,16 +30,7 @@ from devlint_guard.finding import Finding
 from devlint_guard.naming import Roots
 from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
-
-# torch.compile must not trace the mode itself. By default PyTorch wraps it in `torch._dynamo.disable`, which costs each
-# operator as much as the mode does and imports torch._dynamo. A mark on the code does the same at no cost.
-_mark_code: Callable[[Any, Any], None] | None
-try:
-    from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
-
-    _mark_code = set_code_exec_strategy
-except ImportError:  # older versions of torch
-    _mark_code = None
+from devlint_guard.uncompiled import CAN_MARK, uncompiled
 
 Overload = Any
 """An overload of `torch.ops`."""
@@ -117,6 +109,8 @@ def name_of(overload: Overload) -> str:
     return f"{base}.{overload._schema.overload_name}".rstrip(".")
 
 
+_function_modes = torch._C._len_torch_function_stack
+
 # Subclasses have dispatchers of their own, which decide for themselves what goes together.
 _PLAIN = frozenset({Tensor, Parameter})
 
@@ -162,7 +156,7 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return _mark_code is None
+        return not CAN_MARK
 
     @property
     def is_innermost(self) -> bool:
@@ -218,6 +212,7 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
+    @uncompiled
     def __torch_dispatch__(
         self, func: Overload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -227,14 +222,17 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             run, plan, _ = self._learn(func)
         if plan is not None and not types:
             if plan.compares:
-                device = None
-                for value in args:
-                    if value.__class__ in _PLAIN:
-                        if device is None:
-                            device = value.device
-                        elif value.device != device:
-                            self._mixed(plan, args, {})
-                            break
+                if _function_modes():
+                    self._compare_unseen(plan, args)
+                else:
+                    device = None
+                    for value in args:
+                        if value.__class__ in _PLAIN:
+                            if device is None:
+                                device = value.device
+                            elif value.device != device:
+                                self._mixed(plan, args, {})
+                                break
             elif plan.compares_nested:
                 self._compare_nested(plan, args, kwargs or {})
             if plan.watchers:
@@ -256,8 +254,9 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = plan.overload(*args, **kwargs)
         call = Call(plan.overload, args, kwargs, result, self._thread)
         try:
-            for watcher in plan.watchers:
-                watcher.saw(call)
+            with DisableTorchFunction():
+                for watcher in plan.watchers:
+                    watcher.saw(call)
         except Exception as error:
             self._tell(error)
         return result
@@ -268,34 +267,35 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if not isinstance(error, RecursionError):
             self._failed(error)
 
+    def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> None:
+        """Compares where reading a device is a call that a function mode of the program would see."""
+        with DisableTorchFunction():
+            devices = {value.device for value in args if value.__class__ in _PLAIN}
+        if len(devices) > 1:
+            self._mixed(plan, args, {})
+
     def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        device = None
-        for value in (*args, *kwargs.values()):
-            for one in value if value.__class__ is list else (value,):
-                if one.__class__ in _PLAIN:
-                    if device is None:
-                        device = one.device
-                    elif one.device != device:
-                        self._mixed(plan, args, kwargs)
-                        return
+        given = (*args, *kwargs.values())
+        values = [one for value in given for one in (value if value.__class__ is list else (value,))]
+        with DisableTorchFunction():
+            devices = {one.device for one in values if one.__class__ in _PLAIN}
+        if len(devices) > 1:
+            self._mixed(plan, args, kwargs)
 
     def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Tensors on several devices meet, which may be legal."""
         if self._sink is None:
             return
         try:
-            conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
-            if conflict is None:
-                return
-            finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
+            with DisableTorchFunction():
+                conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
+                if conflict is None:
+                    return
+                finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
         except Exception as error:
             self._tell(error)
             return
         self._sink(finding)
-
-
-if _mark_code is not None:
-    _mark_code(OperatorMode.__torch_dispatch__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
 
 def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:

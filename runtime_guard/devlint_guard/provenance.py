@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from devlint_guard.callers import Caller, caller_of
 from devlint_guard.finding import Step
 from devlint_guard.operators import Call, Overload, name_of
-from devlint_guard.stored import modules_in
+from devlint_guard.stored import modules_in, table_of
 
 KEPT = 6
 """How many steps are kept of a tensor that goes back and forth."""
@@ -229,7 +229,7 @@ class Provenance:
 def _tensors(module: nn.Module) -> Iterator[tuple[tuple[int, str], Tensor]]:
     """The parameters and buffers of a module and of those inside, by holder and name."""
     for inner in modules_in(module):
-        for table in (inner._parameters, inner._buffers):
-            for name, tensor in table.items():
+        for table in ("_parameters", "_buffers"):
+            for name, tensor in table_of(inner, table):
                 if tensor is not None:
                     yield (id(inner), name), tensor

@@ -21,6 +21,8 @@ from torch import inference_mode
 from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from devlint_guard.uncompiled import uncompiled
+
 _KEYS = ("PythonTLSSnapshot", "Python")
 _is_included = torch._C._dispatch_tls_is_dispatch_key_included
 _set_included = torch._C._dispatch_tls_set_dispatch_key_included
@@ -71,6 +73,7 @@ _enter = inference_mode.__enter__
 _exit = inference_mode.__exit__
 
 
+@uncompiled
 @functools.wraps(_enter)
 def _entered(self: inference_mode) -> None:
     global _open
@@ -80,6 +83,7 @@ def _entered(self: inference_mode) -> None:
     _here.open[id(self)] = _state()
 
 
+@uncompiled
 @functools.wraps(_exit)
 def _exited(self: inference_mode, exc_type: Any, exc_value: Any, traceback: Any) -> None:
     global _open

@@ -9,7 +9,7 @@ import collections
 import types
 from collections import UserDict
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import nn
@@ -144,8 +144,13 @@ def has_parameters(root: nn.Module) -> bool:
 
 
 def _table(module: nn.Module, name: str) -> list[object]:
+    return [value for _, value in table_of(module, name)]
+
+
+def table_of(module: nn.Module, name: str) -> list[tuple[str, Any]]:
+    """The items of a table of a module, `_parameters`; none where its class has not called `Module.__init__`."""
     table = dictionary_of(module).get(name)
-    return list(table.values()) if isinstance(table, Mapping) or hasattr(table, "values") else []
+    return list(table.items()) if hasattr(table, "items") else []
 
 
 def devices_of(module: nn.Module) -> list[str]:
