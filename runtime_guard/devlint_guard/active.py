@@ -6,14 +6,12 @@ thread, else the innermost.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 from collections.abc import Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-from torch._C import DisableTorchFunction
 from torch.compiler import is_dynamo_compiling
 from torch.nn import Module
 from torch.optim import Optimizer
@@ -21,10 +19,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from devlint_guard import interpose
 from devlint_guard.entry import COMPARED, Mismatch, may_be_certain
-from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.naming import Roots, paths_of_modules
 from devlint_guard.steps import SPACING, Steps
 from devlint_guard.uncompiled import uncompiled
+from devlint_guard.undisturbed import Undisturbed
 
 
 class Receiver(Protocol):
@@ -161,30 +159,6 @@ def refresh() -> None:
         interpose.install(_LISTENER, compared, counting=counting, with_rests=with_rests)
 
 
-class Undisturbed:
-    """A context in which a guard looks at the program: what fails there does not end the program.
-
-    Except what the guard has to say. Function modes and subclasses of tensors see nothing of it.
-    """
-
-    __slots__ = ("_receiver", "_unseen")
-
-    def __init__(self, receiver: Receiver) -> None:
-        self._receiver = receiver
-        self._unseen = DisableTorchFunction()
-
-    def __enter__(self) -> None:
-        self._unseen.__enter__()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
-        self._unseen.__exit__(kind, error, traceback)
-        if not isinstance(error, Exception) or isinstance(error, (GuardError, DevlintWarning)):
-            return False
-        if not isinstance(error, RecursionError):  # where the program has gone so deep, its next call fails by itself
-            self._receiver.step_back(error)
-        return True
-
-
 class _Listener:
     def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         entry = responsible(module)
@@ -197,7 +171,7 @@ class _Listener:
 
     def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         # what goes wrong here must not hide the error of the program
-        with contextlib.suppress(Exception):
+        with Undisturbed(None):
             entry = responsible(module)
             if entry is not None and entry.receiver.failed(error, entry.roots):
                 mismatch = Mismatch.of(module, args, kwargs)

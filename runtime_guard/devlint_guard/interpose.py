@@ -102,6 +102,9 @@ def uninstall() -> None:
     if Module.__call__ is _installed:
         _put(_original)
     _tell_dynamo(_installed, _original)
+    if _original is not _PLAIN:  # what belongs to another library is not kept
+        for key in [key for key in _variants if key[0] == id(_original)]:
+            del _variants[key]
     _installed = _original = None
 
 

@@ -101,7 +101,10 @@ def _module(name: str) -> ModuleSpec:
 def _run(spec: ModuleSpec, guard: Guard | None) -> int:
     try:
         main = _as_main(spec)
-        _leave_room()
+        room: dict[str, Any] = {}
+        exec(_PROBE, room)
+        # The program stands on frames of its launcher, which take nothing from the depth that its own calls may have.
+        sys.setrecursionlimit(2 * sys.getrecursionlimit() - 1 - room["deepest"])
         with contextlib.nullcontext() if guard is None else guard:
             exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
     except SystemExit as error:
@@ -133,12 +136,19 @@ def _as_main(spec: ModuleSpec) -> ModuleType:
     return main
 
 
-def _leave_room() -> None:
-    """Lets the program nest its calls as deep as without the frames that it stands on here."""
-    frame, depth = sys._getframe(), 0
-    while frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    sys.setrecursionlimit(sys.getrecursionlimit() + depth)
+_PROBE: Final = compile(
+    """\
+def deeper(n):
+    try:
+        return deeper(n + 1)
+    except RecursionError:
+        return n
+deepest = deeper(1)
+""",
+    "<devlint>",
+    "exec",
+)
+"""How deep calls can nest in a program that is executed where this is."""
 
 
 def _status(error: SystemExit) -> int:

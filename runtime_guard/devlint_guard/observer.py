@@ -7,7 +7,6 @@ seen late, but it is seen, and a function that is called a million times costs a
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import linecache
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from devlint_guard import calls
 from devlint_guard.frames import is_installed, shown_path
 from devlint_guard.observed import Called, Observed, Seen
 from devlint_guard.stored import dictionary_of, registered_in
+from devlint_guard.undisturbed import Undisturbed
 
 EACH: Final = 32
 """So many calls of a function are looked at one by one."""
@@ -166,11 +166,10 @@ def digest_of(text: str, node: ast.stmt) -> str:
 def _look(places: _Places, values: Iterable[tuple[str, object]]) -> None:
     if torch.compiler.is_compiling():
         return
-    with torch._C.DisableTorchFunction():
-        for path, value in values:
-            # The program must not notice, whatever its objects do when they are looked at.
-            with contextlib.suppress(Exception):
-                _note(places, path, value)
+    for path, value in values:
+        # The program must not notice, whatever its objects do when they are looked at.
+        with Undisturbed(None):
+            _note(places, path, value)
 
 
 def _note(places: _Places, path: str, value: object) -> None:

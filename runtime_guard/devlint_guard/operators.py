@@ -31,6 +31,7 @@ from devlint_guard.naming import Roots
 from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
 from devlint_guard.uncompiled import CAN_MARK, uncompiled
+from devlint_guard.undisturbed import is_of_a_signal
 
 Overload = Any
 """An overload of `torch.ops`."""
@@ -262,7 +263,7 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
     def _tell(self, error: Exception) -> None:
-        if self._failed is None:
+        if self._failed is None or is_of_a_signal(error):
             raise error
         if not isinstance(error, RecursionError):
             self._failed(error)

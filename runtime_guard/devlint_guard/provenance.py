@@ -12,7 +12,6 @@ one.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 import threading
@@ -27,6 +26,7 @@ from devlint_guard.callers import Caller, caller_of
 from devlint_guard.finding import Step
 from devlint_guard.operators import Call, Overload, name_of
 from devlint_guard.stored import modules_in, table_of
+from devlint_guard.undisturbed import Undisturbed
 
 KEPT = 6
 """How many steps are kept of a tensor that goes back and forth."""
@@ -156,7 +156,7 @@ class Provenance:
     def _moved(self, source: Tensor, result: Tensor, by: str) -> None:
         if not self._is_on or torch.compiler.is_compiling() or getattr(self._applying, "is_on", False):
             return
-        with contextlib.suppress(Exception):  # it would be worth knowing, no more
+        with Undisturbed(None):  # it would be worth knowing, no more
             event = _Event(source.device, result.device, by, caller_of(sys._getframe(1), self._thread))
             earlier = self._events_of(source) or self._moved_with_module(source)
             self._remember(result, (*earlier, event)[-KEPT:])

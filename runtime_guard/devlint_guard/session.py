@@ -42,6 +42,7 @@ from devlint_guard.sentences import finding_of
 from devlint_guard.snapshot import machine, tree_of
 from devlint_guard.steps import Steps
 from devlint_guard.stored import has_parameters, modules_in
+from devlint_guard.undisturbed import Undisturbed
 
 Mode = Literal["raise", "warn", "record"]
 Level = Literal["module", "adaptive", "deep"]
@@ -203,7 +204,7 @@ class Guard:
         """
         if not self._is_audited:
             self._is_audited = True
-            with active.Undisturbed(self):
+            with Undisturbed(self):
                 if any(audit(roots, self._expect)):
                     self.found(*audit(ByVariable(roots), self._expect))
         modules = tuple(roots.values())
@@ -225,7 +226,7 @@ class Guard:
                     self._observer.end()
                 self._layers.end()
         entry = active.remove(self)
-        with active.Undisturbed(self):
+        with Undisturbed(self):
             if error is not None and not isinstance(error, GuardError):
                 finding = explain(error, entry.roots, history_of)
                 annotate(error, entry.roots, history_of)

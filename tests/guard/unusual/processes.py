@@ -158,6 +158,22 @@ for _ in range(3):
         print(error)
 print(train())
 
+# --- a_handler_that_raises_anywhere
+def handler(number, frame):
+    raise TimeoutError("too long")
+
+
+signal.signal(signal.SIGVTALRM, handler)
+caught = 0
+for index in range(40):
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.0005 + index / 20000)
+    try:
+        while True:
+            nn.Linear(2, 2)(torch.ones(1, 2))
+    except TimeoutError as error:
+        caught += 1
+print(caught, train())
+
 # --- what_main_is
 main = sys.modules["__main__"]
 print(__name__, os.path.basename(__file__), sys.argv, __package__, __spec__, __doc__, __annotations__)

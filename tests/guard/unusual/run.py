@@ -1,7 +1,8 @@
-"""Runs each unusual program with and without a guard: `python -m tests.guard.unusual.run [PART OF A NAME…]`.
+"""Runs each unusual program with and without a guard: `python -m tests.guard.unusual.run [--short] [PART OF A NAME…]`.
 
 Whatever the level, a program prints, raises, warns and ends as it does without a guard. The full length runs each
-program at each level; it takes some minutes. Each run is a copy of a process that has imported torch and nothing else.
+program at each level; it takes some minutes. The short one runs a sample of them, each at one level. Each run is a copy
+of a process that has imported torch and nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -129,11 +131,23 @@ def outcome(text: str, level: str | None) -> Outcome:
         child = os.fork()
         if child == 0:
             _run(folder, level)
-        _, status = os.waitpid(child, 0)
+        status = _wait(child)
         written = ((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr"))
         return Outcome(os.waitstatus_to_exitcode(status), *map(_without_libraries, written))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait(child: int) -> int:
+    """The status of a process, which is killed where it takes too long: its signals belong to the program."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
 
 
 def _run(folder: Path, level: str | None) -> None:
@@ -146,7 +160,6 @@ def _run(folder: Path, level: str | None) -> None:
         sys.stdout, sys.stderr = (os.fdopen(stream, "w", encoding="utf-8") for stream in (1, 2))
         sys.excepthook = _show
         warnings.resetwarnings()
-        signal.alarm(SECONDS)
         status = launch("program.py", ["an", "argument"], mode="off" if level is None else "raise", level=level)
     except BaseException:
         traceback.print_exc()
@@ -189,7 +202,7 @@ def _without_libraries(text: str) -> str:
 def differences(name: str, text: str, levels: Sequence[str]) -> list[str]:
     """What a program does otherwise with a guard, in words; at which levels."""
     alone, *others = (outcome(text, level) for level in (None, *levels))
-    found = [f"{name}: fails by itself: {alone.stderr}"] if alone.status in (70, -signal.SIGALRM) else []
+    found = [f"{name}: fails by itself: {alone.stderr}"] if alone.status in (70, -signal.SIGKILL) else []
     for level, guarded in zip(levels, others, strict=True):
         for what, expected, got in zip(Outcome._fields, alone, guarded, strict=True):
             if expected != got:
@@ -197,18 +210,41 @@ def differences(name: str, text: str, levels: Sequence[str]) -> list[str]:
     return found
 
 
-def main(parts: Sequence[str]) -> int:
+STRIDE: Final = 8
+"""The short run takes each program whose number this divides."""
+
+ALWAYS: Final = (
+    "scopes:a_sampler_decorated_with_inference_mode",
+    "scopes:inference_mode_false_inside_of_inference_mode",
+    "scopes:inference_mode_inside_of_inference_mode",
+    "scopes:a_function_mode_across_steps",
+    "modules:parameters_takes_an_argument",
+    "modules:how_deep_modules_nest",
+    "modules:call_is_pickled",
+    "tensors:a_subclass_made_of_a_list",
+    "processes:interrupted",
+)
+"""And these, which have failed once."""
+
+
+def main(arguments: Sequence[str]) -> int:
     """Runs the programs whose names hold one of the parts; prints the differences, and returns 1 if there are any."""
     torch.set_num_threads(1)
-    chosen = {name: text for name, text in programs().items() if not parts or any(part in name for part in parts)}
-    found = 0
-    for name, text in chosen.items():
-        for difference in differences(name, text, LEVELS):
-            found += 1
-            print(difference, flush=True)
+    is_short = "--short" in arguments
+    parts = [one for one in arguments if one != "--short"]
+    runs = 0
+    found: list[str] = []
+    for number, (name, text) in enumerate(programs().items()):
+        if (is_short and number % STRIDE and name not in ALWAYS) or (parts and not any(part in name for part in parts)):
+            continue
+        levels = [LEVELS[(1 + number // STRIDE) % len(LEVELS)]] if is_short and name not in ALWAYS else LEVELS[1:2]
+        new = differences(name, text, levels if is_short else LEVELS)
+        print("".join(f"{difference}\n" for difference in new), end="", flush=True)
+        found += new
+        runs += 1
     usage = os.times()
     seconds = usage.user + usage.system + usage.children_user + usage.children_system
-    print(f"{len(chosen)} programs, alone and at {len(LEVELS)} levels: {found} differences, {seconds:.0f} s of CPU")
+    print(f"{runs} programs: {len(found)} differences, {seconds:.0f} s of CPU")
     return 1 if found else 0
 
 
