@@ -55,14 +55,6 @@ class _Move(NamedTuple):
     caller: Caller | None
 
 
-class _Ref(weakref.ref[Tensor]):
-    """Knows whose it was when that is gone."""
-
-    __slots__ = ("key",)
-
-    key: int
-
-
 @functools.cache
 def _is_factory(overload: Overload) -> bool:
     schema = overload._schema
@@ -79,7 +71,9 @@ class Provenance:
     """Remembers what happens to tensors; a context manager. One at a time is to be installed."""
 
     def __init__(self) -> None:
-        self._histories: dict[int, tuple[_Ref, tuple[_Event, ...]]] = {}
+        # References that are gone take their entries with them by a `pop` that runs no Python code: an error that a
+        # handler of a signal raised in such a function would be lost. `pop` takes the reference for its default.
+        self._histories: dict[int, tuple[weakref.ref[Tensor], tuple[_Event, ...]]] = {}
         self._moves: dict[int, _Move] = {}
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._is_on = False
@@ -183,9 +177,9 @@ class Provenance:
         devices = {id(tensor): (old, tensor.device) for old, tensor in after if old != tensor.device}
         if devices:
             caller = caller_of(sys._getframe(1), self._thread)
-            key, moves = id(module), self._moves
+            key = id(module)
             by = f"its module, {type(module).__name__}"
-            moves[key] = _Move(weakref.ref(module, lambda _: moves.pop(key, None)), devices, by, caller)
+            self._moves[key] = _Move(weakref.ref(module, functools.partial(self._moves.pop, key)), devices, by, caller)
         return result
 
     def _swapping(self, original: Any) -> Any:
@@ -202,12 +196,8 @@ class Provenance:
     def _remember(self, tensor: Tensor, events: tuple[_Event, ...]) -> None:
         if tensor.__class__ is not Tensor:
             return
-        reference = _Ref(tensor, self._forget)
-        reference.key = id(tensor)
-        self._histories[reference.key] = (reference, events)
-
-    def _forget(self, reference: _Ref) -> None:
-        self._histories.pop(reference.key, None)
+        key = id(tensor)
+        self._histories[key] = (weakref.ref(tensor, functools.partial(self._histories.pop, key)), events)
 
     def _events_of(self, tensor: Tensor) -> tuple[_Event, ...]:
         entry = self._histories.get(id(tensor))

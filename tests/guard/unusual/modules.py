@@ -504,8 +504,8 @@ for n in (5, 10, 20, 25):
     print(Net()(n))
 try:
     Net()(200)
-except RecursionError as error:
-    print(error)
+except RecursionError as error:  # where just it has no room left, its text says
+    print(type(error))
 
 # --- warnings_at_the_line_that_calls
 class Net(nn.Module):
