@@ -16,7 +16,7 @@ from torch import Tensor
 from devlint_guard import scopes
 from devlint_guard.uncompiled import uncompiled
 
-_original = Tensor.__new__
+_original: Any = Tensor.__new__
 
 
 @uncompiled
@@ -36,5 +36,5 @@ def install() -> None:
 
 def uninstall() -> None:
     """Gives `Tensor` back the constructor that it inherits, unless another library has replaced it since."""
-    if Tensor.__new__ is _unseen:
+    if Tensor.__new__ is _unseen:  # type: ignore[comparison-overlap]
         del Tensor.__new__

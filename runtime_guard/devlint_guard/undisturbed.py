@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Protocol
 
 from torch._C import DisableTorchFunction
@@ -37,7 +37,9 @@ class Undisturbed:
     def __enter__(self) -> None:
         self._unseen.__enter__()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
         self._unseen.__exit__(kind, error, traceback)
         if not isinstance(error, Exception) or isinstance(error, (GuardError, DevlintWarning)) or is_of_a_signal(error):
             return False

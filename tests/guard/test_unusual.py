@@ -10,13 +10,14 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from devlint_guard import active, guard, scopes  # noqa: E402
-from devlint_guard.errors import DeviceMismatchError, DevlintWarning  # noqa: E402
+from devlint_guard.errors import DevlintWarning  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402
@@ -115,10 +116,10 @@ def test_steps_that_end_in_the_backward_pass_leave_nothing() -> None:
     net = nn.Linear(2, 2).eval()
     optimizers = {one: torch.optim.SGD([one], lr=0.1) for one in net.parameters()}
     for parameter in net.parameters():
-        parameter.register_post_accumulate_grad_hook(lambda one: optimizers[one].step())
+        parameter.register_post_accumulate_grad_hook(lambda one: optimizers[one].step())  # type: ignore[no-untyped-call]
     with guard(net):
         for _ in range(6):
-            infer(net, 1).sum().backward()
+            infer(net, 1).sum().backward()  # type: ignore[no-untyped-call]
     assert scopes.stack() == []
     assert keys_agree()
 
@@ -148,16 +149,14 @@ def test_scopes_of_another_thread_do_not_matter() -> None:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", ["audit_called", "state_elsewhere"])
 def test_a_guard_that_fails_steps_back_with_one_warning(monkeypatch: pytest.MonkeyPatch, level: str, name: str) -> None:
-    def fail(*args: object) -> None:
-        raise LookupError("something unforeseen")
-
-    monkeypatch.setattr(f"devlint_guard.session.{name}", fail)
+    fails = Mock(side_effect=LookupError("something unforeseen"))  # not a function of the user's
+    monkeypatch.setattr(f"devlint_guard.session.{name}", fails)
     net = nn.Linear(2, 2).eval()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with warnings.catch_warnings(record=True) as seen, guard(level=level):  # type: ignore[arg-type]
         warnings.simplefilter("always")
         for _ in range(5):
-            infer(net, 1).sum().backward()
+            infer(net, 1).sum().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         assert nn.Module.__call__.__code__.co_filename != active.interpose.__file__  # type: ignore[attr-defined]
         assert scopes.stack() == []
@@ -166,18 +165,15 @@ def test_a_guard_that_fails_steps_back_with_one_warning(monkeypatch: pytest.Monk
     assert seen[0].filename == __file__
 
 
+@pytest.mark.filterwarnings("ignore::devlint_guard.errors.DevlintWarning")
 def test_another_guard_goes_on() -> None:
     linear = nn.Linear(2, 2, device="meta")
-    with guard(linear) as first, guard() as second:
-        second.step_back(RuntimeError("broken")) if not second.has_stepped_back else None
-        with pytest.raises(DeviceMismatchError):
+    with guard(linear, mode="record") as first, guard() as second:
+        second.step_back(LookupError("broken"))
+        with pytest.raises(RuntimeError):
             linear(torch.ones(1, 2))
-    assert [finding.code for finding in first.findings] == ["DEV602"]
-
-
-test_another_guard_goes_on = pytest.mark.filterwarnings("ignore::devlint_guard.errors.DevlintWarning")(
-    test_another_guard_goes_on
-)
+    assert "DEV602" in [finding.code for finding in first.findings]
+    assert second.findings == []
 
 
 def test_the_fast_path_keeps_no_function_of_another_library() -> None:
@@ -185,11 +181,11 @@ def test_the_fast_path_keeps_no_function_of_another_library() -> None:
 
     class Kept:
         def __call__(self, *args: object) -> object:
-            return original(*args)  # type: ignore[arg-type]
+            return original(*args)
 
     kept = Kept()
     alive = {id(kept)}
-    nn.Module.__call__ = lambda self, *args, kept=kept: kept(self, *args)  # type: ignore[assignment, misc]
+    nn.Module.__call__ = lambda self, *args, kept=kept: kept(self, *args)  # type: ignore[method-assign]
     with guard():
         infer(nn.Linear(2, 2), 4)
     nn.Module.__call__ = original  # type: ignore[method-assign]
