@@ -47,7 +47,8 @@ class Commands(click.Group):
         """Run the command line and exit."""
         extra["standalone_mode"] = False
         given = sys.argv[1:] if args is None else args
-        for stream in (sys.stdout, sys.stderr) if list(given[:1]) != ["run"] else ():  # what it runs has them as they are
+        is_program = list(given[:1]) == ["run"]  # which finds its streams as Python has made them
+        for stream in () if is_program else (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
