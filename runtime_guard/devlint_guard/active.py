@@ -6,7 +6,6 @@ thread, else the innermost.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 from collections.abc import Container, Mapping
@@ -22,6 +21,8 @@ from devlint_guard import interpose
 from devlint_guard.entry import COMPARED, Mismatch, may_be_certain
 from devlint_guard.naming import Roots, paths_of_modules
 from devlint_guard.steps import SPACING, Steps
+from devlint_guard.uncompiled import uncompiled
+from devlint_guard.undisturbed import Undisturbed
 
 
 class Receiver(Protocol):
@@ -64,6 +65,13 @@ class Receiver(Protocol):
 
     def optimizer_stepped(self) -> None:
         """An optimizer has stepped."""
+
+    @property
+    def has_stepped_back(self) -> bool:
+        """Whether it is to be told of nothing any more."""
+
+    def step_back(self, error: Exception) -> None:
+        """Something in it has failed, which must not end the program."""
 
 
 class Entry(NamedTuple):
@@ -137,15 +145,16 @@ def refresh() -> None:
     """Puts in place the fast path that the active guards need, or none, and tells optimizers only those who ask."""
     global _looking, _settled
     with _lock:
-        _looking = tuple(one for one in _receivers if one[0].looks_at_optimizers)
-        settled = [one for one, _ in _receivers if not one.looks_at_optimizers]
+        receivers = [one for one in _receivers if not one[0].has_stepped_back]
+        _looking = tuple(one for one in receivers if one[0].looks_at_optimizers)
+        settled = [one for one, _ in receivers if not one.looks_at_optimizers]
         # What one guard knows, another may not have seen.
         _settled = tuple((one.steps, one.known if len(_receivers) == 1 else frozenset()) for one in settled)
-        if not _entries:
+        if not receivers:
             interpose.uninstall()
             return
-        compared: Container[type] = _EVERY_CLASS if any(one.receiver.strict for one in _entries) else COMPARED
-        counting = any(one.receiver.counts_calls for one in _entries)
+        compared: Container[type] = _EVERY_CLASS if any(one.strict for one, _ in receivers) else COMPARED
+        counting = any(one.counts_calls for one, _ in receivers)
         with_rests = any(known for _, known in _settled)
         interpose.install(_LISTENER, compared, counting=counting, with_rests=with_rests)
 
@@ -155,13 +164,14 @@ class _Listener:
         entry = responsible(module)
         if entry is None or not (entry.receiver.strict or may_be_certain(module)):
             return
-        mismatch = Mismatch.of(module, args, kwargs)
-        if mismatch is not None and (mismatch.certain or entry.receiver.strict):
-            entry.receiver.mismatched(mismatch, sys._getframe(1), entry.roots)
+        with Undisturbed(entry.receiver):
+            mismatch = Mismatch.of(module, args, kwargs)
+            if mismatch is not None and (mismatch.certain or entry.receiver.strict):
+                entry.receiver.mismatched(mismatch, sys._getframe(1), entry.roots)
 
     def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         # what goes wrong here must not hide the error of the program
-        with contextlib.suppress(Exception):
+        with Undisturbed(None):
             entry = responsible(module)
             if entry is not None and entry.receiver.failed(error, entry.roots):
                 mismatch = Mismatch.of(module, args, kwargs)
@@ -170,7 +180,9 @@ class _Listener:
 
     def called(self, module: Module) -> None:
         for receiver, _ in _receivers:
-            receiver.module_called(module, sys._getframe(1))
+            if not receiver.has_stepped_back:
+                with Undisturbed(receiver):
+                    receiver.module_called(module, sys._getframe(1))
 
 
 _LISTENER = _Listener()
@@ -178,7 +190,7 @@ _LISTENER = _Listener()
 
 def responsible(module: Module | None) -> Entry | None:
     """The entry that what is noticed about a module belongs to, or what is noticed outside of any."""
-    entries = _entries[::-1]
+    entries = [one for one in reversed(_entries) if not one.receiver.has_stepped_back]
     if len(entries) == 1:
         return entries[0]
     thread = threading.get_ident()
@@ -191,19 +203,23 @@ def responsible(module: Module | None) -> Entry | None:
 # They run once a step, when the step itself has emptied the processor's caches of them: each call counts many times.
 
 
+@uncompiled
 def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if is_dynamo_compiling():
         return
     for receiver, roots in _looking:
-        is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
-        receiver.optimizer_steps(optimizer, is_alone, roots)
+        with Undisturbed(receiver):
+            is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
+            receiver.optimizer_steps(optimizer, is_alone, roots)
 
 
+@uncompiled
 def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     if is_dynamo_compiling():
         return
     for steps, known in _settled:
         steps.number += 1
-        interpose.resting = known if steps.number % SPACING else frozenset()
+        interpose.resting.modules = known if steps.number % SPACING else frozenset()
     for receiver, _ in _looking:
-        receiver.optimizer_stepped()
+        with Undisturbed(receiver):
+            receiver.optimizer_stepped()

@@ -21,7 +21,7 @@ from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
 from devlint_guard.operands import Scene, describe
 from devlint_guard.sentences import tied
-from devlint_guard.stored import tensors_in
+from devlint_guard.stored import dictionary_of, modules_in, registered_in, tensors_in
 
 
 def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]:
@@ -32,14 +32,14 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
         expect: where all tensors are to be; an index counts only where it has one.
     """
     for name, root in roots.items():
-        modules = list(root.modules())
+        modules = list(modules_in(root))
         registered = {id(module) for module in modules}
-        held = [*root.parameters(), *root.buffers()]
+        held = registered_in(root)
         tensors = {id(tensor) for tensor in held}
         usual = next(iter(devices_by_size(held)), "")
         below = _below_hooks(modules)
         for path, module in paths_of_modules(root, name):
-            if "_hf_hook" in module.__dict__:
+            if "_hf_hook" in dictionary_of(module):
                 continue  # accelerate moves what the module holds and what it is given
             for finding in (*_elsewhere(name, path, module, expect), *_split(path, module, usual, {name: root})):
                 yield replace(finding, suspect=True) if id(module) in below else finding
@@ -57,7 +57,7 @@ def audit_called(module: Module, frame: FrameType, expect: torch.device | None) 
         expect: see `audit`.
     """
     # Replicas of DataParallel live for one call; and what is traced must not see that sizes are read.
-    if "_is_replica" in module.__dict__ or torch._C._is_tracing():
+    if "_is_replica" in dictionary_of(module) or torch._C._is_tracing():
         return
     if any(audit({"": module}, expect)):
         scene = Scene.of(sites_above(frame), {})
@@ -68,12 +68,9 @@ def audit_called(module: Module, frame: FrameType, expect: torch.device | None) 
 
 def _below_hooks(modules: Sequence[Module]) -> set[int]:
     """Those modules inside of others that may move them before they are called, by identity."""
-    movers = (
-        module
-        for module in modules
-        if "_hf_hook" in module.__dict__ or "forward" in module.__dict__ or module._forward_pre_hooks
-    )
-    return {id(inner) for module in movers for inner in module.modules() if inner is not module}
+    names = ("_hf_hook", "forward", "_forward_pre_hooks")
+    movers = (module for module in modules if any(dictionary_of(module).get(name) for name in names))
+    return {id(inner) for module in movers for inner in modules_in(module) if inner is not module}
 
 
 def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None) -> Iterator[Finding]:
@@ -109,7 +106,7 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
 
 def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:
     """Tensors in plain attributes, elsewhere than the module they belong to."""
-    for key, value in module.__dict__.items():
+    for key, value in list(dictionary_of(module).items()):
         if key in _TABLES:
             continue
         for within, tensor in tensors_in(value, key):

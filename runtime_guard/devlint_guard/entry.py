@@ -22,6 +22,8 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
+from devlint_guard.stored import table_of
+
 # --- which modules ------------------------------------------------------------------------------------------
 
 
@@ -123,7 +125,7 @@ def own_tensors(module: Module) -> list[Value]:
 
     A parameter whose size is not known yet moves with its module, as all do, and goes to where the first input is.
     """
-    named = itertools.chain(module._parameters.items(), module._buffers.items())
+    named = (*table_of(module, "_parameters"), *table_of(module, "_buffers"))
     known = (Value(name, tensor) for name, tensor in named if tensor is not None and not is_lazy(tensor))
     return [value for value in known if not is_free(value.tensor)]
 

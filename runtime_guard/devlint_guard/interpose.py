@@ -11,18 +11,22 @@ traces the whole of `__call__`: so the fast path has no closure, and reads nothi
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import types
 from collections.abc import Callable, Container
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
+from torch._C import DisableTorchFunction
 from torch.compiler import is_compiling, is_dynamo_compiling
 from torch.nn import Module, Parameter
 from torch.nn.utils.rnn import PackedSequence
 
 from devlint_guard.entry import COMPARED
+from devlint_guard.uncompiled import uncompiled
 
 Call = Callable[..., Any]
 
@@ -42,13 +46,30 @@ class Listener(Protocol):
 
 _CONTAINERS = frozenset({list, tuple, dict, PackedSequence})
 
+_PLAIN: Call | None = getattr(Module, "_wrapped_call_impl", None) if hasattr(Module, "_compiled_call_impl") else None
+"""The `Module.__call__` that the fast path does all the work of; None where this version of PyTorch has another one."""
+
+_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
+"""How many function modes this thread has."""
+
 _listener: Listener | None = None
 _installed: Call | None = None
 _original: Call | None = None
 _calls = threading.local()
 
-resting: Container[int] = frozenset()
-"""Modules in training, by identity, whose tensors are not compared for now; none when a fast path is installed."""
+
+class Resting:
+    """Modules in training whose tensors are not compared for now.
+
+    Attributes:
+        modules: by identity; none when a fast path is installed.
+    """
+
+    def __init__(self) -> None:
+        self.modules: Container[int] = frozenset()
+
+
+resting = Resting()
 
 
 def install(listener: Listener, compared: Container[type], *, counting: bool = False, with_rests: bool = False) -> None:
@@ -60,31 +81,38 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
         counting: tell the listener of calls too.
         with_rests: ask `resting` which modules are not to be compared; only where calls are not counted.
     """
-    global _listener, _installed, _original, _compared, resting
+    global _listener, _installed, _original
     if Module.__call__ is not _installed or _original is None:
         uninstall()
         _original = Module.__call__
-    _listener, _compared, resting = listener, compared, frozenset()
-    if not _is_plain(_original):
-        call = _on_top_of(_original)
-    else:
-        call = _resting_call if with_rests and not counting else _guarded_call
-    before, _installed = Module.__call__, _counting(call) if counting else call
+    _listener, resting.modules = listener, frozenset()
+    rests = resting if with_rests and not counting and _original is _PLAIN else None
+    before, _installed = Module.__call__, _variant(_original, compared, counting, rests)
     if before is not _installed:  # or Python would forget what it knows of all classes of modules
-        Module.__call__ = _installed  # type: ignore[method-assign]
+        _put(_installed)
         _tell_dynamo(before, _installed)
 
 
 def uninstall() -> None:
     """Puts back what was there. Where another library wraps the fast path by now, it stays, and tells nobody."""
-    global _listener, _installed, _original, resting
-    _listener, resting = None, frozenset()
+    global _listener, _installed, _original
+    _listener, resting.modules = None, frozenset()
     if _installed is None or _original is None:
         return
     if Module.__call__ is _installed:
-        Module.__call__ = _original  # type: ignore[method-assign]
+        _put(_original)
     _tell_dynamo(_installed, _original)
+    if _original is not _PLAIN:  # what belongs to another library is not kept
+        for key in [key for key in _variants if key[0] == id(_original)]:
+            del _variants[key]
     _installed = _original = None
+
+
+def _put(call: Call) -> None:
+    """PyTorch's own has two names, and pickle finds a function by the one that it was defined with."""
+    Module.__call__ = call  # type: ignore[method-assign]
+    if _original is _PLAIN is not None:
+        Module._wrapped_call_impl = call  # type: ignore[method-assign]
 
 
 def _tell_dynamo(before: Call, after: Call) -> None:
@@ -95,95 +123,111 @@ def _tell_dynamo(before: Call, after: Call) -> None:
             source.unpatched_nn_module_call = after  # type: ignore[union-attr]
 
 
-def _is_plain(call: Call) -> bool:
-    """Whether the fast path does all that a `Module.__call__` does."""
-    return call is getattr(Module, "_wrapped_call_impl", None) and hasattr(Module, "_compiled_call_impl")
+_variants: dict[tuple[int, int, bool, bool], Call] = {}
 
 
-def _on_top_of(call: Call) -> Call:
-    """The fast path, calling something else than PyTorch's own `__call__`.
+def _variant(original: Call, compared: Container[type], counts: bool, rests: Resting | None) -> Call:
+    """The fast path with other values for the constants below; one function for each, which Dynamo knows again.
 
-    A function of its own, as the other one may be in use below: a guard leaves it there if `call` was put on top of it.
+    It has no `__name__` among its globals, so that Dynamo looks for them in it and not in this module. In all else it
+    can be taken for what it stands for.
     """
-    return _with(_guarded_call, _compared=_compared, _original_call=call, _wraps=True)
+    key = id(original), id(compared), counts, rests is not None
+    if key not in _variants:
+        assert isinstance(_guarded_call, types.FunctionType)
+        known = {
+            **globals(),
+            "_compared": compared,
+            "_original_call": original,
+            "_wraps": original is not _PLAIN,
+            "_counts": counts,
+            "_rests": rests,
+        }
+        del known["__name__"]
+        call = types.FunctionType(_guarded_call.__code__.replace(), known, _guarded_call.__name__)
+        _variants[key] = functools.update_wrapper(call, original)
+    return _variants[key]
 
 
-def _with(function: Call, **constants: Any) -> Call:
-    """The function with other values for some of its globals.
-
-    It has no `__name__` among its globals, so that Dynamo looks for them in it and not in this module.
-    """
-    assert isinstance(function, types.FunctionType)
-    known = {**globals(), **constants}
-    del known["__name__"]
-    return types.FunctionType(function.__code__, known, function.__name__)
-
-
+# The constants of the fast path: each variant has its own.
 _compared: Container[type] = COMPARED
 _original_call: Call = Module.__call__
 _wraps = False
 """Whether there is more in `_original_call` than the fast path does itself."""
+_counts = False
+"""Whether the listener is told of calls that no other module makes."""
+_rests: Resting | None = None
+"""Tells which modules are not to be compared."""
 
 
 def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    if type(self) in _compared:
-        device = None
-        tensor: Tensor | None
-        for tensor in self._parameters.values():
-            if tensor is not None:
-                if device is None:
-                    device = tensor.device
-                elif tensor.device != device:
-                    _entered(self, args, kwargs)
-                    break
-        if device is None and self._buffers:
-            for tensor in self._buffers.values():
-                if tensor is not None:
-                    device = tensor.device
-                    break
-        for value in args:
-            kind = type(value)
-            if kind is Tensor or kind is Parameter:
-                if device is None:
-                    device = value.device
-                elif value.device != device:
-                    _entered(self, args, kwargs)
-                    break
-            elif kind in _CONTAINERS and _differs(value, device):
-                _entered(self, args, kwargs)
-                break
-        if kwargs:
-            for value in kwargs.values():
-                kind = type(value)
-                if kind is Tensor or kind is Parameter:
-                    if device is None:
-                        device = value.device
-                    elif value.device != device:
-                        _entered(self, args, kwargs)
-                        break
-                elif kind in _CONTAINERS and _differs(value, device):
-                    _entered(self, args, kwargs)
-                    break
+    # It is one function, so that each call takes as many frames as without a guard. To Dynamo `is_compiling` is a
+    # constant: what it compiles never rests on `_calls` and `_rests`, which change.
+    is_outermost = _counts and not is_compiling() and not getattr(_calls, "inside", False)
     try:
+        if is_outermost:
+            _calls.inside = True
+            _called(self)
+        if (
+            type(self) in _compared
+            and not (_rests is not None and self.training and not is_dynamo_compiling() and id(self) in _rests.modules)
+            and _are_apart(self, args, kwargs)
+        ):
+            _entered(self, args, kwargs)
         if _wraps or self._compiled_call_impl is not None:
             return _original_call(self, *args, **kwargs)
         return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
     except Exception as error:
         _failed(self, args, kwargs, error)
         raise
+    finally:
+        if is_outermost:
+            _calls.inside = False
 
 
-def _resting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    # To Dynamo the last condition but one is a constant: what it compiles never rests on `resting`, which changes.
-    if type(self) not in _compared or (self.training and not is_dynamo_compiling() and id(self) in resting):
-        try:
-            if self._compiled_call_impl is not None:
-                return _original_call(self, *args, **kwargs)
-            return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
-        except Exception as error:
-            _failed(self, args, kwargs, error)
-            raise
-    return _guarded_call(self, *args, **kwargs)
+def _are_apart(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the tensors of a module and its arguments may not all be on one device."""
+    if not is_dynamo_compiling() and _function_modes():
+        # Reading a device is a call that a function mode of the program would see.
+        with DisableTorchFunction():
+            return _differ(self, args, kwargs)
+    return _differ(self, args, kwargs)
+
+
+def _differ(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    device = None
+    tensor: Tensor | None
+    for tensor in self._parameters.values():
+        if tensor is not None:
+            if device is None:
+                device = tensor.device
+            elif tensor.device != device:
+                return True
+    if device is None and self._buffers:
+        for tensor in self._buffers.values():
+            if tensor is not None:
+                device = tensor.device
+                break
+    for value in args:
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            if device is None:
+                device = value.device
+            elif value.device != device:
+                return True
+        elif kind in _CONTAINERS and _differs(value, device):
+            return True
+    if kwargs:
+        for value in kwargs.values():
+            kind = type(value)
+            if kind is Tensor or kind is Parameter:
+                if device is None:
+                    device = value.device
+                elif value.device != device:
+                    return True
+            elif kind in _CONTAINERS and _differs(value, device):
+                return True
+    return False
 
 
 def _differs(container: Any, device: Any) -> bool:
@@ -197,36 +241,19 @@ def _differs(container: Any, device: Any) -> bool:
     return False
 
 
+@uncompiled
 def _entered(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if _listener is not None:
         _listener.entered(module, args, kwargs)
 
 
+@uncompiled
 def _failed(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
     if _listener is not None:
         _listener.failed(module, args, kwargs, error)
 
 
+@uncompiled
 def _called(module: Module) -> None:
     if _listener is not None:
         _listener.called(module)
-
-
-def _counting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    # To Dynamo the first condition is a constant: what it compiles never rests on `_calls`, which changes.
-    if is_compiling() or getattr(_calls, "inside", False):
-        return _counted_call(self, *args, **kwargs)
-    _calls.inside = True
-    try:
-        _called(self)
-        return _counted_call(self, *args, **kwargs)
-    finally:
-        _calls.inside = False
-
-
-_counted_call: Call = _guarded_call
-
-
-def _counting(call: Call) -> Call:
-    """The fast path, telling of calls that no other module makes."""
-    return _counting_call if call is _guarded_call else _with(_counting_call, _counted_call=call)

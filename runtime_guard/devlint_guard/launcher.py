@@ -5,9 +5,11 @@ The guard begins before the program's first line and ends after its last; what t
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -23,12 +25,12 @@ from devlint_guard.report.files import write
 from devlint_guard.report.text import render_all
 from devlint_guard.session import Guard
 
-INTERRUPTED: Final = 130
-"""The exit code of a program that the user has interrupted."""
+INTERRUPTED: Final = -signal.SIGINT
+"""Stands for the end of a program that the user has interrupted: Python ends such a process by the signal itself."""
 
 
 def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **options: Any) -> int:
-    """Runs a program to its end and returns its exit code.
+    """Runs a program to its end and returns its exit code, or `INTERRUPTED`.
 
     In mode `record` a program that ends well has the exit code 1 if the guard has found something, else 0. In a job of
     several processes the first of them then joins the reports of all.
@@ -99,6 +101,10 @@ def _module(name: str) -> ModuleSpec:
 def _run(spec: ModuleSpec, guard: Guard | None) -> int:
     try:
         main = _as_main(spec)
+        room: dict[str, Any] = {}
+        exec(_PROBE, room)
+        # The program stands on frames of its launcher, which take nothing from the depth that its own calls may have.
+        sys.setrecursionlimit(2 * sys.getrecursionlimit() - 1 - room["deepest"])
         with contextlib.nullcontext() if guard is None else guard:
             exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
     except SystemExit as error:
@@ -123,8 +129,26 @@ def _as_main(spec: ModuleSpec) -> ModuleType:
     if isinstance(spec.loader, _ScriptLoader):
         main.__spec__, main.__package__ = None, None
     main.__name__ = "__main__"
+    main.__dict__["__builtins__"] = builtins  # the module; `exec` would give it the dictionary
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
     sys.modules["__main__"] = main
     return main
+
+
+_PROBE: Final = compile(
+    """\
+def deeper(n):
+    try:
+        return deeper(n + 1)
+    except RecursionError:
+        return n
+deepest = deeper(1)
+""",
+    "<devlint>",
+    "exec",
+)
+"""How deep calls can nest in a program that is executed where this is."""
 
 
 def _status(error: SystemExit) -> int:

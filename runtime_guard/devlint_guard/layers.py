@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.optim import Optimizer
 
-from devlint_guard import ctc
+from devlint_guard import constructors, ctc, scopes
 from devlint_guard.finding import Finding, Step
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots
@@ -36,13 +36,23 @@ class Layers:
         provenance: remember how tensors came to be where they are.
         ledger: add up transfers in every step.
         sink: is given what the operators show.
+        failed: is told of what goes wrong here.
     """
 
-    def __init__(self, steps: Steps | None, *, provenance: bool, ledger: bool, sink: Callable[[Finding], None]) -> None:
+    def __init__(
+        self,
+        steps: Steps | None,
+        *,
+        provenance: bool,
+        ledger: bool,
+        sink: Callable[[Finding], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
         self.ledger = Ledger() if ledger else None
         self._steps = steps
         self._provenance = Provenance() if provenance else None
         self._sink = sink
+        self._failed = failed
         self._mode: OperatorMode | None = None
         self._thread: int | None = None
         self._has_provenance = False
@@ -52,32 +62,43 @@ class Layers:
         global _provenance
         with _lock:
             self._thread = threading.get_ident()
+            scopes.follow()
             if self._provenance is not None and _provenance is None:
                 _provenance = self._provenance
                 _provenance.install()
                 self._has_provenance = True
             watchers = [one for one in (self._provenance, self.ledger) if one is not None]
-            self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, history=history_of)
+            self._mode = OperatorMode(
+                self._sink, roots=roots, watchers=watchers, history=history_of, failed=self._failed
+            )
             self.step()
 
     def step(self) -> bool:
         """Switches the operators on or off, as the step that is running needs; returns whether they are as it needs.
 
-        Does nothing in another thread than that which began.
+        Does nothing in another thread than that which began. Waits where a mode cannot be moved.
         """
-        thread = threading.get_ident()
-        if self._mode is None or self._thread is None or self._is_needed is (_modes.get(self._thread) is self._mode):
+        if self._mode is None or self._thread is None:
             return True
+        is_on = _modes.get(self._thread) is self._mode
+        if self._is_needed is is_on:
+            if is_on:
+                self._mode.resume()
+            return True
+        thread = threading.get_ident()
         if thread != self._thread:
             return False
         with _lock:
-            if not self._is_needed:
-                self._take_out(self._mode, thread)
-            elif thread not in _modes:
+            if is_on:
+                return self._take_out(self._mode, thread)
+            if thread in _modes:
+                return True
+            if self._mode.install():
                 _modes[thread] = self._mode
-                self._mode.install()
                 ctc.install()
-        return True
+                constructors.install()
+                return True
+            return False
 
     def optimizer_steps(self, optimizer: Optimizer) -> None:
         """Looks away until `step` is called, where the operators of an optimizer have nothing to show."""
@@ -85,7 +106,7 @@ class Layers:
         mode = _modes.get(thread)
         if mode is None or mode is not self._mode or self.ledger is not None:
             return
-        if mode.is_innermost and mixes_nothing(optimizer):
+        if mode.is_innermost and scopes.are_known() and mixes_nothing(optimizer):
             with _lock:
                 self._take_out(mode, thread)
 
@@ -98,15 +119,25 @@ class Layers:
         global _provenance
         with _lock:
             if self._mode is not None and self._thread is not None:
-                self._take_out(self._mode, self._thread)
+                if not self._take_out(self._mode, self._thread):
+                    _forget(self._thread)
+                scopes.leave()
             if self._has_provenance and _provenance is not None:
                 _provenance.uninstall()
                 _provenance = None
             self._mode, self._thread, self._has_provenance = None, None, False
 
-    def _take_out(self, mode: OperatorMode, thread: int) -> None:
-        if _modes.get(thread) is mode:
-            mode.uninstall()
-            del _modes[thread]
-            if not _modes:
-                ctc.uninstall()
+    def _take_out(self, mode: OperatorMode, thread: int) -> bool:
+        if _modes.get(thread) is not mode:
+            return True
+        is_out = mode.uninstall()
+        if is_out:
+            _forget(thread)
+        return is_out
+
+
+def _forget(thread: int) -> None:
+    del _modes[thread]
+    if not _modes:
+        ctc.uninstall()
+        constructors.uninstall()

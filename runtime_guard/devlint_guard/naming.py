@@ -11,7 +11,7 @@ from torch import nn
 
 from devlint_guard.finding import Role
 from devlint_guard.frames import Site, is_user_code
-from devlint_guard.stored import dictionary_of, tensors_in
+from devlint_guard.stored import dictionary_of, table_of, tensors_in
 
 Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""
@@ -73,7 +73,7 @@ def names_of_parameter(parameter: torch.Tensor, roots: Roots) -> list[str]:
         found = [
             f"{path}.{key}"
             for path, module in paths_of_modules(root, name)
-            for key, value in module._parameters.items()
+            for key, value in table_of(module, "_parameters")
             if value is parameter
         ]
         if found:
@@ -91,13 +91,13 @@ def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Modul
             continue
         seen.add(id(module))
         yield path, module
-        children = module._modules.items()
+        children = table_of(module, "_modules")
         waiting += [(f"{path}.{key}", child) for key, child in children if child is not None]
         waiting += list(_unregistered_modules(module, path))
 
 
 def _unregistered_modules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
-    for key, value in module.__dict__.items():
+    for key, value in list(dictionary_of(module).items()):
         if key.startswith("_"):
             continue
         items: Iterable[tuple[object, object]] = ()
@@ -171,8 +171,8 @@ def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
     for name, root in roots.items():
         modules = list(paths_of_modules(root, name))
         for path, module in modules:
-            for role, table in ((Role.PARAMETER, module._parameters), (Role.BUFFER, module._buffers)):
-                for key, value in table.items():
+            for role, table in ((Role.PARAMETER, "_parameters"), (Role.BUFFER, "_buffers")):
+                for key, value in table_of(module, table):
                     if value is tensor:
                         return f"{path}.{key}", role
         for path, module in modules:
@@ -184,7 +184,7 @@ def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
 
 def _attribute(tensor: torch.Tensor, module: nn.Module) -> str | None:
     """The plain attribute of a module that holds a tensor, also in a list or a dict."""
-    for key, value in module.__dict__.items():
+    for key, value in list(dictionary_of(module).items()):
         if key in _TABLES:
             continue
         for path, one in tensors_in(value, key):
@@ -198,9 +198,9 @@ _TABLES = frozenset(nn.Module().__dict__) - {"training"}
 
 def role_in(module: nn.Module, attribute: str) -> Role:
     """What an attribute of a module that holds a tensor is."""
-    if attribute in module._parameters:
+    if attribute in dict(table_of(module, "_parameters")):
         return Role.PARAMETER
-    return Role.BUFFER if attribute in module._buffers else Role.ATTRIBUTE
+    return Role.BUFFER if attribute in dict(table_of(module, "_buffers")) else Role.ATTRIBUTE
 
 
 def _in_optimizers(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType]) -> Name | None:
@@ -227,7 +227,7 @@ def optimizers_in(frames: Iterable[FrameType]) -> list[torch.optim.Optimizer]:
 def _gradient(tensor: torch.Tensor, roots: Roots) -> Name | None:
     for name, root in roots.items():
         for path, module in paths_of_modules(root, name):
-            for key, parameter in module._parameters.items():
+            for key, parameter in table_of(module, "_parameters"):
                 if parameter is not None and parameter.grad is tensor:
                     return Name(f"{path}.{key}.grad", Role.GRADIENT, f"{path}.{key}")
     return None

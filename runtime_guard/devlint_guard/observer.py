@@ -7,7 +7,6 @@ seen late, but it is seen, and a function that is called a million times costs a
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import linecache
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,8 @@ from torch import Tensor, nn
 from devlint_guard import calls
 from devlint_guard.frames import is_installed, shown_path
 from devlint_guard.observed import Called, Observed, Seen
+from devlint_guard.stored import dictionary_of, registered_in
+from devlint_guard.undisturbed import Undisturbed
 
 EACH: Final = 32
 """So many calls of a function are looked at one by one."""
@@ -165,11 +166,10 @@ def digest_of(text: str, node: ast.stmt) -> str:
 def _look(places: _Places, values: Iterable[tuple[str, object]]) -> None:
     if torch.compiler.is_compiling():
         return
-    with torch._C.DisableTorchFunction():
-        for path, value in values:
-            # The program must not notice, whatever its objects do when they are looked at.
-            with contextlib.suppress(Exception):
-                _note(places, path, value)
+    for path, value in values:
+        # The program must not notice, whatever its objects do when they are looked at.
+        with Undisturbed(None):
+            _note(places, path, value)
 
 
 def _note(places: _Places, path: str, value: object) -> None:
@@ -179,7 +179,7 @@ def _note(places: _Places, path: str, value: object) -> None:
     if isinstance(value, Tensor):
         place.note("tensor", (str(value.device),), value.dim())
     elif isinstance(value, nn.Module):
-        place.note("module", {str(one.device) for one in (*value.parameters(), *value.buffers())})
+        place.note("module", {str(one.device) for one in registered_in(value)})
     elif value is None:
         place.note("none")
     elif isinstance(value, torch.device):
@@ -213,7 +213,7 @@ def _named(text: str) -> str | None:
 
 def _attributes(owner: object, names: tuple[str, ...]) -> Iterator[tuple[str, object]]:
     """The attributes of those names that an object holds itself."""
-    own: Mapping[str, Any] = getattr(owner, "__dict__", {})
+    own: Mapping[str, Any] = dictionary_of(owner)
     tables = [own, *(own.get(table, {}) for table in _MODULE_TABLES)] if isinstance(owner, nn.Module) else [own]
     for name in names:
         for table in tables:

@@ -27,7 +27,7 @@ from devlint_guard.frames import (
 )
 from devlint_guard.messages import Message
 from devlint_guard.origins import origin_of
-from devlint_guard.stored import devices_of
+from devlint_guard.stored import devices_of, modules_in, registered_in
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
 """Where a tensor was created and moved, as a record of the run has it; empty where it has nothing."""
@@ -167,7 +167,7 @@ def _module(scene: Scene, module: nn.Module, tensor: torch.Tensor | None) -> Ope
 
 def _share(module: nn.Module, device: str) -> str:
     """How many of a module's tensors are on a device."""
-    tensors = [*module.parameters(), *module.buffers()]
+    tensors = registered_in(module)
     if not device:
         return f"{len(tensors)} tensors"
     here = sum(str(tensor.device) == device for tensor in tensors)
@@ -250,7 +250,7 @@ def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
 
 def _owner_of_line(scene: Scene, carried: Carried) -> nn.Module | None:
     """The module whose `forward` holds the line."""
-    for module in (inner for outer in scene.modules for inner in outer.modules()):
+    for module in (inner for outer in scene.modules for inner in modules_in(outer)):
         code = getattr(type(module).forward, "__code__", None)
         if code is not None and code.co_filename == carried.file:
             lines = [line for _, _, line in code.co_lines() if line is not None]

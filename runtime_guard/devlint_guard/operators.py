@@ -19,26 +19,19 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
+from torch._C import DisableTorchFunction
 from torch.nn import Parameter
-from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from devlint_guard import scopes
 from devlint_guard.callers import Caller, caller_of
 from devlint_guard.conflicts import Conflict, Value, finding_of
 from devlint_guard.finding import Finding
 from devlint_guard.naming import Roots
 from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
-
-# torch.compile must not trace the mode itself. By default PyTorch wraps it in `torch._dynamo.disable`, which costs each
-# operator as much as the mode does and imports torch._dynamo. A mark on the code does the same at no cost.
-_mark_code: Callable[[Any, Any], None] | None
-try:
-    from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
-
-    _mark_code = set_code_exec_strategy
-except ImportError:  # older versions of torch
-    _mark_code = None
+from devlint_guard.uncompiled import CAN_MARK, uncompiled
+from devlint_guard.undisturbed import is_of_a_signal
 
 Overload = Any
 """An overload of `torch.ops`."""
@@ -117,6 +110,8 @@ def name_of(overload: Overload) -> str:
     return f"{base}.{overload._schema.overload_name}".rstrip(".")
 
 
+_function_modes = torch._C._len_torch_function_stack
+
 # Subclasses have dispatchers of their own, which decide for themselves what goes together.
 _PLAIN = frozenset({Tensor, Parameter})
 
@@ -129,9 +124,11 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         roots: modules that paths start from, by name.
         watchers: see `Watcher`.
         history: tells how a tensor came to be where it is, as `Provenance.history_of` does.
+        failed: is told of what goes wrong in looking at an operator, which then runs unseen; None to raise it.
     """
 
     supports_higher_order_operators = True
+    is_moved = True
 
     def __init__(
         self,
@@ -140,12 +137,14 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         roots: Roots | None = None,
         watchers: Sequence[Watcher] = (),
         history: History | None = None,
+        failed: Callable[[Exception], None] | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._sink = sink
         self._roots: Roots = roots or {}
         self._watchers = tuple(watchers)
         self._history = history
+        self._failed = failed
         self._is_on = True
         # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
         self._known: dict[int, tuple[Callable[..., Any], _Plan | None, Overload]] = {}
@@ -158,27 +157,55 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return _mark_code is None
+        return not CAN_MARK
 
     @property
     def is_innermost(self) -> bool:
         """Whether this thread has entered no other mode since."""
-        return _stack()[-1:] == [self]
+        return scopes.stack()[-1:] == [self]
 
-    def install(self) -> None:
-        """Looks at the operators that this thread calls from now on."""
-        self.__enter__()
+    def install(self) -> bool:
+        """Looks at the operators that this thread calls from now on; returns whether that is possible here."""
+        scopes.follow()
+        if scopes.are_known():
+            self.__enter__()
+            return True
+        scopes.leave()
+        return False
 
-    def uninstall(self) -> None:
-        """Takes the mode out of the stack, also from below modes that were entered later and are still active.
+    def uninstall(self) -> bool:
+        """Looks at nothing from now on, and takes the mode out of the stack, also from below modes entered later.
 
-        Called by another thread, which cannot reach the stack, it leaves the mode there, to do nothing from now on.
+        Returns whether it is out: only the thread that it is in can take it out, and only where PyTorch does not put it
+        back. Elsewhere it stays, to do nothing.
         """
-        if threading.get_ident() == self._thread and self in _stack():
-            _take_out(self)
-        else:
-            self._is_on = False
+        if threading.get_ident() == self._thread and scopes.are_known():
+            if self in scopes.stack():
+                scopes.take_out(self)
+                scopes.leave()
+                return True
+            if not self._is_running:
+                scopes.leave()
+                return True
+        self._is_on = False
+        self._known = {}
+        return False
+
+    def resume(self) -> None:
+        """Looks at operators again, where `uninstall` has left the mode in the stack."""
+        if not self._is_on:
+            self._is_on = True
             self._known = {}
+
+    @property
+    def _is_running(self) -> bool:
+        """Whether it runs an operator, which has called Python: PyTorch puts it back into the stack afterwards."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if frame.f_code is OperatorMode.__torch_dispatch__.__code__ and frame.f_locals.get("self") is self:
+                return True
+            frame = frame.f_back
+        return False
 
     def __enter__(self) -> OperatorMode:
         self._thread = threading.get_ident()
@@ -186,6 +213,7 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
+    @uncompiled
     def __torch_dispatch__(
         self, func: Overload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -195,14 +223,17 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             run, plan, _ = self._learn(func)
         if plan is not None and not types:
             if plan.compares:
-                device = None
-                for value in args:
-                    if value.__class__ in _PLAIN:
-                        if device is None:
-                            device = value.device
-                        elif value.device != device:
-                            self._mixed(plan, args, {})
-                            break
+                if _function_modes():
+                    self._compare_unseen(plan, args)
+                else:
+                    device = None
+                    for value in args:
+                        if value.__class__ in _PLAIN:
+                            if device is None:
+                                device = value.device
+                            elif value.device != device:
+                                self._mixed(plan, args, {})
+                                break
             elif plan.compares_nested:
                 self._compare_nested(plan, args, kwargs or {})
             if plan.watchers:
@@ -223,32 +254,49 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _run_watched(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = plan.overload(*args, **kwargs)
         call = Call(plan.overload, args, kwargs, result, self._thread)
-        for watcher in plan.watchers:
-            watcher.saw(call)
+        try:
+            with DisableTorchFunction():
+                for watcher in plan.watchers:
+                    watcher.saw(call)
+        except Exception as error:
+            self._tell(error)
         return result
 
+    def _tell(self, error: Exception) -> None:
+        if self._failed is None or is_of_a_signal(error):
+            raise error
+        if not isinstance(error, RecursionError):
+            self._failed(error)
+
+    def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> None:
+        """Compares where reading a device is a call that a function mode of the program would see."""
+        with DisableTorchFunction():
+            devices = {value.device for value in args if value.__class__ in _PLAIN}
+        if len(devices) > 1:
+            self._mixed(plan, args, {})
+
     def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        device = None
-        for value in (*args, *kwargs.values()):
-            for one in value if value.__class__ is list else (value,):
-                if one.__class__ in _PLAIN:
-                    if device is None:
-                        device = one.device
-                    elif one.device != device:
-                        self._mixed(plan, args, kwargs)
-                        return
+        given = (*args, *kwargs.values())
+        values = [one for value in given for one in (value if value.__class__ is list else (value,))]
+        with DisableTorchFunction():
+            devices = {one.device for one in values if one.__class__ in _PLAIN}
+        if len(devices) > 1:
+            self._mixed(plan, args, kwargs)
 
     def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Tensors on several devices meet, which may be legal."""
         if self._sink is None:
             return
-        conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
-        if conflict is not None:
-            self._sink(finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history))
-
-
-if _mark_code is not None:
-    _mark_code(OperatorMode.__torch_dispatch__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+        try:
+            with DisableTorchFunction():
+                conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
+                if conflict is None:
+                    return
+                finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
+        except Exception as error:
+            self._tell(error)
+            return
+        self._sink(finding)
 
 
 def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:
@@ -273,36 +321,3 @@ def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -
                 if isinstance(one, Tensor)
             ]
     return outputs + inputs
-
-
-# --- the stack of modes -------------------------------------------------------------------------------------
-
-
-def _stack() -> list[TorchDispatchMode]:
-    return _python_dispatch._get_current_dispatch_mode_stack()
-
-
-def _take_out(mode: OperatorMode) -> None:
-    """Ends a mode that may lie below others.
-
-    On entry each mode notes flags of the process as it found them, to restore them on exit. The one that was entered
-    next found them as our mode had set them, and now has to restore what ours had found.
-    """
-    above: list[TorchDispatchMode] = []
-    while (top := _python_dispatch._pop_mode()) is not mode:
-        above.append(top)
-    _python_dispatch._push_mode(mode)
-    for name in _FLAGS if above else ():
-        mine, theirs = getattr(mode, name, None), getattr(above[-1], name, None)
-        if mine and theirs:
-            mine[-1], theirs[-1] = theirs[-1], mine[-1]
-    mode.__exit__(None, None, None)
-    for other in reversed(above):
-        _python_dispatch._push_mode(other)
-
-
-_FLAGS = (
-    "old_dispatch_mode_flags",
-    "old_non_infra_dispatch_mode_flags",
-    "old_without_ignore_compile_internals_dispatch_mode_flags",
-)

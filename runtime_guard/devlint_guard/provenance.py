@@ -25,6 +25,8 @@ from torch import Tensor, nn
 from devlint_guard.callers import Caller, caller_of
 from devlint_guard.finding import Step
 from devlint_guard.operators import Call, Overload, name_of
+from devlint_guard.stored import modules_in, table_of
+from devlint_guard.undisturbed import Undisturbed
 
 KEPT = 6
 """How many steps are kept of a tensor that goes back and forth."""
@@ -53,14 +55,6 @@ class _Move(NamedTuple):
     caller: Caller | None
 
 
-class _Ref(weakref.ref[Tensor]):
-    """Knows whose it was when that is gone."""
-
-    __slots__ = ("key",)
-
-    key: int
-
-
 @functools.cache
 def _is_factory(overload: Overload) -> bool:
     schema = overload._schema
@@ -77,7 +71,9 @@ class Provenance:
     """Remembers what happens to tensors; a context manager. One at a time is to be installed."""
 
     def __init__(self) -> None:
-        self._histories: dict[int, tuple[_Ref, tuple[_Event, ...]]] = {}
+        # References that are gone take their entries with them by a `pop` that runs no Python code: an error that a
+        # handler of a signal raised in such a function would be lost. `pop` takes the reference for its default.
+        self._histories: dict[int, tuple[weakref.ref[Tensor], tuple[_Event, ...]]] = {}
         self._moves: dict[int, _Move] = {}
         self._replaced: list[tuple[Any, str, Any, bool]] = []
         self._is_on = False
@@ -154,9 +150,10 @@ class Provenance:
     def _moved(self, source: Tensor, result: Tensor, by: str) -> None:
         if not self._is_on or torch.compiler.is_compiling() or getattr(self._applying, "is_on", False):
             return
-        event = _Event(source.device, result.device, by, caller_of(sys._getframe(1), self._thread))
-        earlier = self._events_of(source) or self._moved_with_module(source)
-        self._remember(result, (*earlier, event)[-KEPT:])
+        with Undisturbed(None):  # it would be worth knowing, no more
+            event = _Event(source.device, result.device, by, caller_of(sys._getframe(1), self._thread))
+            earlier = self._events_of(source) or self._moved_with_module(source)
+            self._remember(result, (*earlier, event)[-KEPT:])
 
     def _moving_modules(self, original: Any) -> Any:
         def _apply(self: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
@@ -180,9 +177,9 @@ class Provenance:
         devices = {id(tensor): (old, tensor.device) for old, tensor in after if old != tensor.device}
         if devices:
             caller = caller_of(sys._getframe(1), self._thread)
-            key, moves = id(module), self._moves
+            key = id(module)
             by = f"its module, {type(module).__name__}"
-            moves[key] = _Move(weakref.ref(module, lambda _: moves.pop(key, None)), devices, by, caller)
+            self._moves[key] = _Move(weakref.ref(module, functools.partial(self._moves.pop, key)), devices, by, caller)
         return result
 
     def _swapping(self, original: Any) -> Any:
@@ -199,12 +196,8 @@ class Provenance:
     def _remember(self, tensor: Tensor, events: tuple[_Event, ...]) -> None:
         if tensor.__class__ is not Tensor:
             return
-        reference = _Ref(tensor, self._forget)
-        reference.key = id(tensor)
-        self._histories[reference.key] = (reference, events)
-
-    def _forget(self, reference: _Ref) -> None:
-        self._histories.pop(reference.key, None)
+        key = id(tensor)
+        self._histories[key] = (weakref.ref(tensor, functools.partial(self._histories.pop, key)), events)
 
     def _events_of(self, tensor: Tensor) -> tuple[_Event, ...]:
         entry = self._histories.get(id(tensor))
@@ -225,8 +218,8 @@ class Provenance:
 
 def _tensors(module: nn.Module) -> Iterator[tuple[tuple[int, str], Tensor]]:
     """The parameters and buffers of a module and of those inside, by holder and name."""
-    for inner in module.modules():
-        for table in (inner._parameters, inner._buffers):
-            for name, tensor in table.items():
+    for inner in modules_in(module):
+        for table in ("_parameters", "_buffers"):
+            for name, tensor in table_of(inner, table):
                 if tensor is not None:
                     yield (id(inner), name), tensor

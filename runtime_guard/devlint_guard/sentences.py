@@ -14,6 +14,7 @@ from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, module_path, names_of_parameter, role_in
 from devlint_guard.operands import History, Scene, describe, found_operand, operand
+from devlint_guard.stored import registered_in
 
 
 def tied(names: Sequence[str]) -> Iterator[str]:
@@ -83,7 +84,7 @@ class _Entry:
             path = module_path(mismatch.module, {name: root})
             if path:
                 is_whole = root is mismatch.module
-                devices = [] if is_whole else devices_by_size([*root.parameters(), *root.buffers()])
+                devices = [] if is_whole else devices_by_size(registered_in(root))
                 return cls(mismatch, scene, path, next(iter(devices), ""), history)
         return cls(mismatch, scene, type(mismatch.module).__name__, "", history)
 

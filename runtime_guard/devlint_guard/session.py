@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
@@ -40,6 +41,8 @@ from devlint_guard.roots import ByVariable, by_class
 from devlint_guard.sentences import finding_of
 from devlint_guard.snapshot import machine, tree_of
 from devlint_guard.steps import Steps
+from devlint_guard.stored import has_parameters, modules_in
+from devlint_guard.undisturbed import Undisturbed
 
 Mode = Literal["raise", "warn", "record"]
 Level = Literal["module", "adaptive", "deep"]
@@ -121,6 +124,7 @@ class Guard:
         self._suspects: dict[Key, Finding] = {}
         self._repeats: dict[tuple[Any, ...], Finding] = {}
         self._is_audited = False
+        self.has_stepped_back = False
         self._called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
         self.known: dict[int, weakref.ref[Module]] = {}
         self._trees: tuple[Part, ...] = ()
@@ -133,6 +137,7 @@ class Guard:
             provenance=level != "module",
             ledger=ledger,
             sink=self._saw,
+            failed=self.step_back,
         )
 
     @property
@@ -155,7 +160,7 @@ class Guard:
                 program has called are shown.
         """
         ledger = self._layers.ledger
-        called = (module for module in self._called.values() if next(module.parameters(), None) is not None)
+        called = (module for module in self._called.values() if has_parameters(module))
         known = (self._roots if roots is None else roots) or by_class(called)
         return Record(
             **machine(),
@@ -199,14 +204,15 @@ class Guard:
         """
         if not self._is_audited:
             self._is_audited = True
-            if any(audit(roots, self._expect)):
-                self.found(*audit(ByVariable(roots), self._expect))
+            with Undisturbed(self):
+                if any(audit(roots, self._expect)):
+                    self.found(*audit(ByVariable(roots), self._expect))
         modules = tuple(roots.values())
         roots = ByVariable(roots)
         active.add(Entry(self, threading.get_ident(), modules, roots))
         with self._lock:
             self._entries += 1
-            if self._entries == 1:
+            if self._entries == 1 and not self.has_stepped_back:
                 self._layers.begin(roots)
                 if self._observer is not None:
                     self._observer.begin()
@@ -220,21 +226,37 @@ class Guard:
                     self._observer.end()
                 self._layers.end()
         entry = active.remove(self)
-        if error is not None and not isinstance(error, GuardError):
-            finding = explain(error, entry.roots, history_of)
-            annotate(error, entry.roots, history_of)
-            if finding is not None and not self._has_found_at(finding.place):
-                self._record(finding, self._findings)
-        if self._report is not None:
-            record = self.record(entry.roots)
-            self._trees = record.roots
-            try:
-                write(record, self._report)
-            except OSError as problem:  # how the program has ended matters more
-                warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
+        with Undisturbed(self):
+            if error is not None and not isinstance(error, GuardError):
+                finding = explain(error, entry.roots, history_of)
+                annotate(error, entry.roots, history_of)
+                if finding is not None and not self._has_found_at(finding.place):
+                    self._record(finding, self._findings)
+            if self._report is not None:
+                record = self.record(entry.roots)
+                self._trees = record.roots
+                try:
+                    write(record, self._report)
+                except OSError as problem:  # how the program has ended matters more
+                    warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
         if self._entries == 0:
             self._called.clear()
             self.known.clear()
+
+    def step_back(self, error: Exception) -> None:
+        """Sees nothing from now on, and warns of that once: what fails in a guard is no business of the program."""
+        if self.has_stepped_back:
+            return
+        self.has_stepped_back = True
+        self._layers.end()
+        if self._observer is not None:
+            self._observer.end()
+        active.refresh()
+        site = user_site(sites_above(sys._getframe()))
+        file, line = ("<devlint>", 1) if site is None else (site.frame.f_code.co_filename, site.frame.f_lineno)
+        text = f"the guard stops looking, this is a bug of devlint: {type(error).__name__}: {error}"
+        with contextlib.suppress(DevlintWarning):  # where warnings are errors, the program goes on all the same
+            warnings.warn_explicit(text, DevlintWarning, file, line, registry={})
 
     def _has_found_at(self, place: Place | None) -> bool:
         """Whether what PyTorch refuses at a place has been foretold there, under whatever code."""
@@ -341,7 +363,7 @@ class Guard:
 
         Of the others PyTorch itself refuses what is elsewhere, if only it has data.
         """
-        for module in {one for called in self._called.values() for one in called.modules()}:
+        for module in (one for called in self._called.values() for one in modules_in(called)):
             if not any(value.tensor.is_meta for value in own_tensors(module)):
                 # `pop` takes the reference that is gone for its default.
                 self.known[id(module)] = weakref.ref(module, functools.partial(self.known.pop, id(module)))

@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 from devlint_guard.finding import Role
 from devlint_guard.operands import describe
 from devlint_guard.record import Held, Part
-from devlint_guard.stored import tensors_in
+from devlint_guard.stored import dictionary_of, registered_in, table_of, tensors_in
 
 
 def tree_of(name: str, module: nn.Module) -> Part:
@@ -23,25 +23,25 @@ def tree_of(name: str, module: nn.Module) -> Part:
         name: of the root.
         module: it.
     """
-    registered = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
+    registered = {id(tensor) for tensor in registered_in(module)}
     return _part(name, module, registered, set())
 
 
 def _part(name: str, module: nn.Module, registered: set[int], seen: set[int]) -> Part:
     seen.add(id(module))
     parts = []
-    for key, child in module._modules.items():
+    for key, child in table_of(module, "_modules"):
         if child is not None and id(child) not in seen:
             parts.append(_part(key, child, registered, seen))
     return Part(name, type(module).__name__, tuple(_tensors(module, registered)), tuple(parts))
 
 
 def _tensors(module: nn.Module, registered: set[int]) -> Iterator[Held]:
-    for role, table in ((Role.PARAMETER, module._parameters), (Role.BUFFER, module._buffers)):
-        for key, tensor in table.items():
+    for role, table in ((Role.PARAMETER, "_parameters"), (Role.BUFFER, "_buffers")):
+        for key, tensor in table_of(module, table):
             if tensor is not None:
                 yield _held(key, role, tensor)
-    for key, value in vars(module).items():
+    for key, value in list(dictionary_of(module).items()):
         if not key.startswith("_"):
             for path, tensor in tensors_in(value, key):
                 if id(tensor) not in registered:

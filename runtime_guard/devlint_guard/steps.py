@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import Module
 
+from devlint_guard.stored import dictionary_of, has_parameters
+
 ACCUMULATED = 32
 """Calls in training after which a step has ended even though no optimizer has stepped."""
 
@@ -54,9 +56,9 @@ class Steps:
 
     def module_called(self, module: Module) -> None:
         """A module, which no other one has called, is about to be called."""
-        if not module._parameters and next(module.parameters(), None) is None:
+        if not has_parameters(module):
             return
-        if self._calls >= (ACCUMULATED if module.training and torch.is_grad_enabled() else 1):
+        if self._calls >= (ACCUMULATED if dictionary_of(module).get("training") and torch.is_grad_enabled() else 1):
             self.number += 1
             self._calls = 0
         self._calls += 1

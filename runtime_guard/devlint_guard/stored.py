@@ -9,7 +9,7 @@ import collections
 import types
 from collections import UserDict
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import nn
@@ -114,9 +114,48 @@ def tensors_of(owner: object) -> Iterator[tuple[str, torch.Tensor]]:
             yield from tensors_in(value, f".{name}")
 
 
+def modules_in(root: nn.Module) -> Iterator[nn.Module]:
+    """A module and all that are registered below it, each once, as `root.modules()` is without a method of its own."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        module = waiting.pop()
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield module
+            waiting += [one for one in reversed(_table(module, "_modules")) if isinstance(one, nn.Module)]
+
+
+def registered_in(root: nn.Module) -> list[torch.Tensor]:
+    """The parameters, then the buffers of a module and of those below it, each once.
+
+    It runs no method of the module: a program may have its own `parameters()`, with other arguments or another result.
+    """
+    found: dict[int, torch.Tensor] = {}
+    for name in ("_parameters", "_buffers"):
+        for module in modules_in(root):
+            found.update({id(one): one for one in _table(module, name) if isinstance(one, torch.Tensor)})
+    return list(found.values())
+
+
+def has_parameters(root: nn.Module) -> bool:
+    """Whether a module or one below it has a parameter."""
+    return any(one is not None for module in modules_in(root) for one in _table(module, "_parameters"))
+
+
+def _table(module: nn.Module, name: str) -> list[object]:
+    return [value for _, value in table_of(module, name)]
+
+
+def table_of(module: nn.Module, name: str) -> list[tuple[str, Any]]:
+    """The items of a table of a module, `_parameters`; none where its class has not called `Module.__init__`."""
+    table = dictionary_of(module).get(name)
+    return list(table.items()) if hasattr(table, "items") else []
+
+
 def devices_of(module: nn.Module) -> list[str]:
     """The devices of a module's parameters and buffers, the one with most elements first."""
     sizes: collections.Counter[str] = collections.Counter()
-    for tensor in (*module.parameters(), *module.buffers()):
+    for tensor in registered_in(module):
         sizes[str(tensor.device)] += 1 if is_lazy(tensor) else max(tensor.numel(), 1)
     return [device for device, _ in sizes.most_common()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -39,7 +40,9 @@ class Commands(click.Group):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit."""
         extra["standalone_mode"] = False
-        for stream in (sys.stdout, sys.stderr):
+        given = sys.argv[1:] if args is None else args
+        is_program = list(given[:1]) == ["run"]  # which finds its streams as Python has made them
+        for stream in () if is_program else (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
@@ -57,7 +60,15 @@ class Commands(click.Group):
             code = 130
         except Exception as error:
             code = _unexpected(error)
+        if code == -signal.SIGINT:
+            _interrupted()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupted() -> NoReturn:
+    """End as Python ends a program that was interrupted: by the signal, behind everything that is done at exit."""
+    sys.excepthook = lambda *error: None  # its traceback is printed
+    raise KeyboardInterrupt
 
 
 def _unexpected(error: Exception) -> int:

@@ -25,7 +25,8 @@ def run(
     """Run a script with the runtime guard; what follows SCRIPT is the script's.
 
     `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` in the environment says what no option does. The exit code is the script's;
-    with `--guard-mode record`, 1 also where the guard has found something.
+    with `--guard-mode record`, 1 also where the guard has found something. A program that is interrupted ends by the
+    signal, as under Python.
     """
     try:
         from devlint_guard.errors import GuardUsageError

@@ -1,0 +1,32 @@
+"""Functions of the guard that `torch.compile` is to leave alone when it meets them in eager code.
+
+PyTorch's own way is `torch._dynamo.disable`, which costs each call as much again and imports torch._dynamo. A mark on
+the code does the same at no cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_mark: Callable[[Any], None] | None
+try:
+    from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
+
+    def _mark(code: Any) -> None:
+        set_code_exec_strategy(code, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+
+except ImportError:  # older versions of torch
+    _mark = None
+
+CAN_MARK = _mark is not None
+"""Whether this version of PyTorch knows such marks."""
+
+
+def uncompiled(function: Function) -> Function:
+    """Marks a function; it and what it calls is run as it stands."""
+    if _mark is not None:
+        _mark(function.__code__)
+    return function
