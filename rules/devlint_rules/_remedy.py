@@ -12,25 +12,16 @@ from devlint.facts import Conflict, Meeting
 from devlint.records import dataclass
 from devlint.syntax import Syntax
 
+from devlint_rules._device_text import alike, chosen_device, is_addressable, parameter_device, parsed, written_device
 from devlint_rules._surroundings import Surroundings, inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
+from devlint_rules._written import is_written, stays_itself
 
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
 
 _CREATOR = re.compile(r"created .* by `([^`]+)`")
 
-
-_STAYING = frozenset(
-    """
-    bool clone contiguous detach double exp expand flatten float half int log long mean permute pow repeat reshape
-    sigmoid softmax sqrt squeeze sum transpose unsqueeze view
-    """.split()
-)
-"""Methods of tensors whose result is where the tensor is, whatever else they are given."""
-
-_DRAWN = frozenset("bernoulli_ fill_ normal_ random_ uniform_ zero_".split())
-"""Methods that tensors have and modules have not, and that fill the tensor."""
 
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
 """What holds values and cannot be moved itself."""
@@ -99,6 +90,20 @@ class Site:
             values += [store.value for store in stores if _gives(store, node.value)]
         return None if any(isinstance(value, _DISPLAYS) for value in values) else node
 
+    def writes(self, side: Meeting) -> bool:
+        """Whether the operation writes to a value: no copy may stand in its place."""
+        return is_written(side.place, self.place, self.syntax)
+
+    def rebinds(self, name: str) -> bool:
+        """Whether the name may be given a copy of its value before the operation."""
+        return self.surroundings.binds(name, self.place) and not stays_itself(
+            name, self.place, self.syntax, self.surroundings
+        )
+
+    def device(self, side: Meeting, at: Place | None = None) -> str | None:
+        """Source text for the device that the program has put a value on; None where nothing known at `at` is it."""
+        return chosen_device(side, at or self.place, self.syntax, self.surroundings)
+
     def subject(self, name: str) -> str:
         """What a fix changes that changes `name`."""
         return self.surroundings.qualified(name, self.place)
@@ -121,18 +126,42 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
     if conflict.kind == "generator":
         return Remedy(_matching_generator(conflict, site))
     stray, settled = _stray_and_settled(conflict)
+    if site.writes(stray):
+        return _follow_the_written(conflict, stray, settled, site)
+    return _bring(conflict, stray, settled, site)
+
+
+def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, site: Site) -> Remedy:
+    """An operation writes to a value: it is created elsewhere, or the other one comes to it."""
+    if written.born == "created":
+        target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
+        created = _create_there(written, target, site)
+        if created is not None and created.edits:
+            return created
+    if _is_attribute_of_self(written.name) and written.born in ("created", "attribute"):
+        return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
+    if site.writes(other) or other.born in ("module", "object"):
+        return Remedy(f"put both on one device; a copy of {quoted(written.name)} would not keep what is written to it")
+    return _bring(conflict, other, written, site)
+
+
+def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> Remedy:
+    """The change that puts a value where another one is."""
     if stray.born == "object":
-        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}")
+        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
     target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
         target = _device_of_argument(settled)
+    target = target or site.device(settled)
+    if settled.name == stray.name:  # one name for parts of a list on two devices
+        return Remedy(f"put all of {quoted(stray.name)} on one device")
     if _is_called_module(conflict, stray, site):
         return _move_module(stray, target, settled, site)
     if site.sees(stray):
         if stray.born == "module":
-            return Remedy(_move_owner(stray, target, settled))
+            return Remedy(_move_owner(stray, target, settled, site))
         if _is_attribute_of_self(stray.name) and stray.born == "created":
-            return Remedy(_register(stray.name, target, settled))
+            return Remedy(_register(stray.name, target, settled, site))
     created = _create_there(stray, target, site) if stray.born == "created" else None
     return created or _move(stray, target, settled, site)
 
@@ -148,7 +177,7 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     subject = site.subject(value.name)
     # What numpy is given may be a list of tensors as well, which has no `cpu`.
     safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
-    if not site.sees(value) or _parsed(value.name) is None:
+    if not site.sees(value) or parsed(value.name) is None:
         return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, safety, subject)
     return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, safety, subject)
 
@@ -182,33 +211,36 @@ def _matching_generator(conflict: Conflict, site: Site) -> str:
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
-        return f"make the generator for {_device_in_words(drawn)}"
+        return f"make the generator for {_device_in_words(drawn, site)}"
     return f"make the generator for that device: `torch.Generator(device={target})`"
 
 
 def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
     """A module that is called where its parameters are not; the author knows a better place to move it."""
     if target is None or not is_addressable(stray.name):
-        return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled)}")
+        return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled, site)}")
     call = f"{stray.name}.to({target})"
     edits = _statement(call, target, stray, site)
     subject = site.subject(stray.name)
     return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
 
 
-def _move_owner(stray: Meeting, target: str | None, settled: Meeting) -> str:
+def _move_owner(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> str:
     owner = stray.name.rpartition(".")[0]
     if target is None or not owner or not is_addressable(stray.name):
-        return f"move the module that {quoted(stray.name)} comes from to {_device_in_words(settled)}"
+        return f"move the module that {quoted(stray.name)} comes from to {_device_in_words(settled, site)}"
     return f"move the module that owns {quoted(stray.name)}: `{owner}.to({target})`"
 
 
-def _register(name: str, target: str | None, settled: Meeting) -> str:
+def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
     """Advice for what a module keeps; the fix is that of `unregistered-tensor-attribute`, where it is stored."""
+    move = f"move it to {_device_in_words(settled, site)}" if target is None else f"use `{name}.to({target})`"
+    return f"in a module, register it, so that it moves along: {_buffer(name)}; elsewhere {move}"
+
+
+def _buffer(name: str) -> str:
     attribute = name.removeprefix("self.")
-    call = f'`self.register_buffer("{attribute}", …)`'
-    move = f"move it to {_device_in_words(settled)}" if target is None else f"use `{name}.to({target})`"
-    return f"in a module, register it, so that it moves along: {call}; elsewhere {move}"
+    return f'`self.register_buffer("{attribute}", …)`'
 
 
 def _create_there(stray: Meeting, target: str | None, site: Site) -> Remedy | None:
@@ -258,10 +290,10 @@ def _takes_device(creator: str) -> bool:
 def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
     """A value is moved where it is used; a local name takes the result."""
     if target is None:
-        return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled)}")
+        return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
     operand = site.operand(stray)
-    if site.surroundings.binds(stray.name, site.place):
+    if site.rebinds(stray.name):
         statement = f"{stray.name} = {stray.name}.to({target})"
         edits = _statement(statement, target, stray, site)
         if edits or operand is None:
@@ -270,7 +302,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if is_addressable(stray.name):
         edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
-    call = _parsed(stray.name)
+    call = parsed(stray.name)
     if stray.born == "moved" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
@@ -317,18 +349,18 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         if not _is_called_module(conflict, side, site):
             return f"{side.name}.device"
         called = conflict.operation == side.name or _calls_layer(conflict)
-        return _parameter_device(side.name) if called else None
+        return parameter_device(side.name) if called else None
     if isinstance(side.device, Variable) and is_addressable(side.device.place):
         place = side.device.place
         if side.device.names_device:
             return place
         if side.name.startswith(f"{place}("):
-            return _parameter_device(place)
+            return parameter_device(place)
         named = side.born != "module" and re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name)
         if side.born == "parameter" or named:
             return f"{place}.device"
-    alike = _alike(side.name, of_module=side.born == "module")
-    return _written_device(side) if alike is None else f"{alike}.device"
+    same = alike(side.name, of_module=side.born == "module")
+    return written_device(side) if same is None else f"{same}.device"
 
 
 def _device_of_argument(side: Meeting) -> str | None:
@@ -338,53 +370,10 @@ def _device_of_argument(side: Meeting) -> str | None:
     return side.device.place if side.device.names_device else f"{side.device.place}.device"
 
 
-def _alike(text: str, *, of_module: bool) -> str | None:
-    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one.
-
-    Args:
-        text: the expression.
-        of_module: whether it may be a module, which has no attribute `device`; what is reckoned with is none.
-    """
-    node = _parsed(text)
-    while node is not None:
-        match node:
-            case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
-                node, of_module = value, False
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _DRAWN:
-                node, of_module = value, False
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
-                node = value
-            case _:
-                found = ast.unparse(node)
-                return found if not of_module and found != text and is_addressable(found) else None
-    return None
-
-
-def _parameter_device(module: str) -> str:
-    """A module has no attribute `device`; its parameters have."""
-    return f"next({module}.parameters()).device"
-
-
-def _written_device(side: Meeting) -> str | None:
-    """The device that a call is given, as it is written: `"cuda:0"` of `torch.ones(3, device="cuda:0")`."""
-    if side.trace[-1].place != side.place:
-        return None
-    call = _parsed(side.name)
-    if not isinstance(call, ast.Call):
-        return None
-    written = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
-    match call:
-        case ast.Call(func=ast.Attribute(attr="to"), args=[first, *_]):
-            written.append(first)
-        case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
-            return '"cuda"'
-    return ast.get_source_segment(side.name, written[0]) if written else None
-
-
-def _device_in_words(side: Meeting) -> str:
+def _device_in_words(side: Meeting, site: Site) -> str:
     if follows(side.device):
         return in_words(side.device)
-    return f"{side.device}, where {quoted(side.name)} is"
+    return f"{site.device(side) or side.device}, where {quoted(side.name)} is"
 
 
 def _calls_layer(conflict: Conflict) -> bool:
@@ -410,19 +399,3 @@ def _is_attribute_of_self(name: str) -> bool:
     return re.fullmatch(r"self\.[^\W\d]\w*", name) is not None
 
 
-def is_addressable(text: str) -> bool:
-    """Whether source text is a place that can be read again at no cost: a name, attribute or element."""
-    node = _parsed(text)
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Subscript) and any(isinstance(part, ast.Call) for part in ast.walk(node.slice)):
-            return False
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _parsed(text: str) -> ast.expr | None:
-    """Source text as an expression; None where it was shortened or is none."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
