@@ -84,7 +84,7 @@ def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surrou
     call = syntax.at(last, cst.Call)
     if call is None or last.file != at.file:
         return None
-    written = _goal(call)
+    written = device_argument(call)
     text = None if written is None else syntax.code(written)
     if call_to_cuda(call) and not call.args:
         return '"cuda"'
@@ -99,8 +99,8 @@ def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surrou
     return text if stable and surroundings.knows(text, at) else None
 
 
-def _goal(call: cst.Call) -> cst.BaseExpression | None:
-    """The argument that says where a call puts its result."""
+def device_argument(call: cst.Call) -> cst.BaseExpression | None:
+    """Return the argument that says where a call puts its result, if it has one."""
     for argument in call.args:
         if argument.keyword is not None and argument.keyword.value == "device":
             return argument.value

@@ -397,5 +397,3 @@ def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
 
 def _is_attribute_of_self(name: str) -> bool:
     return re.fullmatch(r"self\.[^\W\d]\w*", name) is not None
-
-

@@ -53,6 +53,14 @@ class Surroundings:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
         return any(name == text and self.together(where, place) for name, where in self._bound)
 
+    def is_global(self, name: str) -> bool:
+        """Whether code outside of all functions and classes gives a name its value."""
+        return any(text == name and self._scope(where) is None for text, where in self._bound)
+
+    def uses(self, name: str) -> bool:
+        """Whether a name occurs anywhere in the file."""
+        return any(text == name for text, *_ in self._names)
+
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
         return sum(text == name for text, _ in self._bound) == 1

@@ -134,9 +134,7 @@ class Proof:
             self._before[key] = verdict
         return verdict
 
-    def _compare(
-        self, program: Program, devices: int, diagnostic: Diagnostic, fixed: Path
-    ) -> tuple[Result, str]:
+    def _compare(self, program: Program, devices: int, diagnostic: Diagnostic, fixed: Path) -> tuple[Result, str]:
         before, after = self._run(program, devices, copy=False), self._run(program, devices, copy=True)
         if before.outcome == "ok":
             if after.outcome != "ok":
