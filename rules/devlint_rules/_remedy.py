@@ -6,112 +6,24 @@ import ast
 import re
 
 import libcst as cst
-from devlint.diagnostics import Edit, Fix, Place, Safety
-from devlint.domain.device import CPU, Variable, follows
+from devlint.diagnostics import Edit, Place, Safety
+from devlint.domain.device import CPU, Variable, follows, variables_of
 from devlint.facts import Conflict, Meeting
-from devlint.records import dataclass
 from devlint.syntax import Syntax
 
-from devlint_rules._device_text import alike, chosen_device, is_addressable, parameter_device, parsed, written_device
-from devlint_rules._surroundings import Surroundings, inside
+from devlint_rules._buffers import ADVICE, as_buffer
+from devlint_rules._classes import derives_from_module
+from devlint_rules._creation import CREATOR, create_there, move_where_made, plain_container
+from devlint_rules._device_text import alike, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._site import Remedy, Site
+from devlint_rules._surroundings import inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
-from devlint_rules._written import is_written, stays_itself
+
+UNREACHED = "which a move of the module does not reach"
+"""How a trace tells that a module keeps a value as a plain attribute."""
 
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
-
-_CREATOR = re.compile(r"created .* by `([^`]+)`")
-
-
-_DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
-"""What holds values and cannot be moved itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """The change that settles a diagnostic: in words, and as edits where it can be made without the author.
-
-    Attributes:
-        advice: the change, in the imperative.
-        edits: the change itself, or nothing.
-        safety: of the edits.
-        subject: see `Fix`.
-    """
-
-    advice: str
-    edits: tuple[Edit, ...] = ()
-    safety: Safety = Safety.SAFE
-    subject: str = ""
-
-    @property
-    def fix(self) -> Fix | None:
-        """The edits as a fix, if there are any."""
-        return Fix(self.safety, self.advice, tuple(sorted(self.edits)), self.subject) if self.edits else None
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Where a conflict is reported.
-
-    Attributes:
-        place: the operation.
-        surroundings: the names of its file; code in advice names nothing that is unknown there.
-        syntax: the nodes of its file.
-    """
-
-    place: Place
-    surroundings: Surroundings
-    syntax: Syntax
-
-    def sees(self, side: Meeting) -> bool:
-        """Whether the name of a value means that value at the operation too."""
-        return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
-
-    def node(self, side: Meeting) -> cst.BaseExpression | None:
-        """The node of a value, if it stands in the operation."""
-        return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
-
-    def calls(self, side: Meeting) -> bool:
-        """Whether the operation is written as a call of that value."""
-        call = self.syntax.at(self.place, cst.Call)
-        return call is not None and self.syntax.place(call.func) == side.place
-
-    def operand(self, side: Meeting) -> cst.BaseExpression | None:
-        """The node of a value that another can take the place of, which changes nothing else.
-
-        It is no target, and no list or the like that only holds the value.
-        """
-        node = self.node(side)
-        if node is None or self.syntax.is_target(node):
-            return None
-        values = [node]
-        if isinstance(node, cst.Name):
-            stores = self.syntax.within(self.syntax.module, cst.Assign)
-            values += [store.value for store in stores if _gives(store, node.value)]
-        return None if any(isinstance(value, _DISPLAYS) for value in values) else node
-
-    def writes(self, side: Meeting) -> bool:
-        """Whether the operation writes to a value: no copy may stand in its place."""
-        return is_written(side.place, self.place, self.syntax)
-
-    def rebinds(self, name: str) -> bool:
-        """Whether the name may be given a copy of its value before the operation."""
-        return self.surroundings.binds(name, self.place) and not stays_itself(
-            name, self.place, self.syntax, self.surroundings
-        )
-
-    def device(self, side: Meeting, at: Place | None = None) -> str | None:
-        """Source text for the device that the program has put a value on; None where nothing known at `at` is it."""
-        return chosen_device(side, at or self.place, self.syntax, self.surroundings)
-
-    def subject(self, name: str) -> str:
-        """What a fix changes that changes `name`."""
-        return self.surroundings.qualified(name, self.place)
-
-
-def _gives(store: cst.Assign, name: str) -> bool:
-    """Whether an assignment gives a name its value."""
-    return any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)
 
 
 def bring_together(conflict: Conflict, site: Site) -> Remedy:
@@ -135,7 +47,7 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
     """An operation writes to a value: it is created elsewhere, or the other one comes to it."""
     if written.born == "created":
         target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
-        created = _create_there(written, target, site)
+        created = create_there(written, other, target, site)
         if created is not None and created.edits:
             return created
     if _is_attribute_of_self(written.name) and written.born in ("created", "attribute"):
@@ -152,17 +64,31 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
         target = _device_of_argument(settled)
-    target = target or site.device(settled)
+    if target is not None and not site.surroundings.knows(target, site.place):
+        target = None
+    chosen = site.device(settled)
+    if target is None or (settled.born != "loader" and target.startswith("next(") and _is_name(chosen)):
+        target = chosen
     if settled.name == stray.name:  # one name for parts of a list on two devices
         return Remedy(f"put all of {quoted(stray.name)} on one device")
+    container = plain_container(stray, site) if stray.born in ("module", "created") else None
+    if container is not None:
+        return Remedy(container)
     if _is_called_module(conflict, stray, site):
         return _move_module(stray, target, settled, site)
     if site.sees(stray):
         if stray.born == "module":
             return Remedy(_move_owner(stray, target, settled, site))
+        kept = _kept_by_module(stray)
+        if kept is not None:
+            return _as_buffer(stray, kept, site)
         if _is_attribute_of_self(stray.name) and stray.born == "created":
             return Remedy(_register(stray.name, target, settled, site))
-    created = _create_there(stray, target, site) if stray.born == "created" else None
+    elif stray.born != "module":
+        behind = move_where_made(stray, settled, site)
+        if behind is not None:
+            return behind
+    created = create_there(stray, settled, target, site) if stray.born == "created" else None
     return created or _move(stray, target, settled, site)
 
 
@@ -232,6 +158,21 @@ def _move_owner(stray: Meeting, target: str | None, settled: Meeting, site: Site
     return f"move the module that owns {quoted(stray.name)}: `{owner}.to({target})`"
 
 
+def _kept_by_module(stray: Meeting) -> Place | None:
+    """Where a module stores a value as a plain attribute, which no move reaches; None for any other value."""
+    steps = [step.place for step in stray.trace if step.what == f"kept in {stray.name}, {UNREACHED}"]
+    return steps[-1] if steps and _is_attribute_of_self(stray.name) else None
+
+
+def _as_buffer(stray: Meeting, store: Place, site: Site) -> Remedy:
+    """The attribute becomes a buffer, by the fix of `unregistered-tensor-attribute`; its uses stay as they are."""
+    edits = as_buffer(store, site.syntax) if store.file == site.place.file else ()
+    cls = site.syntax.class_at(store)
+    safe = stray.device == CPU and cls is not None and derives_from_module(site.syntax, cls)
+    advice = ADVICE.format(name=stray.name.removeprefix("self."))
+    return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(stray.name))
+
+
 def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
     """Advice for what a module keeps; the fix is that of `unregistered-tensor-attribute`, where it is stored."""
     move = f"move it to {_device_in_words(settled, site)}" if target is None else f"use `{name}.to({target})`"
@@ -243,52 +184,16 @@ def _buffer(name: str) -> str:
     return f'`self.register_buffer("{attribute}", …)`'
 
 
-def _create_there(stray: Meeting, target: str | None, site: Site) -> Remedy | None:
-    """A device for the call that created the value; None where it cannot be told the device."""
-    birth = stray.trace[-1]
-    creator = _CREATOR.fullmatch(birth.what)
-    if target is None or creator is None or not _takes_device(creator[1]):
-        return None
-    what = f"pass `device={target}` to {quoted(stray.name if birth.place == stray.place else creator[1])}"
-    call = site.syntax.at(birth.place, cst.Call)
-    edit = None if call is None else site.syntax.keyword(call, "device", target)
-    edits = () if edit is None else (edit,)
-    if inside(birth.place, site.place):
-        return Remedy(what, edits)
-    surroundings = site.surroundings
-    if not surroundings.together(birth.place, site.place) or not surroundings.knows(target, birth.place):
-        return None
-    alone = call is not None and _serves_one_use(call, stray, site)
-    safety = Safety.SAFE if alone else Safety.UNSAFE
-    return Remedy(f"{what} in line {birth.place.line}", edits, safety, site.subject(stray.name))
-
-
-def _serves_one_use(call: cst.Call, stray: Meeting, site: Site) -> bool:
-    """Whether a call gives a name its value, and the operation is the only one that reads it."""
-    parent = next(site.syntax.parents(call))
-    if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
-        return False
-    target = parent.targets[0].target
-    return (
-        isinstance(target, cst.Name)
-        and target.value == stray.name
-        and site.surroundings.reads(stray.name, site.place) == 1
-        and inside(stray.place, site.place)
-    )
-
-
-def _takes_device(creator: str) -> bool:
-    """Whether a call that creates a value has the argument `device`.
-
-    Not so the old type constructors (`torch.Tensor`, `torch.FloatTensor`), what shares memory with the host,
-    and a class of the project (`Net(…)`).
-    """
-    last = creator.rpartition(".")[2]
-    return creator.startswith("torch.") and not (last.endswith("Tensor") or last.startswith("from_"))
-
-
 def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
     """A value is moved where it is used; a local name takes the result."""
+    if stray.name.startswith("*"):
+        return Remedy(f"move the tensors in {quoted(stray.name.lstrip('*'))} to {_device_in_words(settled, site)}")
+    if site.holds_values(stray):
+        return Remedy(f"move each tensor in {quoted(stray.name)} to {_device_in_words(settled, site)}")
+    if not site.sees(stray):
+        where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
+        goal = _device_in_words(settled, site)
+        return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
     if target is None:
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
@@ -347,6 +252,8 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         return None
     if is_addressable(side.name):
         if not _is_called_module(conflict, side, site):
+            if site.calls(side):
+                return None  # a module whose parts are on several devices
             return f"{side.name}.device"
         called = conflict.operation == side.name or _calls_layer(conflict)
         return parameter_device(side.name) if called else None
@@ -371,9 +278,18 @@ def _device_of_argument(side: Meeting) -> str | None:
 
 
 def _device_in_words(side: Meeting, site: Site) -> str:
-    if follows(side.device):
+    named = follows(side.device) and all(_is_known(variable, site) for variable in variables_of(side.device))
+    if named and site.sees(side):
         return in_words(side.device)
-    return f"{site.device(side) or side.device}, where {quoted(side.name)} is"
+    chosen = site.device(side)
+    if _is_name(chosen):
+        return f"{quoted(chosen or '')}, where {quoted(side.name)} is"
+    return f"{'' if follows(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
+
+
+def _is_known(variable: Variable, site: Site) -> bool:
+    """Whether a device is told by something that the place of the report can read."""
+    return is_addressable(variable.owner) and site.surroundings.knows(variable.owner, site.place)
 
 
 def _calls_layer(conflict: Conflict) -> bool:
@@ -389,10 +305,15 @@ def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
     if conflict.operation == side.name:  # a module of which nothing is known
         return True
     other = conflict.second if side is conflict.first else conflict.first
-    creator = _CREATOR.fullmatch(side.trace[-1].what)
+    creator = CREATOR.fullmatch(side.trace[-1].what)
     made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))
     is_called = made_as_module or site.calls(side)
     return conflict.operation.endswith(".__call__") and is_called and side.place < other.place
+
+
+def _is_name(device: str | None) -> bool:
+    """Whether source text for a device is a place of the program that holds one, and no literal."""
+    return device is not None and is_addressable(device)
 
 
 def _is_attribute_of_self(name: str) -> bool:

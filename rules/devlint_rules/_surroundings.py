@@ -37,7 +37,7 @@ class Surroundings:
                     since.update(dict.fromkeys(names, _end(place_of(node))))
         self._names: list[tuple[str, Place, Position]] = []
         for name in syntax.within(whole, cst.Name):
-            if _stands_for_a_value(name, next(syntax.parents(name))):
+            if stands_for_a_value(name, next(syntax.parents(name))):
                 place = place_of(name)
                 self._names.append((name.value, place, since.get(name, _start(place))))
 
@@ -73,6 +73,11 @@ class Surroundings:
             text == name and where not in bound and (scope is None or inside(where, scope))
             for text, where, _ in self._names
         )
+
+    def within_scope(self, inner: Place, place: Place) -> bool:
+        """Whether a place is in the scope of another, or in a scope inside that."""
+        scope = self._scope(place)
+        return inner.file == place.file and (scope is None or inside(inner, scope))
 
     def qualified(self, text: str, place: Place) -> str:
         """Source text with the line of its scope, so that it means one thing only; `self` is that of the class."""
@@ -121,7 +126,7 @@ def _names_in(expression: str) -> set[str]:
     return names - {"next"}
 
 
-def _stands_for_a_value(name: cst.Name, parent: cst.CSTNode) -> bool:
+def stands_for_a_value(name: cst.Name, parent: cst.CSTNode) -> bool:
     """Whether a name does, and not for an attribute or the keyword of an argument."""
     return not isinstance(parent, (cst.Attribute, cst.Arg)) or parent.value is name
 

@@ -17,8 +17,11 @@ from devlint_rules._surroundings import Surroundings, inside
 _IN_PLACE = re.compile(r"_?[a-z]\w*[a-z0-9]_")
 """The names of methods and functions that change a tensor, by PyTorch's convention: `add_`, `xavier_uniform_`."""
 
-_OF_LEAVES = frozenset({"grad", "requires_grad", "requires_grad_", "retain_grad"})
-"""Attributes that a copy of a tensor does not share with it, as it is no leaf of the graph."""
+_OF_ITSELF = frozenset({"grad", "requires_grad", "requires_grad_", "retain_grad", "numpy"})
+"""Attributes that a copy elsewhere does not share: those of a leaf of the graph, and the memory of the host."""
+
+_FROM_THE_HOST = re.compile(r"(np|numpy|plt)\.|(.*\.)?(pack_padded_sequence|pack)$")
+"""Functions that take their tensors from the CPU only."""
 
 
 def changes_in_place(name: str) -> bool:
@@ -66,9 +69,10 @@ def _is_method(call: cst.Call) -> bool:
 
 
 def stays_itself(name: str, place: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
-    """Whether the scope of a place writes to what a name holds, or reads an attribute that only a leaf has.
+    """Whether the scope of a place writes to the value of a name, reads what only a leaf has, or needs it on the CPU.
 
-    The name may not be given a copy then: what is written later would not reach those who hold the original.
+    The name may not be given a copy then: what is written later would not reach those who hold the original, and
+    lengths that the program has brought to the CPU would leave it again.
     """
     for node in syntax.within(syntax.module, cst.Name):
         if node.value == name and surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):
@@ -81,7 +85,7 @@ def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
     for parent in syntax.parents(name):
         match parent:
             case cst.Attribute(value=value, attr=cst.Name(value=attribute)) if value is inner:
-                if attribute in _OF_LEAVES or changes_in_place(attribute):
+                if attribute in _OF_ITSELF or changes_in_place(attribute):
                     return True
             case cst.Subscript(value=value) if value is inner:
                 pass
@@ -91,8 +95,11 @@ def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
                 return target is inner
             case cst.AssignTarget() | cst.Del():
                 return inner is not name
-            case cst.Arg(keyword=keyword) if keyword is not None:
-                return keyword.value == "out"
+            case cst.Arg(keyword=keyword):
+                call = syntax.around(parent, cst.Call)
+                if call is not None and inner is name and _FROM_THE_HOST.match(syntax.code(call.func)):
+                    return True
+                return keyword is not None and keyword.value == "out"
             case _:
                 return False
         inner = parent
