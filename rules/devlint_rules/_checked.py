@@ -35,7 +35,9 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
     node = syntax.value_at(place)
     if torch is None or node is None or use.written not in ("string", "method", "index"):
         return None
-    own = _own_device(use, place, syntax, surroundings) or reachable(place, syntax, surroundings)
+    own = _own_device(use, place, syntax, surroundings)
+    if own is None and not index_of(use.device):
+        own = reachable(place, syntax, surroundings)
     if own is not None:
         edit = _in_place_of(use, place, own, syntax)
         return None if edit is None else Fix(Safety.SAFE, f"use `{own}`, which is chosen by what there is", (edit,))

@@ -56,8 +56,9 @@ class DataParallelDeviceIds(SurroundedRule):
     ## Fix safety
     Safe: ids that are written as numbers get the device of the module first, if it is among them; an id that stands
     there twice is left out; one id becomes a list. What leads to them now raises, or computes the same.
-    Unsafe: a module on the CPU is moved before it is wrapped, as an optimizer may have its parameters already. Where the
-    module is on another GPU than the ids no fix is offered: moving it and changing the ids are both possible.
+    Unsafe: a module on the CPU is moved, before it is wrapped, to the one device that the program names elsewhere; an
+    optimizer may have its parameters already. Where the module is on another GPU than the ids no fix is offered: moving
+    it and changing the ids are both possible.
 
     ## Known limits
     Ids that are computed, such as `range(torch.cuda.device_count())`, are not looked at beyond the first.
@@ -95,7 +96,7 @@ class DataParallelDeviceIds(SurroundedRule):
         ids = device_ids(node) if isinstance(node, cst.Call) else node
         if misuse.problem == "module-elsewhere" and misuse.module == CPU and isinstance(node, cst.Call):
             reach = devices_in_reach(syntax.place(node), syntax, self.surroundings())
-            return module_moved(node, reach[0] if len(reach) == 1 else f'"{misuse.wanted}"', syntax)
+            return module_moved(node, reach[0], syntax) if len(reach) == 1 else None
         if ids is None:
             return None
         where = index_of(misuse.module) if misuse.module is not None else None
