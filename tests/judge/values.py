@@ -18,6 +18,7 @@ MOST = 5_000
 
 _DEEPEST = 4
 _WIDEST = 40
+_MOST_PARTS = 400
 
 
 def record(folder: str, values: list[tuple[str, dict[str, str]]]) -> None:
@@ -36,8 +37,8 @@ def record(folder: str, values: list[tuple[str, dict[str, str]]]) -> None:
         sys.setprofile(None)
         try:
             held = {name: value for name, value in frame.f_locals.items() if not name.startswith("__")}
-            shown = {name: as_text(value) for name, value in {**held, "return": result}.items()}
-            values.append((frame.f_code.co_name, {name: text for name, text in shown.items() if text}))
+            parts = (part for name, value in {**held, "return": result}.items() for part in parts_of(name, value))
+            values.append((frame.f_code.co_name, dict(islice(parts, _MOST_PARTS))))
         finally:
             sys.setprofile(on_event)
 
@@ -53,43 +54,41 @@ def frames_in(folder: str, traceback: types.TracebackType | None) -> int:
     return count
 
 
-def as_text(value: object, depth: int = 0) -> str:
-    """Return a value as text, "" for one that no computation depends on: a device, a function."""
+def parts_of(path: str, value: object, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the tensors and numbers that a value holds, each by its path, as text; devices and functions are none."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         value = torch.from_numpy(np.ascontiguousarray(value))
     if isinstance(value, torch.Tensor):
-        return _tensor(value)
-    if isinstance(value, (bool, int, float, complex, type(None))):
-        return f"{value:.4g}" if isinstance(value, float) else repr(value)
-    if depth > _DEEPEST:
-        return ""
+        yield path, _tensor(value)
+    elif isinstance(value, (bool, int, float, complex, type(None))):
+        yield path, f"{value:.4g}" if isinstance(value, float) else repr(value)
+    elif depth < _DEEPEST:
+        for name, part in islice(_inside(value), _WIDEST):
+            yield from parts_of(f"{path}.{name}", part, depth + 1)
+
+
+def _inside(value: object) -> Iterator[tuple[str, object]]:
+    """The parts of a value by name: the members of a module, the elements of a container, attributes of an object."""
     if isinstance(value, torch.nn.Module):
-        kept = (*_kept(vars(value)), *value.named_parameters(), *value.named_buffers())
-        return _named(dict(kept), depth)
-    if isinstance(value, Mapping):
-        return _named(value, depth)
-    if isinstance(value, (list, tuple, set)):
-        return f"[{', '.join(filter(None, (as_text(part, depth + 1) for part in islice(value, _WIDEST))))}]"
-    module = sys.modules.get(type(value).__module__)
-    if module is not None and not isinstance(value, (type, types.ModuleType, types.FunctionType)):
-        return _named(dict(_kept(getattr(value, "__dict__", {}))), depth)
-    return ""
+        own = (*value.named_parameters(recurse=False), *value.named_buffers(recurse=False))
+        yield from (*_kept(vars(value)), *own, *value.named_children())
+    elif isinstance(value, Mapping):
+        yield from ((str(name), part) for name, part in value.items())
+    elif isinstance(value, (list, tuple)):
+        yield from ((str(number), part) for number, part in enumerate(value))
+    elif not isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        yield from _kept(getattr(value, "__dict__", {}))
 
 
-def _kept(attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The attributes that a class of the program gave its object."""
+def _kept(attributes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The attributes of an object with names that are not private."""
     for name, value in attributes.items():
-        if not name.startswith("_") and not callable(value):
+        if not name.startswith("_") and (not callable(value) or isinstance(value, torch.nn.Module)):
             yield name, value
 
 
-def _named(values: Mapping[Any, Any], depth: int) -> str:
-    parts = [(str(name), as_text(value, depth + 1)) for name, value in islice(values.items(), _WIDEST)]
-    return "{" + ", ".join(f"{name}: {text}" for name, text in sorted(parts) if text) + "}"
-
-
 def _tensor(tensor: torch.Tensor) -> str:
-    """Size, kind and content of a tensor, rounded; what an allocation leaves undefined is not seen to be so."""
+    """Return the size, the kind and the content of a tensor, rounded."""
     try:
         numbers = tensor.detach().cpu().to(torch.float64).flatten()
     except (RuntimeError, TypeError, NotImplementedError):
