@@ -57,6 +57,10 @@ class Surroundings:
         """Whether code outside of all functions and classes gives a name its value."""
         return any(text == name and self._scope(where) is None for text, where in self._bound)
 
+    def binds_at_most_once(self, name: str, place: Place) -> bool:
+        """Whether no more than one line in the scope of a place gives a name its value."""
+        return sum(text == name and self.together(where, place) for text, where in self._bound) <= 1
+
     def uses(self, name: str) -> bool:
         """Whether a name occurs anywhere in the file."""
         return any(text == name for text, *_ in self._names)

@@ -23,7 +23,8 @@ from devlint.settings import Settings
 from tests.expectations import read
 from tests.judge import Judge, Variant, Verdict
 
-RULES = {"select": ("ALL",), "ignore": ("DEV7",)}
+EVERY, BUT = ("ALL",), ("DEV7",)
+"""The rules whose fixes are tried: all but those about wording."""
 
 
 MOST_SHARING = 6
@@ -180,7 +181,7 @@ class Proof:
 
 
 def _reports(paths: tuple[Path, ...]) -> tuple[Diagnostic, ...]:
-    run = engine.run(Settings(tuple(map(str, paths)), isolated=True, **RULES))
+    run = engine.run(Settings(tuple(map(str, paths)), isolated=True, select=EVERY, ignore=BUT))
     return tuple(run.outcome.diagnostics)
 
 
