@@ -251,7 +251,7 @@ ADVICE = {
     "follows an unknown element": (
         _in_line_3("f(x)", Variable("x[*]"), "parameter"),
         _created("y", 2),
-        "move `y` to the device of `x[*]`",
+        "move `y` to where `f(x)` is",
     ),
 }
 PROGRAM = "def f(x):\n    y = made()\n    z + y\n"
