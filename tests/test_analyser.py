@@ -55,8 +55,8 @@ def test_files_are_let_go_and_found_again(tmp_path: Path, monkeypatch: pytest.Mo
     made: list[Program] = []
 
     class Noted(Program):
-        def __init__(self, *args: object) -> None:
-            super().__init__(*args)  # type: ignore[arg-type]
+        def __init__(self, *args: object, **keywords: object) -> None:
+            super().__init__(*args, **keywords)  # type: ignore[arg-type]
             made.append(self)
 
     monkeypatch.setattr(analysis, "Program", Noted)

@@ -59,6 +59,17 @@ class Syntax:
         """The expression or simple statement of that kind which fills a stretch, if there is one."""
         return next((node for node in self._by_place.get(place, ()) if isinstance(node, kind)), None)
 
+    def class_at(self, place: Place) -> cst.ClassDef | None:
+        """The innermost class that a place is in."""
+        around = [
+            node
+            for node in self.within(self.module, cst.ClassDef)
+            for whole in [self.place_of(node)]
+            if whole.file == place.file and (whole.line, whole.column) <= (place.line, place.column)
+            if (place.end_line, place.end_column) <= (whole.end_line, whole.end_column)
+        ]
+        return max(around, key=lambda node: self.place_of(node).line, default=None)
+
     def parents(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """What a node is in, from the inside out."""
         while node in self._parents:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety
 from devlint.facts import UncheckedDevice
 from devlint.syntax import Syntax
 
+from devlint_rules._program_device import asks_for_device, devices_in_reach, has_option, operands_decide
 from devlint_rules._surroundings import Surroundings
 from devlint_rules._wording import index_of
+
+_VARIABLE = "device"
+"""The name of a variable that holds the device, if the program has none."""
 
 _STANDS_ALONE = (cst.Arg, cst.Assign, cst.AnnAssign, cst.Param, cst.Return, cst.Element, cst.DictElement)
 """What a literal is a part of where it is a value by itself, not a piece of a longer text."""
@@ -17,24 +23,88 @@ _STANDS_ALONE = (cst.Arg, cst.Assign, cst.AnnAssign, cst.Param, cst.Return, cst.
 def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Surroundings) -> Fix | None:
     """The fix for a device that nothing has asked for; None where it stands in no place for another.
 
+    A device that the program has chosen takes its place. Without one, the device is chosen where a variable gets it, or
+    once behind the imports. None where something else decides: an option, or the operands that the place is given.
+
     Args:
         use: the device.
         place: where it is written.
         syntax, surroundings: of its file.
     """
     torch = syntax.named("torch")
-    if torch is None or use.written not in ("string", "method", "index"):
+    node = syntax.value_at(place)
+    if torch is None or node is None or use.written not in ("string", "method", "index"):
         return None
-    name, imports = torch
-    device, message = _choice(use, name, syntax), "use it only where it exists: `{}`"
     own = _own_device(use, place, syntax, surroundings)
+    if own is None and not index_of(use.device):
+        own = reachable(place, syntax, surroundings)
     if own is not None:
-        device, message = own, "use `{}`, which is chosen by what there is"
-    edit = _in_place_of(use, place, device, syntax)
-    if edit is None:
+        edit = _in_place_of(use, place, own, syntax)
+        return None if edit is None else Fix(Safety.SAFE, f"use `{own}`, which is chosen by what there is", (edit,))
+    name, imports = torch
+    if devices_in_reach(place, syntax, surroundings) or has_option(syntax):
         return None
-    edits = (edit,) if own is not None else tuple(sorted((*imports, edit)))
-    return Fix(Safety.SAFE, message.format(device), edits)
+    choice = _choice(use, name, syntax)
+    if _gives_a_name(node, syntax):
+        edit = _in_place_of(use, place, choice, syntax)
+        edits = () if edit is None else tuple(sorted((*imports, edit)))
+        return Fix(Safety.SAFE, f"use it only where it exists: `{choice}`", edits) if edits else None
+    if operands_decide(node, syntax) or len(syntax.derive(_written_devices)) > 1:
+        return None
+    chosen = _chosen_once(choice, name, syntax, surroundings)
+    edit = _in_place_of(use, place, _VARIABLE, syntax)
+    if chosen is None or edit is None or chosen.place >= edit.place:
+        return None
+    return Fix(Safety.SAFE, f"choose it once, `{chosen.text.strip()}`, and use that", (*imports, chosen, edit))
+
+
+def advised(place: Place, syntax: Syntax, surroundings: Surroundings) -> str:
+    """Return the advice for a CUDA device that nothing has asked for."""
+    devices = devices_in_reach(place, syntax, surroundings)
+    if len(devices) == 1:
+        return f"use `{devices[0]}`, the device that the program has chosen"
+    if has_option(syntax):
+        return "use the device that the program's own option chooses"
+    return 'choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that'
+
+
+def reachable(place: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:
+    """The one device in reach of a place, if the program has chosen it by what there is."""
+    devices = devices_in_reach(place, syntax, surroundings)
+    return devices[0] if len(devices) == 1 and asks_for_device(devices[0], syntax) else None
+
+
+def _gives_a_name(node: cst.BaseExpression, syntax: Syntax) -> bool:
+    """Whether a device is given to a name, an attribute or a key, by itself or as `torch.device("cuda")`."""
+    parent = next(syntax.parents(node))
+    call = syntax.around(node, cst.Call)
+    if isinstance(parent, cst.Arg) and call is not None and syntax.code(call.func).endswith("device"):
+        parent = next(syntax.parents(call)) if call.args == (parent,) or list(call.args) == [parent] else parent
+    return isinstance(node, cst.SimpleString) and isinstance(
+        parent, (cst.Assign, cst.AnnAssign, cst.Param, cst.DictElement)
+    )
+
+
+def _written_devices(syntax: Syntax) -> set[str]:
+    """The CUDA devices that the texts of a file name; `cuda` is the first one."""
+    texts = [text.evaluated_value for text in syntax.within(syntax.module, cst.SimpleString)]
+    named = {text for text in texts if isinstance(text, str) and re.fullmatch(r"cuda(:\d+)?", text)}
+    return {f"{text}:0" if text == "cuda" else text for text in named}
+
+
+def _chosen_once(choice: str, torch: str, syntax: Syntax, surroundings: Surroundings) -> Edit | None:
+    """The statement that gives a new variable the device, behind the imports that begin the file."""
+    if surroundings.uses(_VARIABLE) or "CUDA_VISIBLE_DEVICES" in syntax.module.code:
+        return None
+    last: cst.CSTNode | None = None
+    for line in syntax.module.body:
+        if not isinstance(line, cst.SimpleStatementLine):
+            break
+        if isinstance(line.body[0], (cst.Import, cst.ImportFrom)):
+            last = line.body[-1] if line.trailing_whitespace.comment is None else None
+        elif not isinstance(line.body[0], cst.Expr):
+            break
+    return None if last is None else syntax.behind(last, f"\n\n{_VARIABLE} = {torch}.device({choice})")
 
 
 def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:

@@ -65,9 +65,17 @@ def initialised_before(syntax: Syntax, function: cst.FunctionDef, node: cst.CSTN
 
 
 def derives_from_module(syntax: Syntax, cls: cst.ClassDef) -> bool:
-    """Whether `nn.Module` is the only base of a class."""
+    """Whether `nn.Module`, or the one of Lightning, is the only base of a class."""
     bases = [syntax.code(base.value) for base in cls.bases]
-    return bases in (["nn.Module"], ["torch.nn.Module"], ["Module"])
+    return len(bases) == 1 and (
+        bases[0] in ("nn.Module", "torch.nn.Module", "Module") or bases[0].endswith("LightningModule")
+    )
+
+
+def stores_in(syntax: Syntax, cls: cst.ClassDef, name: str) -> list[cst.Attribute]:
+    """Return the places of a class where an attribute gets a value, in order."""
+    stores = [attribute for attribute in _attributes(syntax, cls, name) if _stores(syntax, attribute)]
+    return sorted(stores, key=syntax.place)
 
 
 def literal_keys(value: cst.BaseExpression) -> tuple[str, ...] | None:

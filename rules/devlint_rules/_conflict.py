@@ -8,7 +8,8 @@ import libcst as cst
 from devlint.diagnostics import Certainty
 from devlint.facts import Conflict
 
-from devlint_rules._remedy import Site, bring_together
+from devlint_rules._remedy import bring_together
+from devlint_rules._site import Site
 from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import both_stories, labels, on_two_devices
 

@@ -6,107 +6,24 @@ import ast
 import re
 
 import libcst as cst
-from devlint.diagnostics import Edit, Fix, Place, Safety
-from devlint.domain.device import CPU, Variable, follows
+from devlint.diagnostics import Edit, Place, Safety
+from devlint.domain.device import CPU, Variable, follows, variables_of
 from devlint.facts import Conflict, Meeting
-from devlint.records import dataclass
 from devlint.syntax import Syntax
 
-from devlint_rules._surroundings import Surroundings, inside
+from devlint_rules._buffers import ADVICE, as_buffer
+from devlint_rules._classes import derives_from_module
+from devlint_rules._creation import CREATOR, create_there, move_where_made, plain_container
+from devlint_rules._device_text import alike, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._site import Remedy, Site
+from devlint_rules._surroundings import inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
+
+UNREACHED = "which a move of the module does not reach"
+"""How a trace tells that a module keeps a value as a plain attribute."""
 
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
-
-_CREATOR = re.compile(r"created .* by `([^`]+)`")
-
-
-_STAYING = frozenset(
-    """
-    bool clone contiguous detach double exp expand flatten float half int log long mean permute pow repeat reshape
-    sigmoid softmax sqrt squeeze sum transpose unsqueeze view
-    """.split()
-)
-"""Methods of tensors whose result is where the tensor is, whatever else they are given."""
-
-_DRAWN = frozenset("bernoulli_ fill_ normal_ random_ uniform_ zero_".split())
-"""Methods that tensors have and modules have not, and that fill the tensor."""
-
-_DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
-"""What holds values and cannot be moved itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """The change that settles a diagnostic: in words, and as edits where it can be made without the author.
-
-    Attributes:
-        advice: the change, in the imperative.
-        edits: the change itself, or nothing.
-        safety: of the edits.
-        subject: see `Fix`.
-    """
-
-    advice: str
-    edits: tuple[Edit, ...] = ()
-    safety: Safety = Safety.SAFE
-    subject: str = ""
-
-    @property
-    def fix(self) -> Fix | None:
-        """The edits as a fix, if there are any."""
-        return Fix(self.safety, self.advice, tuple(sorted(self.edits)), self.subject) if self.edits else None
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Where a conflict is reported.
-
-    Attributes:
-        place: the operation.
-        surroundings: the names of its file; code in advice names nothing that is unknown there.
-        syntax: the nodes of its file.
-    """
-
-    place: Place
-    surroundings: Surroundings
-    syntax: Syntax
-
-    def sees(self, side: Meeting) -> bool:
-        """Whether the name of a value means that value at the operation too."""
-        return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
-
-    def node(self, side: Meeting) -> cst.BaseExpression | None:
-        """The node of a value, if it stands in the operation."""
-        return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
-
-    def calls(self, side: Meeting) -> bool:
-        """Whether the operation is written as a call of that value."""
-        call = self.syntax.at(self.place, cst.Call)
-        return call is not None and self.syntax.place(call.func) == side.place
-
-    def operand(self, side: Meeting) -> cst.BaseExpression | None:
-        """The node of a value that another can take the place of, which changes nothing else.
-
-        It is no target, and no list or the like that only holds the value.
-        """
-        node = self.node(side)
-        if node is None or self.syntax.is_target(node):
-            return None
-        values = [node]
-        if isinstance(node, cst.Name):
-            stores = self.syntax.within(self.syntax.module, cst.Assign)
-            values += [store.value for store in stores if _gives(store, node.value)]
-        return None if any(isinstance(value, _DISPLAYS) for value in values) else node
-
-    def subject(self, name: str) -> str:
-        """What a fix changes that changes `name`."""
-        return self.surroundings.qualified(name, self.place)
-
-
-def _gives(store: cst.Assign, name: str) -> bool:
-    """Whether an assignment gives a name its value."""
-    return any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)
 
 
 def bring_together(conflict: Conflict, site: Site) -> Remedy:
@@ -121,19 +38,57 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
     if conflict.kind == "generator":
         return Remedy(_matching_generator(conflict, site))
     stray, settled = _stray_and_settled(conflict)
+    if site.writes(stray):
+        return _follow_the_written(conflict, stray, settled, site)
+    return _bring(conflict, stray, settled, site)
+
+
+def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, site: Site) -> Remedy:
+    """An operation writes to a value: it is created elsewhere, or the other one comes to it."""
+    if written.born == "created":
+        target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
+        created = create_there(written, other, target, site)
+        if created is not None and created.edits:
+            return created
+    if _is_attribute_of_self(written.name) and written.born in ("created", "attribute"):
+        return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
+    if site.writes(other) or other.born in ("module", "object"):
+        return Remedy(f"put both on one device; a copy of {quoted(written.name)} would not keep what is written to it")
+    return _bring(conflict, other, written, site)
+
+
+def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> Remedy:
+    """The change that puts a value where another one is."""
     if stray.born == "object":
-        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled)}")
+        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
     target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
         target = _device_of_argument(settled)
+    if target is not None and not site.surroundings.knows(target, site.place):
+        target = None
+    chosen = site.device(settled)
+    if target is None or (settled.born != "loader" and target.startswith("next(") and _is_name(chosen)):
+        target = chosen
+    if settled.name == stray.name:  # one name for parts of a list on two devices
+        return Remedy(f"put all of {quoted(stray.name)} on one device")
+    container = plain_container(stray, site) if stray.born in ("module", "created") else None
+    if container is not None:
+        return Remedy(container)
     if _is_called_module(conflict, stray, site):
         return _move_module(stray, target, settled, site)
     if site.sees(stray):
         if stray.born == "module":
-            return Remedy(_move_owner(stray, target, settled))
+            return Remedy(_move_owner(stray, target, settled, site))
+        kept = _kept_by_module(stray)
+        if kept is not None:
+            return _as_buffer(stray, kept, site)
         if _is_attribute_of_self(stray.name) and stray.born == "created":
-            return Remedy(_register(stray.name, target, settled))
-    created = _create_there(stray, target, site) if stray.born == "created" else None
+            return Remedy(_register(stray.name, target, settled, site))
+    elif stray.born != "module":
+        behind = move_where_made(stray, settled, site)
+        if behind is not None:
+            return behind
+    created = create_there(stray, settled, target, site) if stray.born == "created" else None
     return created or _move(stray, target, settled, site)
 
 
@@ -148,7 +103,7 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     subject = site.subject(value.name)
     # What numpy is given may be a list of tensors as well, which has no `cpu`.
     safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
-    if not site.sees(value) or _parsed(value.name) is None:
+    if not site.sees(value) or parsed(value.name) is None:
         return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, safety, subject)
     return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, safety, subject)
 
@@ -182,86 +137,68 @@ def _matching_generator(conflict: Conflict, site: Site) -> str:
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
-        return f"make the generator for {_device_in_words(drawn)}"
+        return f"make the generator for {_device_in_words(drawn, site)}"
     return f"make the generator for that device: `torch.Generator(device={target})`"
 
 
 def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
     """A module that is called where its parameters are not; the author knows a better place to move it."""
     if target is None or not is_addressable(stray.name):
-        return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled)}")
+        return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled, site)}")
     call = f"{stray.name}.to({target})"
     edits = _statement(call, target, stray, site)
     subject = site.subject(stray.name)
     return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
 
 
-def _move_owner(stray: Meeting, target: str | None, settled: Meeting) -> str:
+def _move_owner(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> str:
     owner = stray.name.rpartition(".")[0]
     if target is None or not owner or not is_addressable(stray.name):
-        return f"move the module that {quoted(stray.name)} comes from to {_device_in_words(settled)}"
+        return f"move the module that {quoted(stray.name)} comes from to {_device_in_words(settled, site)}"
     return f"move the module that owns {quoted(stray.name)}: `{owner}.to({target})`"
 
 
-def _register(name: str, target: str | None, settled: Meeting) -> str:
+def _kept_by_module(stray: Meeting) -> Place | None:
+    """Where a module stores a value as a plain attribute, which no move reaches; None for any other value."""
+    steps = [step.place for step in stray.trace if step.what == f"kept in {stray.name}, {UNREACHED}"]
+    return steps[-1] if steps and _is_attribute_of_self(stray.name) else None
+
+
+def _as_buffer(stray: Meeting, store: Place, site: Site) -> Remedy:
+    """The attribute becomes a buffer, by the fix of `unregistered-tensor-attribute`; its uses stay as they are."""
+    edits = as_buffer(store, site.syntax) if store.file == site.place.file else ()
+    cls = site.syntax.class_at(store)
+    safe = stray.device == CPU and cls is not None and derives_from_module(site.syntax, cls)
+    advice = ADVICE.format(name=stray.name.removeprefix("self."))
+    return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(stray.name))
+
+
+def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
     """Advice for what a module keeps; the fix is that of `unregistered-tensor-attribute`, where it is stored."""
+    move = f"move it to {_device_in_words(settled, site)}" if target is None else f"use `{name}.to({target})`"
+    return f"in a module, register it, so that it moves along: {_buffer(name)}; elsewhere {move}"
+
+
+def _buffer(name: str) -> str:
     attribute = name.removeprefix("self.")
-    call = f'`self.register_buffer("{attribute}", …)`'
-    move = f"move it to {_device_in_words(settled)}" if target is None else f"use `{name}.to({target})`"
-    return f"in a module, register it, so that it moves along: {call}; elsewhere {move}"
-
-
-def _create_there(stray: Meeting, target: str | None, site: Site) -> Remedy | None:
-    """A device for the call that created the value; None where it cannot be told the device."""
-    birth = stray.trace[-1]
-    creator = _CREATOR.fullmatch(birth.what)
-    if target is None or creator is None or not _takes_device(creator[1]):
-        return None
-    what = f"pass `device={target}` to {quoted(stray.name if birth.place == stray.place else creator[1])}"
-    call = site.syntax.at(birth.place, cst.Call)
-    edit = None if call is None else site.syntax.keyword(call, "device", target)
-    edits = () if edit is None else (edit,)
-    if inside(birth.place, site.place):
-        return Remedy(what, edits)
-    surroundings = site.surroundings
-    if not surroundings.together(birth.place, site.place) or not surroundings.knows(target, birth.place):
-        return None
-    alone = call is not None and _serves_one_use(call, stray, site)
-    safety = Safety.SAFE if alone else Safety.UNSAFE
-    return Remedy(f"{what} in line {birth.place.line}", edits, safety, site.subject(stray.name))
-
-
-def _serves_one_use(call: cst.Call, stray: Meeting, site: Site) -> bool:
-    """Whether a call gives a name its value, and the operation is the only one that reads it."""
-    parent = next(site.syntax.parents(call))
-    if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
-        return False
-    target = parent.targets[0].target
-    return (
-        isinstance(target, cst.Name)
-        and target.value == stray.name
-        and site.surroundings.reads(stray.name, site.place) == 1
-        and inside(stray.place, site.place)
-    )
-
-
-def _takes_device(creator: str) -> bool:
-    """Whether a call that creates a value has the argument `device`.
-
-    Not so the old type constructors (`torch.Tensor`, `torch.FloatTensor`), what shares memory with the host,
-    and a class of the project (`Net(…)`).
-    """
-    last = creator.rpartition(".")[2]
-    return creator.startswith("torch.") and not (last.endswith("Tensor") or last.startswith("from_"))
+    return f'`self.register_buffer("{attribute}", …)`'
 
 
 def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
     """A value is moved where it is used; a local name takes the result."""
+    if stray.name.startswith("*"):
+        return Remedy(f"move the tensors in {quoted(stray.name.lstrip('*'))} to {_device_in_words(settled, site)}")
+    if site.holds_values(stray):
+        return Remedy(f"move each tensor in {quoted(stray.name)} to {_device_in_words(settled, site)}")
+    if not site.sees(stray):
+        where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
+        goal = _device_in_words(settled, site)
+        return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
     if target is None:
-        return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled)}")
+        return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
     operand = site.operand(stray)
-    if site.surroundings.binds(stray.name, site.place):
+    if site.rebinds(stray.name):
         statement = f"{stray.name} = {stray.name}.to({target})"
         edits = _statement(statement, target, stray, site)
         if edits or operand is None:
@@ -270,7 +207,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if is_addressable(stray.name):
         edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
-    call = _parsed(stray.name)
+    call = parsed(stray.name)
     if stray.born == "moved" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
@@ -315,20 +252,22 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         return None
     if is_addressable(side.name):
         if not _is_called_module(conflict, side, site):
+            if site.calls(side):
+                return None  # a module whose parts are on several devices
             return f"{side.name}.device"
         called = conflict.operation == side.name or _calls_layer(conflict)
-        return _parameter_device(side.name) if called else None
+        return parameter_device(side.name) if called else None
     if isinstance(side.device, Variable) and is_addressable(side.device.place):
         place = side.device.place
         if side.device.names_device:
             return place
         if side.name.startswith(f"{place}("):
-            return _parameter_device(place)
+            return parameter_device(place)
         named = side.born != "module" and re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name)
         if side.born == "parameter" or named:
             return f"{place}.device"
-    alike = _alike(side.name, of_module=side.born == "module")
-    return _written_device(side) if alike is None else f"{alike}.device"
+    same = alike(side.name, of_module=side.born == "module")
+    return written_device(side) if same is None else f"{same}.device"
 
 
 def _device_of_argument(side: Meeting) -> str | None:
@@ -338,53 +277,19 @@ def _device_of_argument(side: Meeting) -> str | None:
     return side.device.place if side.device.names_device else f"{side.device.place}.device"
 
 
-def _alike(text: str, *, of_module: bool) -> str | None:
-    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one.
-
-    Args:
-        text: the expression.
-        of_module: whether it may be a module, which has no attribute `device`; what is reckoned with is none.
-    """
-    node = _parsed(text)
-    while node is not None:
-        match node:
-            case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
-                node, of_module = value, False
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _DRAWN:
-                node, of_module = value, False
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
-                node = value
-            case _:
-                found = ast.unparse(node)
-                return found if not of_module and found != text and is_addressable(found) else None
-    return None
-
-
-def _parameter_device(module: str) -> str:
-    """A module has no attribute `device`; its parameters have."""
-    return f"next({module}.parameters()).device"
-
-
-def _written_device(side: Meeting) -> str | None:
-    """The device that a call is given, as it is written: `"cuda:0"` of `torch.ones(3, device="cuda:0")`."""
-    if side.trace[-1].place != side.place:
-        return None
-    call = _parsed(side.name)
-    if not isinstance(call, ast.Call):
-        return None
-    written = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
-    match call:
-        case ast.Call(func=ast.Attribute(attr="to"), args=[first, *_]):
-            written.append(first)
-        case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
-            return '"cuda"'
-    return ast.get_source_segment(side.name, written[0]) if written else None
-
-
-def _device_in_words(side: Meeting) -> str:
-    if follows(side.device):
+def _device_in_words(side: Meeting, site: Site) -> str:
+    named = follows(side.device) and all(_is_known(variable, site) for variable in variables_of(side.device))
+    if named and site.sees(side):
         return in_words(side.device)
-    return f"{side.device}, where {quoted(side.name)} is"
+    chosen = site.device(side)
+    if _is_name(chosen):
+        return f"{quoted(chosen or '')}, where {quoted(side.name)} is"
+    return f"{'' if follows(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
+
+
+def _is_known(variable: Variable, site: Site) -> bool:
+    """Whether a device is told by something that the place of the report can read."""
+    return is_addressable(variable.owner) and site.surroundings.knows(variable.owner, site.place)
 
 
 def _calls_layer(conflict: Conflict) -> bool:
@@ -400,29 +305,16 @@ def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
     if conflict.operation == side.name:  # a module of which nothing is known
         return True
     other = conflict.second if side is conflict.first else conflict.first
-    creator = _CREATOR.fullmatch(side.trace[-1].what)
+    creator = CREATOR.fullmatch(side.trace[-1].what)
     made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))
     is_called = made_as_module or site.calls(side)
     return conflict.operation.endswith(".__call__") and is_called and side.place < other.place
 
 
+def _is_name(device: str | None) -> bool:
+    """Whether source text for a device is a place of the program that holds one, and no literal."""
+    return device is not None and is_addressable(device)
+
+
 def _is_attribute_of_self(name: str) -> bool:
     return re.fullmatch(r"self\.[^\W\d]\w*", name) is not None
-
-
-def is_addressable(text: str) -> bool:
-    """Whether source text is a place that can be read again at no cost: a name, attribute or element."""
-    node = _parsed(text)
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Subscript) and any(isinstance(part, ast.Call) for part in ast.walk(node.slice)):
-            return False
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _parsed(text: str) -> ast.expr | None:
-    """Source text as an expression; None where it was shortened or is none."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None

@@ -37,7 +37,7 @@ class Surroundings:
                     since.update(dict.fromkeys(names, _end(place_of(node))))
         self._names: list[tuple[str, Place, Position]] = []
         for name in syntax.within(whole, cst.Name):
-            if _stands_for_a_value(name, next(syntax.parents(name))):
+            if stands_for_a_value(name, next(syntax.parents(name))):
                 place = place_of(name)
                 self._names.append((name.value, place, since.get(name, _start(place))))
 
@@ -53,6 +53,18 @@ class Surroundings:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
         return any(name == text and self.together(where, place) for name, where in self._bound)
 
+    def is_global(self, name: str) -> bool:
+        """Whether code outside of all functions and classes gives a name its value."""
+        return any(text == name and self._scope(where) is None for text, where in self._bound)
+
+    def binds_at_most_once(self, name: str, place: Place) -> bool:
+        """Whether no more than one line in the scope of a place gives a name its value."""
+        return sum(text == name and self.together(where, place) for text, where in self._bound) <= 1
+
+    def uses(self, name: str) -> bool:
+        """Whether a name occurs anywhere in the file."""
+        return any(text == name for text, *_ in self._names)
+
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
         return sum(text == name for text, _ in self._bound) == 1
@@ -65,6 +77,11 @@ class Surroundings:
             text == name and where not in bound and (scope is None or inside(where, scope))
             for text, where, _ in self._names
         )
+
+    def within_scope(self, inner: Place, place: Place) -> bool:
+        """Whether a place is in the scope of another, or in a scope inside that."""
+        scope = self._scope(place)
+        return inner.file == place.file and (scope is None or inside(inner, scope))
 
     def qualified(self, text: str, place: Place) -> str:
         """Source text with the line of its scope, so that it means one thing only; `self` is that of the class."""
@@ -113,7 +130,7 @@ def _names_in(expression: str) -> set[str]:
     return names - {"next"}
 
 
-def _stands_for_a_value(name: cst.Name, parent: cst.CSTNode) -> bool:
+def stands_for_a_value(name: cst.Name, parent: cst.CSTNode) -> bool:
     """Whether a name does, and not for an attribute or the keyword of an argument."""
     return not isinstance(parent, (cst.Attribute, cst.Arg)) or parent.value is name
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety, Severity
+from devlint.domain.device import CPU
 from devlint.facts import ParallelMisuse
-from devlint.rule import OperationRule
 
+from devlint_rules._program_device import devices_in_reach
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import index_of, quoted, story
+from devlint_rules._wrappers import device_ids, module_moved
 
 _PROBLEMS = {
     "module-elsewhere": "the module is on {module}, and DataParallel looks for it on {wanted}, the first of {ids}",
@@ -20,7 +23,7 @@ _PROBLEMS = {
 }
 
 
-class DataParallelDeviceIds(OperationRule):
+class DataParallelDeviceIds(SurroundedRule):
     """
     ## What it does
     Reports a `DataParallel` whose module is not on the first of its `device_ids`, and ids that are empty,
@@ -52,8 +55,10 @@ class DataParallelDeviceIds(OperationRule):
 
     ## Fix safety
     Safe: ids that are written as numbers get the device of the module first, if it is among them; an id that stands
-    there twice is left out; one id becomes a list. What leads to them now raises, or computes the same. Where the
-    module is on none of them no fix is offered: moving it and changing the ids are both possible.
+    there twice is left out; one id becomes a list. What leads to them now raises, or computes the same.
+    Unsafe: a module on the CPU is moved, before it is wrapped, to the one device that the program names elsewhere; an
+    optimizer may have its parameters already. Where the module is on another GPU than the ids no fix is offered: moving
+    it and changing the ids are both possible.
 
     ## Known limits
     Ids that are computed, such as `range(torch.cuda.device_count())`, are not looked at beyond the first.
@@ -88,7 +93,10 @@ class DataParallelDeviceIds(OperationRule):
         syntax = self.syntax()
         wrapped = [step.place for step in misuse.related if step.what.startswith("wrapped in")] or [place]
         node = syntax.value_at(wrapped[-1])
-        ids = _ids_of(node) if isinstance(node, cst.Call) else node
+        ids = device_ids(node) if isinstance(node, cst.Call) else node
+        if misuse.problem == "module-elsewhere" and misuse.module == CPU and isinstance(node, cst.Call):
+            reach = devices_in_reach(syntax.place(node), syntax, self.surroundings())
+            return module_moved(node, reach[0], syntax) if len(reach) == 1 else None
         if ids is None:
             return None
         where = index_of(misuse.module) if misuse.module is not None else None
@@ -106,15 +114,6 @@ class DataParallelDeviceIds(OperationRule):
             case _:
                 return None
         return Fix(Safety.SAFE, f"{what}: `{wanted}`", (Edit(syntax.place(ids), str(wanted)),))
-
-
-def _ids_of(call: cst.Call) -> cst.BaseExpression | None:
-    """What a wrapper is given as `device_ids`, the second argument."""
-    for argument in call.args:
-        if argument.keyword is not None and argument.keyword.value == "device_ids":
-            return argument.value
-    plain = [argument for argument in call.args if argument.keyword is None and not argument.star]
-    return plain[1].value if len(plain) > 1 else None
 
 
 def _numbers(ids: cst.BaseExpression) -> list[int]:

@@ -9,7 +9,8 @@ from devlint.diagnostics import Certainty, Place, Safety, Severity
 from devlint.domain.device import Concrete, UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 
-from devlint_rules._remedy import Remedy, is_addressable
+from devlint_rules._device_text import is_addressable
+from devlint_rules._site import Remedy
 from devlint_rules._surroundings import SurroundedRule, inside
 from devlint_rules._wording import in_words, quoted, story
 

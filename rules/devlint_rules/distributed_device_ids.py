@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Fix, Place, Severity
 from devlint.facts import ParallelMisuse
 from devlint.rule import OperationRule
 
 from devlint_rules._wording import quoted, story
+from devlint_rules._wrappers import device_ids, module_moved
 
 _PROBLEMS = {
     "module-elsewhere": "the module is on {module}, and {ids} has its inputs moved to {wanted}",
@@ -56,7 +57,8 @@ class DistributedDeviceIds(OperationRule):
         parallel = DistributedDataParallel(net, device_ids=[0])
 
     ## Fix safety
-    No fix is offered: moving the module and leaving the ids out are both possible.
+    Unsafe: a module on the CPU is moved to the one id before it is wrapped. Leaving the ids out is possible too. No
+    other fix is offered.
 
     ## Known limits
     Ids that come from a launcher, such as a rank, are not known, and a module is compared with them only where
@@ -84,4 +86,13 @@ class DistributedDeviceIds(OperationRule):
                 related=story(misuse.related),
                 pytorch=misuse.message,
                 advice=misuse.advice,
+                fix=self._moved(misuse, self.place_of(node)),
             )
+
+    def _moved(self, misuse: ParallelMisuse, place: Place) -> Fix | None:
+        """The module on the device whose id is written beside it."""
+        call = self.syntax().at(place, cst.Call)
+        ids = None if call is None else device_ids(call)
+        if misuse.problem != "module-on-cpu" or call is None or not isinstance(ids, cst.List) or len(ids.elements) != 1:
+            return None
+        return module_moved(call, self.syntax().code(ids.elements[0].value), self.syntax())

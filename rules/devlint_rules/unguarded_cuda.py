@@ -6,11 +6,9 @@ import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import UncheckedDevice
 
-from devlint_rules._checked import checked
+from devlint_rules._checked import advised, checked
 from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import index_of, quoted, used_here
-
-_CHOOSE = 'choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that'
 
 
 class UnguardedCuda(SurroundedRule):
@@ -38,9 +36,11 @@ class UnguardedCuda(SurroundedRule):
         x = torch.ones(3).to(device)
 
     ## Fix safety
-    Safe: the device is asked for where it is used, and the CPU taken where it does not exist, so that a machine
-    which has it computes as before. A variable of the program that has made the same choice is used instead, and
-    `torch.accelerator` where the program speaks of it, so that other makes count too. No fix is offered for arguments
+    Safe: a machine that has the device computes as before, and another one uses the CPU. The fix names the device that
+    the program has chosen. If there is none, it makes the choice where a variable gets the device, or adds such a
+    variable behind the imports. The choice is by `torch.accelerator` if the program speaks of it.
+    No fix is offered where something else decides the device: an option such as `--use_cpu`, a device of the
+    program that no test has chosen, or the tensors and modules that a function is given. Nor is there one for arguments
     of functions of `torch.cuda`, which take no other device.
 
     ## Known limits
@@ -84,6 +84,6 @@ class UnguardedCuda(SurroundedRule):
                 f"{quoted(use.text)} needs a CUDA device, and {lacks}",
                 related=used_here(use),
                 pytorch="No CUDA GPUs are available",
-                advice=f"{_CHOOSE}{for_cuda}",
+                advice=f"{advised(self.place_of(node), self.syntax(), self.surroundings())}{for_cuda}",
                 fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
             )

@@ -41,9 +41,8 @@ class UnguardedCudaIndex(SurroundedRule):
             x = torch.ones(3)
 
     ## Fix safety
-    Safe: the device is asked for where it is used, and the CPU taken where it does not exist, so that a machine
-    which has it computes as before. A variable of the program that has made the same choice is used instead. No fix
-    is offered for arguments of functions of `torch.cuda`, which take no other device.
+    As for `unguarded-cuda`: the fix names the device that the program has chosen, or makes the choice once. A file that
+    names several CUDA devices gets a fix only where a variable gets one of them.
 
     ## Known limits
     Whoever tests for a GPU has thought of machines without, so any test that decides whether the use is

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Edit, Fix, Place, Related, Safety, Severity
+from devlint.diagnostics import Certainty, Fix, Place, Related, Safety, Severity
 from devlint.domain.device import CPU
 from devlint.facts import LeftBehind
 
-from devlint_rules._classes import assigned, derives_from_module, initialised_before, stored_once
+from devlint_rules._buffers import ADVICE, as_buffer
+from devlint_rules._classes import derives_from_module
 from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import in_words, quoted
-
-_ADVICE = 'register it, so that it moves along: `self.register_buffer("{name}", …)`'
 
 
 class UnregisteredTensorAttribute(SurroundedRule):
@@ -87,36 +86,18 @@ class UnregisteredTensorAttribute(SurroundedRule):
                 f"and {met}{where} meets it",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=(Related(left.meets, f"{met} meets it here"),),
-                advice=_ADVICE.format(name=name),
+                advice=ADVICE.format(name=name),
                 fix=fix,
             )
 
     def _as_buffer(self, left: LeftBehind, place: Place) -> Fix | None:
         """The assignment as a call of `register_buffer`; None where that could raise."""
         syntax = self.syntax()
-        target = syntax.at(place, cst.Attribute)
-        if target is None or not isinstance(target.value, cst.Name):
+        edits = as_buffer(place, syntax)
+        cls = syntax.class_at(place)
+        if not edits or cls is None:
             return None
-        name, owner = target.attr.value, target.value.value
-        value = assigned(syntax, target)
-        cls, function = syntax.around(target, cst.ClassDef), syntax.around(target, cst.FunctionDef)
-        if value is None or cls is None or function is None:
-            return None
-        if not stored_once(syntax, cls, name) or not initialised_before(syntax, function, target):
-            return None
-        parent = next(syntax.parents(target))
-        declared = parent.annotation.annotation if isinstance(parent, cst.AnnAssign) else None
-        begin = (
-            syntax.before(target, "")
-            if declared is None
-            else syntax.behind(declared, f"\n{syntax.indentation(target)}")
-        )
-        end = syntax.place(value)
-        until = Place(end.file, begin.place.line, begin.place.column, end.line, end.column)
-        edits = (
-            Edit(until, f'{begin.text}{owner}.register_buffer("{name}", '),
-            syntax.behind(value, ", persistent=False)"),
-        )
-        safe = left.device == CPU and derives_from_module(syntax, cls)
-        safety = Safety.SAFE if safe else Safety.UNSAFE
-        return Fix(safety, _ADVICE.format(name=name), edits, self.surroundings().qualified(left.attribute, place))
+        safety = Safety.SAFE if left.device == CPU and derives_from_module(syntax, cls) else Safety.UNSAFE
+        name = left.attribute.rpartition(".")[2]
+        subject = self.surroundings().qualified(left.attribute, place)
+        return Fix(safety, ADVICE.format(name=name), edits, subject)

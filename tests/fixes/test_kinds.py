@@ -116,13 +116,14 @@ CASES = {
     "cuda": (
         "DEV301",
         "import torch\nx = torch.ones(3).cuda(non_blocking=True)\n",
-        'import torch\nx = torch.ones(3).to("cuda" if torch.cuda.is_available() else "cpu", non_blocking=True)\n',
+        'import torch\n\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "x = torch.ones(3).to(device, non_blocking=True)\n",
     ),
     "cuda on a line of its own": (
         "DEV301",
         "import torch\nx = (\n    torch.ones(3)  # three\n    # and on\n    .cuda()\n)\n",
-        "import torch\nx = (\n    torch.ones(3)  # three\n    # and on\n"
-        '    .to("cuda" if torch.cuda.is_available() else "cpu")\n)\n',
+        'import torch\n\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "x = (\n    torch.ones(3)  # three\n    # and on\n    .to(device)\n)\n",
     ),
     "own device": (
         "DEV301",
@@ -140,16 +141,31 @@ CASES = {
     "any accelerator": (
         "DEV301",
         "import torch\nprint(torch.accelerator.device_count())\nx = torch.ones(3).cuda()\n",
-        "import torch\nprint(torch.accelerator.device_count())\n"
-        "x = torch.ones(3).to("
-        'torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu")\n',
+        "import torch\n\ndevice = torch.device("
+        'torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu")\n'
+        "print(torch.accelerator.device_count())\nx = torch.ones(3).to(device)\n",
     ),
     "import": (
         "DEV302",
         '"""A script."""\n\nfrom __future__ import annotations\n\nfrom torch import ones\n\n'
         'x = ones(3, device="cuda:1")\n',
         '"""A script."""\n\nfrom __future__ import annotations\n\nimport torch\nfrom torch import ones\n\n'
-        'x = ones(3, device="cuda:1" if torch.cuda.device_count() > 1 else "cpu")\n',
+        'device = torch.device("cuda:1" if torch.cuda.device_count() > 1 else "cpu")\n\nx = ones(3, device=device)\n',
+    ),
+    "variable that holds the chosen device": (
+        "DEV301",
+        "import torch\n\ndef train(args):\n"
+        "    gpu = torch.device('cuda:%d' % args.rank if torch.cuda.is_available() else 'cpu')\n"
+        "    net = torch.nn.Linear(3, 3).to(gpu)\n    return net(torch.ones(3).cuda())\n",
+        "import torch\n\ndef train(args):\n"
+        "    gpu = torch.device('cuda:%d' % args.rank if torch.cuda.is_available() else 'cpu')\n"
+        "    net = torch.nn.Linear(3, 3).to(gpu)\n    return net(torch.ones(3).to(gpu))\n",
+    ),
+    "variable that gets a device": (
+        "DEV301",
+        "import torch\ndevice = torch.device('cuda')\nx = torch.ones(3, device=device)\n",
+        'import torch\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "x = torch.ones(3, device=device)\n",
     ),
     "lengths": (
         "DEV107",
@@ -208,6 +224,26 @@ NONE = {
     "global that a function moves": (
         "DEV203",
         "import torch\nx = torch.ones(3)\n\ndef f():\n    x.cuda()\n    return x + torch.ones(3, device='cuda')\n",
+    ),
+    "value beside those that a function is given": (
+        "DEV301",
+        "import torch\n\ndef weighted(pred, target):\n"
+        "    weight = torch.tensor([1.0, 2.0]).cuda()\n"
+        "    return torch.nn.functional.cross_entropy(pred, target, weight)\n",
+    ),
+    "program with an option": (
+        "DEV301",
+        "import argparse\nimport torch\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--use_cpu', action='store_true')\nargs = parser.parse_args()\n"
+        "x = torch.ones(3).cuda()\n",
+    ),
+    "program that reads an option": (
+        "DEV301",
+        "import torch\n\ndef main(args):\n    x = torch.ones(3).to(args.device)\n    return x + torch.ones(3).cuda()\n",
+    ),
+    "several devices": (
+        "DEV302",
+        "import torch\na = torch.nn.Linear(3, 3).to('cuda:0')\nb = torch.nn.Linear(3, 3).to('cuda:1')\n",
     ),
     "argument of torch.cuda": ("DEV302", "import torch\ntorch.cuda.set_device('cuda:1')\n"),
     "keywords that nobody knows": (

@@ -97,12 +97,21 @@ def _tested(version: str) -> Row:
         place = Path(folder)
         venv.create(place / "environment", with_pip=True)
         python = place / "environment" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        install = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", f"torch=={version}"]
+        install: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-cache-dir",
+            "--no-compile",
+            f"torch=={version}",
+        ]
         if subprocess.run([*install, "--editable", str(REPOSITORY), *requirements(extra)], check=False).returncode:
             return row
         xml = place / "tests.xml"
         environment = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONPATH")}
-        command = [
+        command: list[str | Path] = [
             python,
             "-m",
             "pytest",

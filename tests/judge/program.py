@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
 import sys
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tests.judge.kinds import kind_of
 from tests.judge.protocol import Job, Verdict
+from tests.judge.values import frames_in, record
 
 UNNAMED = "<prog>"
 """Stands in messages for the file of a program that has none."""
@@ -27,10 +30,14 @@ def run_program(job: Job, file: str) -> Verdict:
         return Verdict("other-error", line=error.lineno, exception="SyntaxError", message=str(error))
     revealed: list[tuple[int, str]] = []
     _observe(file, revealed)
+    values: list[tuple[str, dict[str, str]]] = []
+    if job.recorded:
+        record(os.path.dirname(file), values)
     raised = _execute(code, file, job.call)
-    if raised is None:
-        return Verdict("ok", revealed=tuple(revealed))
-    return _verdict(raised, job, file, tuple(revealed))
+    sys.setprofile(None)
+    verdict = Verdict("ok") if raised is None else _verdict(raised, job, file)
+    left = 0 if raised is None else frames_in(os.path.dirname(file), raised.__traceback__)
+    return replace(verdict, revealed=tuple(revealed), values=tuple(values[: len(values) - left]))
 
 
 def _execute(code: types.CodeType, file: str, call: str | None) -> BaseException | None:
@@ -51,7 +58,7 @@ def _execute(code: types.CodeType, file: str, call: str | None) -> BaseException
     return None
 
 
-def _verdict(error: BaseException, job: Job, file: str, revealed: tuple[tuple[int, str], ...]) -> Verdict:
+def _verdict(error: BaseException, job: Job, file: str) -> Verdict:
     stack = tuple(_lines_in(file, error.__traceback__))
     exception = type(error).__qualname__
     if type(error).__module__ not in ("builtins", "__main__", _CALLED_PROGRAM):
@@ -68,7 +75,6 @@ def _verdict(error: BaseException, job: Job, file: str, revealed: tuple[tuple[in
         kind=kind,
         exception=exception,
         message=message,
-        revealed=revealed,
     )
 
 

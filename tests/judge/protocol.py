@@ -29,6 +29,7 @@ class Job:
     argv: list[str]
     call: str | None
     paths: list[str]
+    recorded: bool = False
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))
@@ -53,6 +54,8 @@ class Verdict:
             what was seen; None for "ok".
         stdout: the end of what the program wrote to stdout and stderr.
         revealed: (line, device text) of each `reveal_device` that the program's own file executed, in order.
+        values: what each function of the program's own files held when it returned, in order, if that was recorded:
+            its name, and its variables by name, as text without devices.
     """
 
     outcome: Outcome
@@ -63,6 +66,7 @@ class Verdict:
     message: str | None = None
     stdout: str = ""
     revealed: tuple[tuple[int, str], ...] = ()
+    values: tuple[tuple[str, dict[str, str]], ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))
@@ -72,4 +76,5 @@ class Verdict:
         fields: dict[str, Any] = json.loads(text)
         fields["stack"] = tuple(fields["stack"])
         fields["revealed"] = tuple((line, device) for line, device in fields["revealed"])
+        fields["values"] = tuple((name, held) for name, held in fields["values"])
         return cls(**fields)

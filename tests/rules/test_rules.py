@@ -251,7 +251,7 @@ ADVICE = {
     "follows an unknown element": (
         _in_line_3("f(x)", Variable("x[*]"), "parameter"),
         _created("y", 2),
-        "move `y` to the device of `x[*]`",
+        "move `y` to where `f(x)` is",
     ),
 }
 PROGRAM = "def f(x):\n    y = made()\n    z + y\n"
@@ -455,7 +455,7 @@ def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch:
 def test_transfers(fact: Fact, code: str, words: str) -> None:
     (found,) = _report(fact)
 
-    assert (found.code, found.severity) == (code, Severity.WARNING)
+    assert (found.code, found.severity) == (code, Severity.ERROR if code == "DEV505" else Severity.WARNING)
     assert found.message.startswith(words)
     assert found.advice
 

@@ -13,6 +13,7 @@ import gc
 import os
 import queue
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Collection, Iterator, Mapping
@@ -31,6 +32,7 @@ from devlint.facts import Occurrence
 from devlint.inspector import Batch, FileResult, killed, load_tools
 from devlint.pool import safe_path
 from devlint.project import Project, Trace, digest
+from devlint.quoting import printable_lines
 from devlint.records import dataclass
 from devlint.settings import Configuration, Settings
 
@@ -217,7 +219,7 @@ def _answered(job: Job) -> Answer:
     except DevlintError as error:
         return error
     except Exception as error:
-        traceback.print_exc()
+        sys.stderr.write(printable_lines(traceback.format_exc()))
         return bug(error)
 
 

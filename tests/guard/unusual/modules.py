@@ -36,6 +36,7 @@ class Net(nn.Linear):
 
 train(Net(2, 2))
 
+
 # --- parameters_takes_an_argument
 class Net(nn.Linear):
     def parameters(self, group):
@@ -44,6 +45,7 @@ class Net(nn.Linear):
 
 train(Net(2, 2))
 
+
 # --- parameters_raises
 class Net(nn.Linear):
     def parameters(self, recurse=True):
@@ -51,6 +53,7 @@ class Net(nn.Linear):
 
 
 train(Net(2, 2))
+
 
 # --- parameters_is_an_attribute
 class Net(nn.Module):
@@ -64,6 +67,7 @@ class Net(nn.Module):
 
 
 train(Net())
+
 
 # --- modules_and_children_have_another_meaning
 class Net(nn.Module):
@@ -87,6 +91,7 @@ class Net(nn.Module):
 
 train(Net())
 
+
 # --- named_parameters_counts_its_calls
 class Net(nn.Linear):
     calls = 0
@@ -99,6 +104,7 @@ class Net(nn.Linear):
 train(Net(2, 2))
 print(Net.calls)
 
+
 # --- call_is_overridden
 class Net(nn.Linear):
     def __call__(self, x, twice=False):
@@ -110,6 +116,7 @@ net = Net(2, 2)
 train(net)
 print(net(x, twice=True).shape)
 
+
 # --- call_is_overridden_and_never_calls_on
 class Net(nn.Module):
     def __call__(self, x):
@@ -117,6 +124,7 @@ class Net(nn.Module):
 
 
 print([Net()(x).sum().item() for _ in range(6)])
+
 
 # --- call_without_init
 class Net(nn.Module):
@@ -132,6 +140,7 @@ for _ in range(3):
         print(Net()(x))
     except AttributeError as error:
         print(error)
+
 
 # --- getattr_is_overridden
 class Net(nn.Module):
@@ -152,6 +161,7 @@ class Net(nn.Module):
 
 train(Net())
 
+
 # --- getattribute_is_overridden
 class Net(nn.Linear):
     seen = []
@@ -168,6 +178,7 @@ for _ in range(5):
     print(Net.seen)
     Net.seen.clear()
 
+
 # --- setattr_is_refused
 class Frozen(nn.Linear):
     def __setattr__(self, name, value):
@@ -179,6 +190,7 @@ class Frozen(nn.Linear):
 net = Frozen(2, 2)
 net.done = True
 train(net)
+
 
 # --- a_module_with_a_length_that_is_false
 class Net(nn.Linear):
@@ -196,6 +208,7 @@ class Net(nn.Linear):
 
 train(Net(2, 2))
 
+
 # --- a_module_that_cannot_be_hashed
 class Net(nn.Linear):
     __hash__ = None
@@ -211,6 +224,7 @@ for _ in range(5):
     except TypeError as error:
         print(error)
 
+
 # --- a_module_whose_repr_raises
 class Net(nn.Linear):
     def __repr__(self):
@@ -220,6 +234,7 @@ class Net(nn.Linear):
 net = Net(2, 2)
 train(net)
 net(torch.ones(1, 3))
+
 
 # --- slots_and_class_attributes
 class Net(nn.Linear):
@@ -251,6 +266,7 @@ net.register_buffer("table", None)
 net.register_module("inner", None)
 train(net)
 
+
 # --- a_module_that_holds_itself
 class Net(nn.Linear):
     def __init__(self):
@@ -274,7 +290,10 @@ net = nn.Linear(2, 2)
 for _ in range(5):
     net(x)
 print(pickle.dumps(nn.Module.__call__) == pickle.dumps(nn.Module._wrapped_call_impl))
-print(pickle.loads(pickle.dumps(net.__call__))(x).shape, pickle.loads(pickle.dumps(nn.Module.__call__)) is nn.Module.__call__)
+print(
+    pickle.loads(pickle.dumps(net.__call__))(x).shape,
+    pickle.loads(pickle.dumps(nn.Module.__call__)) is nn.Module.__call__,
+)
 
 # --- call_is_replaced_by_the_program
 calls = []
@@ -292,6 +311,7 @@ train(net)
 nn.Module.__call__ = original
 train(net, 2)
 print(calls)
+
 
 # --- call_is_replaced_for_one_class
 class Net(nn.Linear):
@@ -349,6 +369,7 @@ def hook(module, args, output):
 handle = net.register_forward_hook(hook)
 print([net(x).sum().item() for _ in range(5)])
 
+
 # --- hooks_with_keyword_arguments_and_always_call
 class Net(nn.Module):
     def forward(self, x, *, scale=1):
@@ -387,6 +408,7 @@ print([one() is None for one in references])
 gc.collect()
 print([one() is None for one in references])
 
+
 # --- modules_end_when_they_are_dropped
 class Net(nn.Linear):
     def __del__(self):
@@ -410,6 +432,7 @@ except RuntimeError as error:
     print(str(error).splitlines()[0])
 del net
 print(reference() is None)
+
 
 # --- errors_and_their_frames
 class Net(nn.Module):
@@ -441,6 +464,7 @@ except ZeroDivisionError as error:
     frames = traceback.extract_tb(error.__traceback__)
     print(len(frames), [frame.lineno for frame in frames if frame.filename == __file__])
 
+
 # --- the_stack_inside_of_a_module
 class Net(nn.Module):
     def forward(self, x):
@@ -452,6 +476,7 @@ class Net(nn.Module):
 net = Net()
 for _ in range(5):
     net(x)
+
 
 # --- how_deep_modules_nest
 class Net(nn.Module):
@@ -469,6 +494,7 @@ while low < high:
     except RecursionError:
         high = middle - 1
 print(low)
+
 
 # --- how_deep_trained_modules_nest
 class Net(nn.Module):
@@ -490,6 +516,7 @@ except RecursionError as error:
     print(error)
 train(net)
 
+
 # --- a_low_limit_of_recursion
 class Net(nn.Module):
     def forward(self, n):
@@ -507,6 +534,7 @@ try:
 except RecursionError as error:  # where just it has no room left, its text says
     print(type(error))
 
+
 # --- warnings_at_the_line_that_calls
 class Net(nn.Module):
     def forward(self, x):
@@ -521,6 +549,7 @@ net = nn.Sequential(Net())
 for _ in range(5):
     Net()(x)
     net(x)
+
 
 # --- warnings_once_each
 class Net(nn.Module):
@@ -565,6 +594,7 @@ prune.l1_unstructured(other, "weight", amount=0.5)
 train(other)
 print(type(net).__name__, sorted(vars(other)))
 
+
 # --- state_dicts_with_hooks_and_extra_state
 class Net(nn.Linear):
     def get_extra_state(self):
@@ -579,6 +609,7 @@ net._register_state_dict_hook(lambda m, s, p, l: s.update(extra=torch.ones(1)))
 train(net)
 print(net.state_dict().keys())
 net.load_state_dict({key: value for key, value in net.state_dict().items() if key != "extra"})
+
 
 # --- a_metaclass_that_counts_calls
 class Meta(type):
@@ -597,6 +628,7 @@ for _ in range(4):
     train(Net(2, 2), 1)
 print(Meta.made)
 
+
 # --- a_module_is_called_by_its_own_constructor
 class Net(nn.Linear):
     def __init__(self):
@@ -608,6 +640,7 @@ for _ in range(4):
     net = Net()
     print(net.first.shape)
 train(net)
+
 
 # --- a_module_as_an_argument_of_itself
 class Net(nn.Module):

@@ -35,6 +35,7 @@ sys.exit(3)
 train(1)
 sys.exit("so it ends")
 
+
 # --- exit_inside_of_a_module
 class Net(nn.Module):
     def forward(self, x):
@@ -69,6 +70,7 @@ train()
 threading.Thread(target=lambda: (time.sleep(0.05), print("thread"))).start()
 print("main")
 
+
 # --- an_error_ends_it
 def f(n):
     return f(n - 1) if n else net(torch.ones(1, 5))
@@ -101,6 +103,7 @@ sys.excepthook = lambda kind, error, tb: print("hook", kind.__name__, error)
 train(2)
 net(torch.ones(1, 7))
 
+
 # --- interrupted
 def work():
     train(4)
@@ -110,6 +113,7 @@ def work():
 
 atexit.register(print, "at exit")
 work()
+
 
 # --- interrupted_inside_of_a_module
 class Net(nn.Module):
@@ -143,6 +147,7 @@ for _ in range(4):
     os.kill(os.getpid(), signal.SIGUSR1)
     print(train(1))
 
+
 # --- a_handler_that_raises
 def handler(number, frame):
     raise TimeoutError("too long")
@@ -157,6 +162,7 @@ for _ in range(3):
     except TimeoutError as error:
         print(error)
 print(train())
+
 
 # --- a_handler_that_raises_anywhere
 def handler(number, frame):
@@ -257,6 +263,7 @@ thread = threading.Thread(target=lambda: net(torch.ones(1, 9)))
 train()
 thread.start()
 thread.join()
+
 
 # --- a_thread_that_outlives_the_program
 def work():
@@ -367,7 +374,9 @@ print(train())
 import runpy
 
 with open("other.py", "w") as file:
-    file.write("import sys, torch\nprint(__name__, sys.argv[0], torch.nn.Linear(2, 2)(torch.ones(1, 2)).shape)\nx = 3\n")
+    file.write(
+        "import sys, torch\nprint(__name__, sys.argv[0], torch.nn.Linear(2, 2)(torch.ones(1, 2)).shape)\nx = 3\n"
+    )
 for _ in range(4):
     print(runpy.run_path("other.py", run_name="__main__")["x"])
 print(sys.modules["__main__"].__dict__ is globals(), train())
@@ -399,6 +408,7 @@ gc.enable()
 gc.callbacks.append(lambda phase, info: None)
 gc.collect()
 print(len(gc.callbacks), gc.garbage)
+
 
 # --- objects_that_end_with_the_program
 class Kept:
@@ -456,7 +466,9 @@ class Tests(unittest.TestCase):
             nn.functional.mse_loss(torch.ones(2), torch.ones(2, 1))
 
 
-result = unittest.main(exit=False, argv=["tests"], testRunner=unittest.TextTestRunner(stream=open(os.devnull, "w"))).result
+result = unittest.main(
+    exit=False, argv=["tests"], testRunner=unittest.TextTestRunner(stream=open(os.devnull, "w"))
+).result
 print(result.testsRun, result.failures, result.errors)
 
 # --- documented_examples

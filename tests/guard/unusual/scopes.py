@@ -48,6 +48,7 @@ with torch.inference_mode():
     print(infer(2))
 print(infer(2), torch.zeros(2) + 1)
 
+
 # --- inference_mode_inside_of_inference_mode
 @torch.inference_mode()
 def inner():
@@ -61,6 +62,7 @@ print(infer(2))
 # --- inference_mode_that_is_never_left
 torch.inference_mode().__enter__()
 print(infer(10))
+
 
 # --- inference_mode_left_in_another_function
 def begin():
@@ -104,6 +106,7 @@ for _ in range(5):
         print(error)
     print(infer(2), train())
 
+
 # --- a_generator_suspended_inside_of_inference_mode
 def batches():
     with torch.inference_mode():
@@ -114,6 +117,7 @@ def batches():
 for batch in batches():
     print(batch.sum().item(), torch.is_inference_mode_enabled())
 print(infer(3))
+
 
 # --- a_generator_closed_inside_of_inference_mode
 def batches():
@@ -128,6 +132,7 @@ for _ in range(7):
 one.close()
 print(infer(3), torch.is_inference_mode_enabled(), train(2))
 
+
 # --- a_generator_dropped_inside_of_inference_mode
 def batches():
     with torch.inference_mode():
@@ -140,6 +145,7 @@ print([next(one).sum().item() for _ in range(7)])
 del one
 print(infer(3), torch.is_inference_mode_enabled())
 
+
 # --- a_decorated_generator
 @torch.inference_mode()
 def batches():
@@ -150,6 +156,7 @@ def batches():
 for batch in batches():
     print(batch, torch.is_inference_mode_enabled())
 print(train(3))
+
 
 # --- no_grad_as_a_decorator_of_a_generator
 @torch.no_grad()
@@ -241,6 +248,7 @@ print(infer(3), train(3))
 for index in range(8):
     with torch.inference_mode() if index % 2 else contextlib.nullcontext():
         print(infer())
+
 
 # --- inference_mode_for_classes_of_functions
 class Model:

@@ -33,6 +33,7 @@ print(T([1.0]), T(2).shape, type(T(torch.ones(2))), T([[1, 2]]).dtype)
 train()
 print(T([1.0]) + 1, copy.deepcopy(T([2.0])), pickle.loads(pickle.dumps(T([3.0]))))
 
+
 # --- a_subclass_with_a_constructor
 class T(torch.Tensor):
     def __new__(cls, data, label):
@@ -51,6 +52,7 @@ try:
 except (TypeError, ValueError) as error:
     print(type(error), error)
 
+
 # --- a_subclass_made_by_the_constructor_of_tensor
 class T(torch.Tensor):
     @staticmethod
@@ -58,7 +60,9 @@ class T(torch.Tensor):
         return torch.Tensor.__new__(T, data)
 
 
-print(T.make([1.0, 2.0]), torch.Tensor([1.0]), torch.Tensor(2, 3).shape, torch.FloatTensor([1.0]), torch.LongTensor([1]))
+print(
+    T.make([1.0, 2.0]), torch.Tensor([1.0]), torch.Tensor(2, 3).shape, torch.FloatTensor([1.0]), torch.LongTensor([1])
+)
 train(4)
 print(T.make([1.0, 2.0]), torch.Tensor.__new__ is torch.Tensor.__new__)
 
@@ -82,6 +86,7 @@ with Mode():
         print(error)
 print(T([1.0]))
 
+
 # --- subclasses_by_as_subclass
 class T(torch.Tensor):
     pass
@@ -90,6 +95,7 @@ class T(torch.Tensor):
 one = x.as_subclass(T)
 train(x=one)
 print(type(net(one)), type(one.as_subclass(torch.Tensor)), type(torch.Tensor._make_subclass(T, x)))
+
 
 # --- a_subclass_with_torch_function
 class T(torch.Tensor):
@@ -105,6 +111,7 @@ one = x.as_subclass(T)
 for _ in range(5):
     net(one).sum().item()
 print(T.seen)
+
 
 # --- no_subclass_but_torch_function
 class Duck:
@@ -147,6 +154,7 @@ class W(torch.Tensor):
 for _ in range(5):
     print(net(W(x)).inner.shape)
 print(W.seen)
+
 
 # --- a_wrapper_inside_of_inference_mode
 class W(torch.Tensor):
@@ -240,6 +248,7 @@ for _ in range(6):
 with torch.inference_mode():
     print([twice(torch.ones(1, 2)).shape for _ in range(6)])
 print(net(x).shape)
+
 
 # --- functions_with_gradients_of_their_own
 class Round(torch.autograd.Function):
@@ -360,7 +369,10 @@ for _ in range(3):
     print(torch.eye(2).to_sparse() @ torch.ones(2, 2), torch.eye(2).to_sparse_csr().values())
     print(torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]).unbind())
     print(torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8))
-    print(torch.complex(torch.ones(1), torch.ones(1)).conj().is_conj(), torch.view_as_real(torch.ones(1, dtype=torch.cfloat)))
+    print(
+        torch.complex(torch.ones(1), torch.ones(1)).conj().is_conj(),
+        torch.view_as_real(torch.ones(1, dtype=torch.cfloat)),
+    )
     train(2)
 
 # --- other_libraries_share_memory
@@ -575,6 +587,7 @@ def closure():
 for _ in range(5):
     print(optimizer.step(closure) is not None)
 
+
 # --- an_optimizer_of_the_programs_own
 class Own(torch.optim.Optimizer):
     def __init__(self, parameters):
@@ -593,6 +606,7 @@ optimizer = Own(net.parameters())
 for _ in range(6):
     net(x).sum().backward()
     print(optimizer.step(scale=2))
+
 
 # --- an_optimizer_whose_step_raises
 class Own(torch.optim.SGD):

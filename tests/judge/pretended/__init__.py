@@ -15,6 +15,7 @@ It is written for torch 2.13.0 on x86-64 Linux, with vtable slots and structure 
 from __future__ import annotations
 
 from tests.judge.pretended.install import install
+from tests.judge.pretended.lenience import be_lenient
 from tests.judge.pretended.machine import set_machine
 
-__all__ = ["install", "set_machine"]
+__all__ = ["be_lenient", "install", "set_machine"]

@@ -23,6 +23,7 @@ class Machine:
         visible: the number of devices fixed when the driver started; None before that.
         driver_used: a call that starts the driver happened in this process.
         is_bad_fork: this process was forked from one that had used the driver, which CUDA does not survive.
+        is_lenient: operators take tensors from several devices.
     """
 
     variant: Variant = "cuda"
@@ -30,6 +31,7 @@ class Machine:
     visible: int | None = None
     driver_used: bool = False
     is_bad_fork: bool = False
+    is_lenient: bool = False
 
 
 MACHINE = Machine()

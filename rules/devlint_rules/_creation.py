@@ -1,0 +1,195 @@
+"""A device for the call that created a value: the cause of most conflicts, which a move at the use would leave."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+from devlint.diagnostics import Edit, Safety
+from devlint.facts import Meeting
+
+from devlint_rules._device_text import is_addressable
+from devlint_rules._program_device import devices_in_reach
+from devlint_rules._site import Remedy, Site
+from devlint_rules._surroundings import inside, stands_for_a_value
+from devlint_rules._wording import quoted
+
+CREATOR = re.compile(r"created .* by `([^`]+)`")
+
+
+CREATED_MODULE = re.compile(r"`(torch\.nn\.(?!functional|init|utils)|torchmetrics\.|[\w.]*[A-Z]\w*\()")
+"""How a trace tells that a module was created."""
+
+_OF_SELF = re.compile(r"\bself\.")
+
+_MODULES = re.compile(r"(Loss|Criterion|Net|Network|Model|Module|Head|Encoder|Decoder|Embedding|Layer|Block|Metric)$")
+"""How the classes of modules are called."""
+
+_HARMLESS = frozenset("shape size dim ndim numel dtype fill_ zero_ normal_ uniform_ random_ requires_grad_".split())
+"""Attributes that mean the same of a tensor on any device, and need no other tensor."""
+
+
+def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Site) -> Remedy | None:
+    """Return a device for the call that created a value; None where it cannot be told one.
+
+    Args:
+        stray: the value that was created.
+        settled: the value that it should be beside.
+        target: source text, at the operation, for the device of that.
+        site: where the two meet.
+    """
+    birth = stray.trace[-1]
+    creator = CREATOR.fullmatch(birth.what)
+    if creator is None:
+        return None
+    call = site.syntax.at(birth.place, cst.Call)
+    takes = _takes_device(creator[1])
+    if takes and target is not None and inside(birth.place, site.place):
+        return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
+    together = site.surroundings.together(birth.place, site.place)
+    if takes and together and target is not None and site.surroundings.knows(target, birth.place):
+        alone = call is not None and _serves_one_use(call, stray, site)
+        what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
+        safety = Safety.SAFE if alone else Safety.UNSAFE
+        return Remedy(what, _with_device(call, target, site), safety, site.subject(stray.name))
+    if site.sees(stray) or call is None or birth.place.file != site.place.file:
+        return None
+    return _created_elsewhere(call, creator[1], settled, site)
+
+
+def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Site) -> Remedy | None:
+    """A device for a call in another function, or before a call that leads to the operation.
+
+    The device is that of the other value, or of a tensor whose size the call reads, or the only one in reach.
+    """
+    place = site.syntax.place(call)
+    reach = devices_in_reach(place, site.syntax, site.surroundings)
+    device = site.device(settled, place) or _of_sized(call, site) or (reach[0] if len(reach) == 1 else None)
+    if device is None or not creator.startswith("torch."):
+        return None
+    if _takes_device(creator):
+        what = f"pass `device={device}` to {quoted(creator)} in line {place.line}"
+        return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, f"line {place.line}, {place.column}")
+    edits = site.syntax.attribute(call, f".to({device})")
+    what = f"move it where it is created, in line {place.line}: {quoted(site.syntax.code(call))} with `.to({device})`"
+    return Remedy(what, edits, Safety.UNSAFE, f"line {place.line}, {place.column}")
+
+
+def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | None:
+    """Return the move of an object that the reported call belongs to, and whose weights are on the CPU: a loss.
+
+    It moves where it is made, as the author has moved the model, and not in the loop that calls it.
+    """
+    call = site.syntax.at(site.place, cst.Call)
+    if call is None or not isinstance(call.func, cst.Name) or _OF_SELF.search(stray.name) is None:
+        return None
+    name = call.func.value
+    made = [
+        store.value
+        for store in site.syntax.within(site.syntax.module, cst.Assign)
+        if any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)
+        if site.surroundings.together(site.syntax.place(store.value), site.place)
+    ]
+    if len(made) != 1 or not isinstance(made[0], cst.Call):
+        return None
+    constructor = site.syntax.code(made[0].func)
+    place = site.syntax.place(made[0])
+    device = site.device(settled, place)
+    if device is None or _MODULES.search(constructor) is None:
+        return None
+    edits = site.syntax.attribute(made[0], f".to({device})")
+    what = f"move {quoted(name)} where it is made, in line {place.line}: {quoted(f'{constructor}(…).to({device})')}"
+    return Remedy(what, edits, Safety.UNSAFE, site.subject(name))
+
+
+def plain_container(stray: Meeting, site: Site) -> str | None:
+    """Return the advice for a module that `__init__` builds in a plain list or dict, or that is attached late."""
+    call = site.syntax.at(stray.trace[-1].place, cst.Call)
+    if call is None or stray.trace[-1].place.file != site.place.file:
+        return None
+    display: cst.CSTNode | None = None
+    for parent in site.syntax.parents(call):
+        match parent:
+            case cst.List() | cst.Dict() | cst.ListComp() | cst.DictComp():
+                display = parent
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=owner) as target)]):
+                text = site.syntax.code(target)
+                if display is not None and CREATED_MODULE.search(stray.trace[-1].what):
+                    kind = "nn.ModuleDict" if isinstance(display, (cst.Dict, cst.DictComp)) else "nn.ModuleList"
+                    return f"keep {quoted(text)} in an `{kind}`, so that it moves with its owner"
+                if (
+                    parent.value is call
+                    and site.syntax.code(owner) != "self"
+                    and CREATED_MODULE.search(stray.trace[-1].what)
+                ):
+                    return f"attach {quoted(text)} before {quoted(site.syntax.code(owner))} is moved, or move it too"
+                return None
+            case cst.BaseStatement() | cst.Lambda():
+                return None
+    return None
+
+
+def _of_sized(call: cst.Call, site: Site) -> str | None:
+    """The device of the tensor whose size a call reads: `x.device` of `torch.zeros(x.shape)`."""
+    for read in site.syntax.within(call, cst.Attribute):
+        text = site.syntax.code(read.value)
+        if read.attr.value in ("shape", "size") and is_addressable(text):
+            return f"{text}.device"
+    return None
+
+
+def _told(stray: Meeting, creator: str, device: str) -> str:
+    return f"pass `device={device}` to {quoted(stray.name if stray.trace[-1].place == stray.place else creator)}"
+
+
+def _with_device(call: cst.Call | None, device: str, site: Site) -> tuple[Edit, ...]:
+    edit = None if call is None else site.syntax.keyword(call, "device", device)
+    return () if edit is None else (edit,)
+
+
+def _serves_one_use(call: cst.Call, stray: Meeting, site: Site) -> bool:
+    """Whether a call gives a name its value, and only the operation, and others like it, need it on a device."""
+    parent = next(site.syntax.parents(call))
+    if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
+        return False
+    target = parent.targets[0].target
+    if not isinstance(target, cst.Name) or target.value != stray.name or not inside(stray.place, site.place):
+        return False
+    operation = site.syntax.at(site.place, cst.Call)
+    called = None if operation is None else site.syntax.code(operation.func)
+    return all(_is_harmless(read, called, site) for read in _reads(target, site))
+
+
+def _reads(target: cst.Name, site: Site) -> list[cst.Name]:
+    """The places in the scope where the name that a call gives its value is read, except the operation."""
+    return [
+        name
+        for name in site.syntax.within(site.syntax.module, cst.Name)
+        for place in [site.syntax.place_of(name)]
+        if name.value == target.value and name is not target and not inside(place, site.place)
+        if site.surroundings.within_scope(place, site.place)
+        if stands_for_a_value(name, next(site.syntax.parents(name)))
+    ]
+
+
+def _is_harmless(read: cst.Name, called: str | None, site: Site) -> bool:
+    """Whether a tensor on any device will do: its size is read, or it is an argument like that of the operation."""
+    parents = site.syntax.parents(read)
+    match next(parents):
+        case cst.Attribute(attr=cst.Name(value=attribute)):
+            return attribute in _HARMLESS
+        case cst.Arg():
+            call = next(parents)
+            return isinstance(call, cst.Call) and called is not None and site.syntax.code(call.func) == called
+        case _:
+            return False
+
+
+def _takes_device(creator: str) -> bool:
+    """Whether a call that creates a value has the argument `device`.
+
+    Not so the old type constructors (`torch.Tensor`, `torch.FloatTensor`), what shares memory with the host,
+    and a class of the project (`Net(…)`).
+    """
+    last = creator.rpartition(".")[2]
+    return creator.startswith("torch.") and not (last.endswith("Tensor") or last.startswith("from_"))

@@ -1,0 +1,134 @@
+"""Source text for the device of a value: an expression that stands in the program already, and costs nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+from devlint.diagnostics import Place
+from devlint.facts import Meeting
+from devlint.syntax import Syntax
+
+from devlint_rules._surroundings import Surroundings
+from devlint_rules._written import changes_in_place
+
+_STAYING = frozenset(
+    """
+    bool clone contiguous detach double exp expand flatten float half int log long mean permute pow repeat reshape
+    sigmoid softmax sqrt squeeze sum transpose unsqueeze view
+    """.split()
+)
+"""Methods of tensors whose result is where the tensor is, whatever else they are given."""
+
+
+_OF_MODULES = frozenset({"requires_grad_", "share_memory_"})
+"""Methods that modules have too, by names that end like those of in-place methods of tensors."""
+
+
+def alike(text: str, *, of_module: bool) -> str | None:
+    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one.
+
+    Args:
+        text: the expression.
+        of_module: whether it may be a module, which has no attribute `device`; what is reckoned with is none.
+    """
+    node = parsed(text)
+    while node is not None:
+        match node:
+            case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
+                node, of_module = value, False
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if _fills(name):
+                node, of_module = value, False
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
+                node = value
+            case _:
+                found = ast.get_source_segment(text, node)
+                usable = found is not None and not of_module and found != text and is_addressable(found)
+                return found if usable else None
+    return None
+
+
+def _fills(method: str) -> bool:
+    """Whether a method changes the tensor that it returns; modules have no method of that name."""
+    return changes_in_place(method) and method not in _OF_MODULES
+
+
+def parameter_device(module: str) -> str:
+    """A module has no attribute `device`; its parameters have."""
+    return f"next({module}.parameters()).device"
+
+
+def written_device(side: Meeting) -> str | None:
+    """The device that a call is given, as it is written: `"cuda:0"` of `torch.ones(3, device="cuda:0")`."""
+    if side.trace[-1].place != side.place:
+        return None
+    call = parsed(side.name)
+    if not isinstance(call, ast.Call):
+        return None
+    written = [keyword.value for keyword in call.keywords if keyword.arg == "device"]
+    match call:
+        case ast.Call(func=ast.Attribute(attr="to"), args=[first, *_]):
+            written.append(first)
+        case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
+            return '"cuda"'
+    return ast.get_source_segment(side.name, written[0]) if written else None
+
+
+def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:
+    """The device that a call has moved a value to, or created it on, as it is written there: `device`, `"cuda"`.
+
+    None where that call is in another file, or its text means something else, or nothing, at the place `at`.
+    """
+    last = side.trace[-1].place
+    call = syntax.at(last, cst.Call)
+    if call is None or last.file != at.file:
+        return None
+    written = device_argument(call)
+    text = None if written is None else syntax.code(written)
+    if call_to_cuda(call) and not call.args:
+        return '"cuda"'
+    if text is None or isinstance(written, cst.SimpleString):
+        return text
+    root = text.partition(".")[0].partition("[")[0]
+    if not is_addressable(text) or re.search("device|cuda|gpu", text, re.IGNORECASE) is None:
+        return None
+    alone = surroundings.together(last, at) and surroundings.binds_at_most_once(root, at)
+    stable = alone or surroundings.binds_once(root)
+    if root == "self":
+        stable = syntax.class_at(last) is not None and syntax.class_at(last) is syntax.class_at(at)
+    return text if stable and surroundings.knows(text, at) else None
+
+
+def device_argument(call: cst.Call) -> cst.BaseExpression | None:
+    """Return the argument that says where a call puts its result, if it has one."""
+    for argument in call.args:
+        if argument.keyword is not None and argument.keyword.value == "device":
+            return argument.value
+    moves = isinstance(call.func, cst.Attribute) and call.func.attr.value == "to"
+    if moves and call.args and call.args[0].keyword is None and not call.args[0].star:
+        return call.args[0].value
+    return None
+
+
+def call_to_cuda(call: cst.Call) -> bool:
+    """Whether a call is `x.cuda(…)`."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "cuda"
+
+
+def is_addressable(text: str) -> bool:
+    """Whether source text is a place that can be read again at no cost: a name, attribute or element."""
+    node = parsed(text)
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and any(isinstance(part, ast.Call) for part in ast.walk(node.slice)):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def parsed(text: str) -> ast.expr | None:
+    """Source text as an expression; None where it was shortened or is none."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,106 @@
+"""Where a conflict is reported, and the change that settles it."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Edit, Fix, Place, Safety
+from devlint.facts import Meeting
+from devlint.records import dataclass
+from devlint.syntax import Syntax
+
+from devlint_rules._device_text import chosen_device
+from devlint_rules._surroundings import Surroundings, inside
+from devlint_rules._written import is_written, stays_itself
+
+_DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
+"""What holds values and cannot be moved itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """The change that settles a diagnostic: in words, and as edits where it can be made without the author.
+
+    Attributes:
+        advice: the change, in the imperative.
+        edits: the change itself, or nothing.
+        safety: of the edits.
+        subject: see `Fix`.
+    """
+
+    advice: str
+    edits: tuple[Edit, ...] = ()
+    safety: Safety = Safety.SAFE
+    subject: str = ""
+
+    @property
+    def fix(self) -> Fix | None:
+        """The edits as a fix, if there are any."""
+        return Fix(self.safety, self.advice, tuple(sorted(self.edits)), self.subject) if self.edits else None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a conflict is reported.
+
+    Attributes:
+        place: the operation.
+        surroundings: the names of its file; code in advice names nothing that is unknown there.
+        syntax: the nodes of its file.
+    """
+
+    place: Place
+    surroundings: Surroundings
+    syntax: Syntax
+
+    def sees(self, side: Meeting) -> bool:
+        """Whether the name of a value means that value at the operation too."""
+        return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
+
+    def node(self, side: Meeting) -> cst.BaseExpression | None:
+        """The node of a value, if it stands in the operation."""
+        return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
+
+    def calls(self, side: Meeting) -> bool:
+        """Whether the operation is written as a call of that value."""
+        call = self.syntax.at(self.place, cst.Call)
+        return call is not None and self.syntax.place(call.func) == side.place
+
+    def operand(self, side: Meeting) -> cst.BaseExpression | None:
+        """The node of a value that another can take the place of, which changes nothing else.
+
+        It is no target, and no list or the like that only holds the value.
+        """
+        node = self.node(side)
+        return None if node is None or self.syntax.is_target(node) or self.holds_values(side) else node
+
+    def holds_values(self, side: Meeting) -> bool:
+        """Whether a value is a list or the like, which cannot be moved itself."""
+        node = self.node(side)
+        values = [] if node is None else [node]
+        if isinstance(node, cst.Name):
+            stores = self.syntax.within(self.syntax.module, cst.Assign)
+            values += [store.value for store in stores if _gives(store, node.value)]
+        return any(isinstance(value, _DISPLAYS) for value in values)
+
+    def writes(self, side: Meeting) -> bool:
+        """Whether the operation writes to a value: no copy may stand in its place."""
+        return is_written(side.place, self.place, self.syntax)
+
+    def rebinds(self, name: str) -> bool:
+        """Whether the name may be given a copy of its value before the operation."""
+        return self.surroundings.binds(name, self.place) and not stays_itself(
+            name, self.place, self.syntax, self.surroundings
+        )
+
+    def device(self, side: Meeting, at: Place | None = None) -> str | None:
+        """Source text for the device that the program has put a value on; None where nothing known at `at` is it."""
+        return chosen_device(side, at or self.place, self.syntax, self.surroundings)
+
+    def subject(self, name: str) -> str:
+        """What a fix changes that changes `name`."""
+        return self.surroundings.qualified(name, self.place)
+
+
+def _gives(store: cst.Assign, name: str) -> bool:
+    """Whether an assignment gives a name its value."""
+    return any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)

@@ -1,0 +1,111 @@
+"""The values that an operation writes to, and the names that must stay the object that they are.
+
+A copy in front of such a value would be written to in its place, and be lost: no advice puts one there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+from devlint.diagnostics import Place
+from devlint.syntax import Syntax
+
+from devlint_rules._surroundings import Surroundings, inside
+
+_IN_PLACE = re.compile(r"_?[a-z]\w*[a-z0-9]_")
+"""The names of methods and functions that change a tensor, by PyTorch's convention: `add_`, `xavier_uniform_`."""
+
+_OF_ITSELF = frozenset({"grad", "requires_grad", "requires_grad_", "retain_grad", "numpy"})
+"""Attributes that a copy elsewhere does not share: those of a leaf of the graph, and the memory of the host."""
+
+_FROM_THE_HOST = re.compile(r"(np|numpy|plt)\.|(.*\.)?(pack_padded_sequence|pack)$")
+"""Functions that take their tensors from the CPU only."""
+
+
+def changes_in_place(name: str) -> bool:
+    """Whether a method or function of that name changes a tensor."""
+    return _IN_PLACE.fullmatch(name) is not None
+
+
+def written_at(place: Place, syntax: Syntax) -> Iterator[cst.BaseExpression]:
+    """The expressions whose values the operation at a place writes to."""
+    change = syntax.at(place, cst.AugAssign)
+    if change is not None:
+        yield change.target
+    store = syntax.at(place, cst.Assign)
+    for target in () if store is None else store.targets:
+        if isinstance(target.target, cst.Subscript):
+            yield target.target
+    call = syntax.at(place, cst.Call)
+    if call is not None:
+        yield from _written_by(call)
+
+
+def _written_by(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """The receiver of `x.add_(y)`, the first argument of `nn.init.zeros_(x)`, `out=`, the input of `inplace=True`."""
+    name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    if isinstance(name, cst.Name) and changes_in_place(name.value):
+        if isinstance(call.func, cst.Attribute):
+            yield call.func.value
+        yield from (argument.value for argument in call.args[:1] if not _is_method(call))
+    for argument in call.args:
+        match argument:
+            case cst.Arg(keyword=cst.Name(value="out")):
+                yield argument.value
+            case cst.Arg(keyword=cst.Name(value="inplace"), value=cst.Name(value="True")):
+                yield call.args[0].value
+
+
+def _is_method(call: cst.Call) -> bool:
+    """Whether a call of `a.b_(…)` is that of a tensor's method: modules such as `torch.nn.init` are named like one."""
+    owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    while isinstance(owner, cst.Attribute):
+        if owner.attr.value in ("init", "functional"):
+            return False
+        owner = owner.value
+    return owner is not None and not (isinstance(owner, cst.Name) and owner.value in ("torch", "init", "F"))
+
+
+def stays_itself(name: str, place: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Whether the scope of a place writes to the value of a name, reads what only a leaf has, or needs it on the CPU.
+
+    The name may not be given a copy then: what is written later would not reach those who hold the original, and
+    lengths that the program has brought to the CPU would leave it again.
+    """
+    for node in syntax.within(syntax.module, cst.Name):
+        if node.value == name and surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):
+            return True
+    return False
+
+
+def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
+    inner: cst.CSTNode = name
+    for parent in syntax.parents(name):
+        match parent:
+            case cst.Attribute(value=value, attr=cst.Name(value=attribute)) if value is inner:
+                if attribute in _OF_ITSELF or changes_in_place(attribute):
+                    return True
+            case cst.Subscript(value=value) if value is inner:
+                pass
+            case cst.Call(func=function) if function is inner:
+                pass
+            case cst.AugAssign(target=target):
+                return target is inner
+            case cst.AssignTarget() | cst.Del():
+                return inner is not name
+            case cst.Arg(keyword=keyword):
+                call = syntax.around(parent, cst.Call)
+                if call is not None and inner is name and _FROM_THE_HOST.match(syntax.code(call.func)):
+                    return True
+                return keyword is not None and keyword.value == "out"
+            case _:
+                return False
+        inner = parent
+    return False
+
+
+def is_written(value: Place, place: Place, syntax: Syntax) -> bool:
+    """Whether a value that stands in the operation at a place is one that it writes to, or a part of its text."""
+    return any(inside(value, syntax.place(written)) for written in written_at(place, syntax))

@@ -1,0 +1,106 @@
+"""`python -m tests.fixes.questions [NAME …]`: try each fix for the programs that were rebuilt from public questions.
+
+Each program of `fixtures/questions` raises on a machine with GPUs, or without. Every fix is made alone, and then all of
+them together as `--fix --unsafe-fixes` makes them. PyTorch says what came of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from devlint import engine
+from devlint.settings import Settings
+
+from tests.conftest import REPOSITORY, read_toml
+from tests.fixes.proof import Program, Proof, Result, values_differ
+from tests.judge import Judge
+
+_OFFLINE = {"HF_HUB_OFFLINE": "1"}
+
+FOLDER = REPOSITORY / "fixtures" / "questions"
+
+
+_AS_ASKED = ("AttributeError", "ValueError", "torch.optim.Error")
+"""Exceptions that do not speak of devices, and that programs raise because of them."""
+
+
+def programs() -> Iterator[Program]:
+    """The programs, each in a folder of its own."""
+    for name, row in read_toml(FOLDER / "programs.toml").items():
+        variant = row.get("variant", "cuda")
+        yield Program(name, FOLDER / name, row["main"], None, (row["devices"],), variant)
+
+
+def mended(judge: Judge, program: Program, folder: Path, *, unsafe: bool) -> str:
+    """Make all fixes in a copy of a program, and say what came of it: "mends", "no fix", or what PyTorch says.
+
+    A program that needs a library which is missing here "cannot run".
+    """
+    copy = folder / f"{program.name}-{unsafe}"
+    shutil.copytree(program.folder, copy)
+    settings = Settings((str(copy),), isolated=True, fix=True, unsafe_fixes=unsafe)
+    changes = engine.run(settings).changes
+    (devices,) = program.machines
+    before = judge.run(
+        file=program.folder / program.main, devices=devices, variant=program.variant, recorded=True, env=_OFFLINE
+    )
+    if before.outcome != "device-error" and before.exception not in _AS_ASKED:
+        return "cannot run"
+    if not changes:
+        return "no fix"
+    for change in changes:
+        change.path.write_bytes(change.after)
+    after = judge.run(file=copy / program.main, devices=devices, variant=program.variant, recorded=True, env=_OFFLINE)
+    if program.variant == "cuda":
+        meant = judge.run(
+            file=program.folder / program.main,
+            devices=devices,
+            variant="cuda",
+            recorded=True,
+            env=_OFFLINE,
+            lenient=True,
+        )
+        why = values_differ(meant, after)
+        if why is not None:
+            return f"BREAKS: {why}"
+    if after.outcome == "ok":
+        return "mends"
+    if after.outcome != before.outcome:
+        return f"BREAKS: {after.message}"
+    same = (after.exception, after.message) == (before.exception, before.message)
+    return "changes nothing here" if same else f"then raises: {(after.message or '')[:80]}"
+
+
+def main() -> int:
+    """Print a line for each program, and the figures; return 1 if a fix breaks one."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fixes.questions", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    alone: Counter[str] = Counter()
+    with Judge() as judge, tempfile.TemporaryDirectory() as name:
+        for program in programs():
+            if options.names and program.name not in options.names:
+                continue
+            safe = mended(judge, program, Path(name), unsafe=False)
+            every = mended(judge, program, Path(name), unsafe=True)
+            for tried in Proof(judge, program.folder, Path(name) / program.name).try_fixes([program]):
+                alone[tried.result.value if tried.result is not None else "not reached"] += 1
+                if tried.result is Result.BROKEN:
+                    print(f"  {tried.diagnostic.place}: {tried.results}")
+            best = "mends (safe)" if safe == "mends" else every
+            counts[best.partition(":")[0]] += 1
+            print(f"{program.name:32} {best}", flush=True)
+    print(dict(counts))
+    print(f"each fix alone: {dict(alone)}")
+    return int(counts["BREAKS"] + alone[Result.BROKEN.value] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Advice names the device that the program chose, and only what can be read where it is to be written."""
+
+from __future__ import annotations
+
+import pytest
+from devlint import engine
+from devlint.settings import Settings
+
+HEAD = "import torch\nfrom torch import nn\n\n"
+
+CASES = {
+    "device of the object": (
+        "class Gan:\n    def __init__(self, device):\n        self.device = device\n"
+        "        self.net = nn.Linear(3, 1).to(self.device)\n        self.loss = nn.BCEWithLogitsLoss()\n\n"
+        "    def step(self, real):\n        real = real.to(self.device)\n        label = torch.full((4, 1), 1.0)\n"
+        "        a = self.loss(self.net(real), label)\n        label.fill_(0)\n"
+        "        return a + self.loss(self.net(-real), label)\n",
+        "DEV103",
+        ["pass `device=self.device` to `torch.full` in line 12"] * 2,
+    ),
+    "factory of another function": (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(3, 3)\n\n"
+        "    def spread(self, diffs):\n        out = torch.zeros(diffs.shape)\n        return out\n\n"
+        "    def loss(self, predictions, targets):\n        return targets - predictions\n\n"
+        "    def forward(self, batch: list[torch.Tensor]):\n        x, y = batch\n"
+        "        return self.loss(self.spread(self.fc(x)), y)\n",
+        "DEV103",
+        ["pass `device=diffs.device` to `torch.zeros` in line 10"],
+    ),
+    "layers in a list": (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layers = [nn.Linear(3, 3) for _ in range(2)]\n\n"
+        "    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n        return x\n",
+        "DEV103",
+        ["keep `self.layers` in an `nn.ModuleList`, so that it moves with its owner"],
+    ),
+    "attribute of a module": (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.shift = torch.ones(3)\n        self.shift = self.shift.unsqueeze(0)\n\n"
+        "    def forward(self, x):\n        return x + self.shift\n",
+        "DEV103",
+        ['register it, so that it moves along: `self.register_buffer("shift", …)`'],
+    ),
+    "keywords of a call": (
+        "class Split(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Embedding(4, 4).to('cuda:0')\n        self.b = nn.Linear(4, 4).to('cuda:1')\n\n"
+        "    def forward(self, ids, labels):\n        h = self.b(self.a(ids).to('cuda:1'))\n"
+        "        return torch.gather(h, -1, labels)\n\n"
+        "batch = {'ids': torch.ones(2, 1), 'labels': torch.ones(2, 1)}\n"
+        "batch = {key: value.long().to('cuda:0') for key, value in batch.items()}\nmodel = Split()\nmodel(**batch)\n",
+        "DEV104",
+        ["move the tensors in `batch` to cuda:1, where `model` is"],
+    ),
+    "lengths that stay on the CPU": (
+        "from torch.nn.utils.rnn import pack_padded_sequence\n\n"
+        "def run(x: torch.Tensor, lengths: torch.Tensor):\n    lengths = lengths.cpu()\n"
+        "    steps = torch.arange(x.size(1), device=x.device)[None]\n    mask = steps < lengths[:, None]\n"
+        "    return pack_padded_sequence(x, lengths, True), mask\n",
+        "DEV103",
+        ["use `lengths[:, None].to(steps.device)`"],
+    ),
+    "variable of the program": (
+        "def train(args):\n    gpu = torch.device('cuda:%d' % args.rank if torch.cuda.is_available() else 'cpu')\n"
+        "    net = nn.Linear(3, 3).to(gpu)\n    return net(torch.ones(3).cuda())\n",
+        "DEV301",
+        ["use `gpu`, the device that the program has chosen; a project for CUDA alone says `devices = 1`"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_advice(name: str) -> None:
+    text, code, advice = CASES[name]
+    run = engine.run(Settings(("-",), select=(code,), isolated=True), stdin=(HEAD + text).encode())
+    assert [one.advice for one in run.outcome.diagnostics] == advice
