@@ -21,7 +21,7 @@ _original: Any = Tensor.__new__
 
 @uncompiled
 @functools.wraps(_original)
-def _unseen(kind: type[Tensor], *args: Any, **kwargs: Any) -> Tensor:
+def _unseen(kind: type[Tensor], *args: Any, **kwargs: Any) -> Any:
     if kind is Tensor or torch.compiler.is_compiling() or not scopes.has_only_moved_modes():
         return _original(kind, *args, **kwargs)
     with scopes.NoModes():

@@ -19,7 +19,8 @@ CASES = {
         ["pass `device=self.device` to `torch.full` in line 12"] * 2,
     ),
     "factory of another function": (
-        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(3, 3)\n\n"
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(3, 3)\n\n"
         "    def spread(self, diffs):\n        out = torch.zeros(diffs.shape)\n        return out\n\n"
         "    def loss(self, predictions, targets):\n        return targets - predictions\n\n"
         "    def forward(self, batch: list[torch.Tensor]):\n        x, y = batch\n"
