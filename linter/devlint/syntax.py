@@ -173,6 +173,14 @@ class Syntax:
             if node is self.module or inner is node or any(parent is node for parent in self.parents(inner)):
                 yield inner
 
+    def names(self, name: str) -> list[cst.Name]:
+        """The nodes of the file with that name, in no particular order."""
+        return self.derive(_names).get(name, [])
+
+    def stores(self, target: str) -> list[cst.Assign]:
+        """The assignments to a target, given by its source text: `x`, `self.x`; in no particular order."""
+        return self.derive(_stores).get(target, [])
+
     def derive(self, build: Callable[[Syntax], T]) -> T:
         """What a function makes of this syntax; made once for all rules that ask."""
         if build not in self._derived:
@@ -275,3 +283,18 @@ def _bound(alias: cst.ImportAlias) -> str:
 
 def _is_future(statement: cst.Import | cst.ImportFrom) -> bool:
     return isinstance(statement, cst.ImportFrom) and _dotted(statement.module or cst.Name("_")) == "__future__"
+
+
+def _names(syntax: Syntax) -> dict[str, list[cst.Name]]:
+    found: dict[str, list[cst.Name]] = {}
+    for name in syntax.within(syntax.module, cst.Name):
+        found.setdefault(name.value, []).append(name)
+    return found
+
+
+def _stores(syntax: Syntax) -> dict[str, list[cst.Assign]]:
+    found: dict[str, list[cst.Assign]] = {}
+    for store in syntax.within(syntax.module, cst.Assign):
+        for text in dict.fromkeys(syntax.code(target.target) for target in store.targets):
+            found.setdefault(text, []).append(store)
+    return found

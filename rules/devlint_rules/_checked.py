@@ -94,7 +94,7 @@ def _written_devices(syntax: Syntax) -> set[str]:
 
 def _chosen_once(choice: str, torch: str, syntax: Syntax, surroundings: Surroundings) -> Edit | None:
     """The statement that gives a new variable the device, behind the imports that begin the file."""
-    if surroundings.uses(_VARIABLE) or "CUDA_VISIBLE_DEVICES" in syntax.module.code:
+    if surroundings.uses(_VARIABLE) or syntax.derive(_hides_devices):
         return None
     last: cst.CSTNode | None = None
     for line in syntax.module.body:
@@ -105,6 +105,10 @@ def _chosen_once(choice: str, torch: str, syntax: Syntax, surroundings: Surround
         elif not isinstance(line.body[0], cst.Expr):
             break
     return None if last is None else syntax.behind(last, f"\n\n{_VARIABLE} = {torch}.device({choice})")
+
+
+def _hides_devices(syntax: Syntax) -> bool:
+    return "CUDA_VISIBLE_DEVICES" in syntax.module.code
 
 
 def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:

@@ -86,8 +86,7 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
     name = call.func.value
     made = [
         store.value
-        for store in site.syntax.within(site.syntax.module, cst.Assign)
-        if any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)
+        for store in site.syntax.stores(name)
         if site.surroundings.together(site.syntax.place(store.value), site.place)
     ]
     if len(made) != 1 or not isinstance(made[0], cst.Call):
@@ -164,9 +163,9 @@ def _reads(target: cst.Name, site: Site) -> list[cst.Name]:
     """The places in the scope where the name that a call gives its value is read, except the operation."""
     return [
         name
-        for name in site.syntax.within(site.syntax.module, cst.Name)
+        for name in site.syntax.names(target.value)
         for place in [site.syntax.place_of(name)]
-        if name.value == target.value and name is not target and not inside(place, site.place)
+        if name is not target and not inside(place, site.place)
         if site.surroundings.within_scope(place, site.place)
         if stands_for_a_value(name, next(site.syntax.parents(name)))
     ]

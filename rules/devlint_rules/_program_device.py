@@ -40,9 +40,11 @@ def devices_in_reach(place: Place, syntax: Syntax, surroundings: Surroundings) -
     A parameter called `device` is one of them. What is bound more than once may be another device there.
     """
     found: set[str] = set()
+    around = syntax.class_at(place)
     for text, where in syntax.derive(_used_as_devices):
+        if text in found:
+            continue
         root = re.split(r"[.\[]", text, maxsplit=1)[0]
-        around = syntax.class_at(place)
         if root == "self":
             visible = around is not None and syntax.class_at(where) is around
         else:
@@ -54,11 +56,7 @@ def devices_in_reach(place: Place, syntax: Syntax, surroundings: Surroundings) -
 
 def asks_for_device(text: str, syntax: Syntax) -> bool:
     """Whether a name is given a device that a test has chosen: `… if torch.cuda.is_available() else …`."""
-    return any(
-        "is_available" in syntax.code(store.value)
-        for store in syntax.within(syntax.module, cst.Assign)
-        if any(syntax.code(target.target) == text for target in store.targets)
-    )
+    return any("is_available" in syntax.code(store.value) for store in syntax.stores(text))
 
 
 def _used_as_devices(syntax: Syntax) -> list[tuple[str, Place]]:
@@ -92,10 +90,9 @@ def _has_option(syntax: Syntax) -> bool:
             if any(_CHOICE.fullmatch(name) or name in ("cpu", "cuda") for name in plain):
                 return True
     for attribute in syntax.within(syntax.module, cst.Attribute):
-        owner = syntax.code(attribute.value)
-        if _SETTINGS.fullmatch(owner) and (
-            _CHOICE.fullmatch(attribute.attr.value) or attribute.attr.value in ("cpu", "cuda")
-        ):
+        name = attribute.attr.value
+        # The owner's text comes last: in a chain of calls it is as long as the chain.
+        if (name in ("cpu", "cuda") or _CHOICE.fullmatch(name)) and _SETTINGS.fullmatch(syntax.code(attribute.value)):
             return True
     for text in syntax.within(syntax.module, cst.SimpleString):
         parent = next(syntax.parents(text))

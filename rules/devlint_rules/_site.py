@@ -78,8 +78,7 @@ class Site:
         node = self.node(side)
         values = [] if node is None else [node]
         if isinstance(node, cst.Name):
-            stores = self.syntax.within(self.syntax.module, cst.Assign)
-            values += [store.value for store in stores if _gives(store, node.value)]
+            values += [store.value for store in self.syntax.stores(node.value)]
         return any(isinstance(value, _DISPLAYS) for value in values)
 
     def writes(self, side: Meeting) -> bool:
@@ -99,8 +98,3 @@ class Site:
     def subject(self, name: str) -> str:
         """What a fix changes that changes `name`."""
         return self.surroundings.qualified(name, self.place)
-
-
-def _gives(store: cst.Assign, name: str) -> bool:
-    """Whether an assignment gives a name its value."""
-    return any(isinstance(target.target, cst.Name) and target.target.value == name for target in store.targets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 
 import libcst as cst
 from devlint.diagnostics import Place
@@ -27,19 +28,22 @@ class Surroundings:
         self._scopes = [
             place_of(node) for kind in (cst.FunctionDef, cst.ClassDef) for node in syntax.within(whole, kind)
         ]
-        self._bound: list[tuple[str, Place]] = []
+        self._scope_of: dict[Place, Place | None] = {}
+        self._global: dict[str, bool] = {}
+        self._bound: defaultdict[str, list[Place]] = defaultdict(list)
         since: dict[cst.Name, Position] = {}
         for kind in _BINDING:
             for node in syntax.within(whole, kind):
                 names = _bound_by(node)
-                self._bound.extend((name.value, place_of(name)) for name in names)
+                for name in names:
+                    self._bound[name.value].append(place_of(name))
                 if isinstance(node, (cst.Assign, cst.AnnAssign)):
                     since.update(dict.fromkeys(names, _end(place_of(node))))
-        self._names: list[tuple[str, Place, Position]] = []
+        self._names: defaultdict[str, list[tuple[Place, Position]]] = defaultdict(list)
         for name in syntax.within(whole, cst.Name):
             if stands_for_a_value(name, next(syntax.parents(name))):
                 place = place_of(name)
-                self._names.append((name.value, place, since.get(name, _start(place))))
+                self._names[name.value].append((place, since.get(name, _start(place))))
 
     def together(self, first: Place, second: Place) -> bool:
         """Whether two places are in one scope of one file, so that both see the same local names."""
@@ -51,31 +55,32 @@ class Surroundings:
 
     def binds(self, text: str, place: Place) -> bool:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
-        return any(name == text and self.together(where, place) for name, where in self._bound)
+        return any(self.together(where, place) for where in self._bound.get(text, ()))
 
     def is_global(self, name: str) -> bool:
         """Whether code outside of all functions and classes gives a name its value."""
-        return any(text == name and self._scope(where) is None for text, where in self._bound)
+        if name not in self._global:
+            self._global[name] = any(self._scope(where) is None for where in self._bound.get(name, ()))
+        return self._global[name]
 
     def binds_at_most_once(self, name: str, place: Place) -> bool:
         """Whether no more than one line in the scope of a place gives a name its value."""
-        return sum(text == name and self.together(where, place) for text, where in self._bound) <= 1
+        return sum(self.together(where, place) for where in self._bound.get(name, ())) <= 1
 
     def uses(self, name: str) -> bool:
         """Whether a name occurs anywhere in the file."""
-        return any(text == name for text, *_ in self._names)
+        return name in self._names
 
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
-        return sum(text == name for text, _ in self._bound) == 1
+        return len(self._bound.get(name, ())) == 1
 
     def reads(self, name: str, place: Place) -> int:
         """How often a name of the scope of a place is read, in it and in the scopes inside it."""
         scope = self._scope(place)
-        bound = {where for text, where in self._bound if text == name}
+        bound = set(self._bound.get(name, ()))
         return sum(
-            text == name and where not in bound and (scope is None or inside(where, scope))
-            for text, where, _ in self._names
+            where not in bound and (scope is None or inside(where, scope)) for where, _ in self._names.get(name, ())
         )
 
     def within_scope(self, inner: Place, place: Place) -> bool:
@@ -91,12 +96,14 @@ class Surroundings:
         return f"{text} in {0 if scope is None else scope.line}"
 
     def _scope(self, place: Place) -> Place | None:
-        around = [scope for scope in self._scopes if inside(place, scope)]
-        return max(around, key=_start, default=None)
+        if place not in self._scope_of:
+            around = [scope for scope in self._scopes if inside(place, scope)]
+            self._scope_of[place] = max(around, key=_start, default=None)
+        return self._scope_of[place]
 
     def _occurs(self, name: str, place: Place) -> bool:
-        for text, occurrence, since in self._names:
-            if text == name and occurrence.file == place.file and since <= _start(place):
+        for occurrence, since in self._names.get(name, ()):
+            if occurrence.file == place.file and since <= _start(place):
                 scope = self._scope(occurrence)
                 if scope is None or inside(place, scope):
                     return True

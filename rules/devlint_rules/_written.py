@@ -74,8 +74,8 @@ def stays_itself(name: str, place: Place, syntax: Syntax, surroundings: Surround
     The name may not be given a copy then: what is written later would not reach those who hold the original, and
     lengths that the program has brought to the CPU would leave it again.
     """
-    for node in syntax.within(syntax.module, cst.Name):
-        if node.value == name and surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):
+    for node in syntax.names(name):
+        if surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):
             return True
     return False
 
