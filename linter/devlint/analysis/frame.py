@@ -339,8 +339,10 @@ class Frame:
 
         Whatever an instruction makes goes into a register first, so this is where values are kept from growing.
         """
-        if type(value) in GROWING:
-            value = limited(value)
+        self.hold(register, limited(value) if type(value) in GROWING else value, span, place)
+
+    def hold(self, register: Register, value: Value, span: Span, place: str | None) -> None:
+        """Fill a register with a value that has been in a register before, as `set` does."""
         if isinstance(value, Optional):
             self.optional[register], self.registers[register] = True, value.present
         else:

@@ -47,7 +47,7 @@ DESCRIPTORS = {
 
 def transfer_load(frame: Frame, instruction: ir.Load, env: Environment) -> Environment:
     """Reads a name from the scope it belongs to."""
-    frame.set(instruction.target, lookup(frame, env, instruction.name), instruction.span, instruction.name)
+    frame.hold(instruction.target, lookup(frame, env, instruction.name), instruction.span, instruction.name)
     return env
 
 

@@ -9,7 +9,8 @@ the values within the limit are a lattice of their own, and all laws of the doma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from devlint.domain.value import (
     UNKNOWN,
@@ -36,9 +37,6 @@ LONGEST_CONSTANT = 4_000
 LARGEST_NUMBER = 2**63 - 1
 """The largest number that is known as such; Python writes larger ones, but counts nothing with them."""
 
-GROWING = frozenset({Constant, Tuple, Optional, Method, Closure, Bound, Partial, Super, Test})
-"""The classes of values that a program can make as large as it likes."""
-
 _WIDE = re.compile(r"\d{4}|\{[^{}]+\{")
 """Asks a format for a width of thousands of characters, or for one that an argument decides."""
 
@@ -47,7 +45,7 @@ def limited(value: Value) -> Value:
     """Return a value within the limits: itself, or the least value above it that is not too large."""
     if type(value) is Constant:
         return _limited_constant(value)
-    return UNKNOWN if _is_too_large(value) else value
+    return UNKNOWN if type(value) in _PARTS and _is_too_large(value) else value
 
 
 def _limited_constant(constant: Constant) -> Value:
@@ -61,35 +59,39 @@ def _limited_constant(constant: Constant) -> Value:
 
 def _is_too_large(value: Value) -> bool:
     pending: list[Value] = [value]
-    count = 0
+    count = 1
     while pending:
-        count += 1
+        compound = pending.pop()
+        for part in _PARTS[type(compound)](compound):
+            count += 1
+            if type(part) in _PARTS:
+                pending.append(part)
         if count > LARGEST_VALUE:
             return True
-        pending.extend(_inside(pending.pop()))
     return False
 
 
-def _inside(value: Value) -> Iterable[Value]:
-    """What a value consists of; objects are not part of a reference, nor are the names around a function."""
-    match value:
-        case Tuple(items):
-            return items
-        case Optional(present):
-            return (present,)
-        case Method(receiver) | Super(receiver):
-            return (receiver,)
-        case Bound(function, receiver):
-            return (function, receiver)
-        case Closure(defaults=defaults):
-            return [default for _, default in defaults]
-        case Partial(function, arguments, keywords):
-            return (function, *arguments, *(given for _, given in keywords))
-        case Test(holds, fails):
-            proofs = [proof for proof in holds + fails if isinstance(proof, Replace)]
-            return [part for proof in proofs for part in (proof.seen, proof.by)]
-        case _:
-            return ()
+def _parts_of_test(test: Test) -> Iterable[Value]:
+    for proof in test.holds + test.fails:
+        if isinstance(proof, Replace):
+            yield proof.seen
+            yield proof.by
+
+
+_PARTS: dict[type, Callable[[Any], Iterable[Value]]] = {
+    Tuple: lambda value: value.items,
+    Optional: lambda value: (value.present,),
+    Method: lambda value: (value.receiver,),
+    Super: lambda value: (value.receiver,),
+    Bound: lambda value: (value.function, value.receiver),
+    Closure: lambda value: [default for _, default in value.defaults],
+    Partial: lambda value: (value.function, *value.arguments, *(given for _, given in value.keywords)),
+    Test: _parts_of_test,
+}
+"""What a value consists of, by its class; objects are not part of a reference, nor are the names around a function."""
+
+GROWING = frozenset({Constant, *_PARTS})
+"""The classes of values that a program can make as large as it likes."""
 
 
 def is_wide(template: str) -> bool:
