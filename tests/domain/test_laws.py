@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.domain import samples
 from tests.domain.laws import Domain, check_chain, check_one, check_three, check_two
 
-QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+QUICK = settings(max_examples=25, derandomize=True)
+MANY = settings(max_examples=500)
 
 
 def _join_objects(left: Object, right: Object) -> Object:
@@ -91,10 +92,7 @@ def test_samples(domain: Domain[Any]) -> None:
     check_chain(domain, list(domain.samples) * 2)
 
 
-@every_domain
-@QUICK
-@given(data=st.data())
-def test_generated(domain: Domain[Any], data: st.DataObject) -> None:
+def _check_generated(domain: Domain[Any], data: st.DataObject) -> None:
     one, two, three = (data.draw(domain.generated) for _ in range(3))
     check_one(domain, one)
     check_two(domain, one, two)
@@ -104,9 +102,36 @@ def test_generated(domain: Domain[Any], data: st.DataObject) -> None:
 @every_domain
 @QUICK
 @given(data=st.data())
-def test_loops_end(domain: Domain[Any], data: st.DataObject) -> None:
+def test_generated(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_generated(domain, data)
+
+
+@pytest.mark.long
+@every_domain
+@MANY
+@given(data=st.data())
+def test_many_generated(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_generated(domain, data)
+
+
+def _check_loop(domain: Domain[Any], data: st.DataObject) -> None:
     few = data.draw(st.lists(domain.generated, min_size=1, max_size=4))
     check_chain(domain, [element for _ in range(len(few) + 1) for element in few])
+
+
+@every_domain
+@QUICK
+@given(data=st.data())
+def test_loops_end(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_loop(domain, data)
+
+
+@pytest.mark.long
+@every_domain
+@MANY
+@given(data=st.data())
+def test_many_loops_end(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_loop(domain, data)
 
 
 @pytest.mark.parametrize("left", samples.DEVICES, ids=str)

@@ -24,9 +24,6 @@ import sys
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
 rank = dist.get_rank()
@@ -40,8 +37,13 @@ def train(network):
 def stack():
     return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4))
 
-train(DistributedDataParallel(stack()))
-train(fully_shard(stack(), mesh=init_device_mesh("cpu", (2,))))
+if "--stay" not in sys.argv:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.nn.parallel import DistributedDataParallel
+
+    train(DistributedDataParallel(stack()))
+    train(fully_shard(stack(), mesh=init_device_mesh("cpu", (2,))))
 
 if rank == 1:
     pixels = nn.Sequential(nn.Conv2d(3, 4, 3, device="meta"), nn.Flatten(), nn.Linear(144, 2))
