@@ -1,4 +1,7 @@
-"""Jobs of several processes: real torchrun, gloo, DDP and FSDP2 on two ranks of the CPU."""
+"""Jobs of several processes: real torchrun and gloo on two ranks of the CPU, with DDP and FSDP2 in the long run.
+
+`test_distributed_modules` trains with these every time.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def train(network):
 def stack():
     return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4))
 
-if "--stay" not in sys.argv:
+if "--train" in sys.argv:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
     from torch.nn.parallel import DistributedDataParallel
@@ -62,9 +65,13 @@ def torchrun(folder: Path, *arguments: str) -> Ended:
     return python(folder, *command, *arguments, OMP_NUM_THREADS="1")
 
 
-@pytest.mark.parametrize("way", ["--leave", pytest.param("--keep", marks=pytest.mark.long)])
-def test_ranks_that_end_well_join_their_reports(tmp_path: Path, way: str) -> None:
-    ended = torchrun(tmp_path, "--guard-mode", "record", "--guard-report", "report.json", "train.py", way)
+@pytest.mark.parametrize(
+    "options",
+    [("--leave",), *(pytest.param(("--train", end), marks=pytest.mark.long) for end in ("--leave", "--keep"))],
+    ids=" ".join,
+)
+def test_ranks_that_end_well_join_their_reports(tmp_path: Path, options: tuple[str, ...]) -> None:
+    ended = torchrun(tmp_path, "--guard-mode", "record", "--guard-report", "report.json", "train.py", *options)
     assert ended.stderr.count("devlint[rank 1]: DEV602") == 1, ended.stderr
     assert ended.returncode != 0
     first, second, whole = (
