@@ -37,7 +37,8 @@ def _itself(thing: object) -> object:
 
 # Each chain is as long as its parts together: a tuple of three tensors changes three times as often as one.
 DOMAINS: tuple[Domain[Any], ...] = (
-    Domain("device", samples.DEVICES, samples.devices, device.join, _itself, 2),
+    # One variable more with each join, then those of all inputs, then any device.
+    Domain("device", samples.DEVICES, samples.devices, device.join, _itself, device.MOST_VARIABLES + 2),
     Domain("rank", samples.RANKS, samples.ranks, value.join_ranks, _itself, 2),
     Domain("value", samples.VALUES, samples.values, value.join, samples.content, 20),
     Domain("list", samples.SEQUENCES, samples.sequences(None), _join_objects, samples.content, 40),
