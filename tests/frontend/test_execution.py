@@ -201,7 +201,7 @@ def test_any_program(source: str) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=2_000)
+@settings(max_examples=500)
 @given(_PROGRAMS)
 def test_many_programs(source: str) -> None:
     _agree_if_legal(source)
