@@ -263,12 +263,12 @@ def validate(rule: type[Rule]) -> None:
         RuleError: naming the file and line of the class.
     """
     path = inspect.getsourcefile(rule)
-    try:
-        line = inspect.getsourcelines(rule)[1]
-    except OSError:
-        line = None
 
     def refuse(message: str) -> RuleError:
+        try:
+            line = inspect.getsourcelines(rule)[1]  # splits the whole file into tokens: only for a message
+        except OSError:
+            line = None
         return RuleError(f"rule {rule.__name__}: {message}", path=path, line=line)
 
     if re.fullmatch(r"[A-Z]{2,}[0-9]{3,}", rule.code) is None:

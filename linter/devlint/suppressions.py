@@ -63,8 +63,14 @@ class Suppression:
     understood: bool = True
 
 
-Used: TypeAlias = frozenset[tuple[Suppression, str | None]]
-"""The suppressions that silenced something, each with the selector that did; None where it has none."""
+_Covering: TypeAlias = tuple[Suppression, str | None]
+"""A suppression, and which of its selectors covers a rule; None where it has none."""
+
+_Selecting: TypeAlias = tuple[int, Suppression, str | None]
+"""The same, with the number of the suppression in the file."""
+
+Used: TypeAlias = frozenset[_Covering]
+"""The suppressions that silenced something, each with the selector that did."""
 
 
 class Suppressions:
@@ -76,6 +82,7 @@ class Suppressions:
         self._by_line: dict[int | None, list[tuple[int, Suppression]]] = {}
         for number, entry in enumerate(found):
             self._by_line.setdefault(None if entry.whole_file else entry.line, []).append((number, entry))
+        self._in_file: dict[tuple[Matches, str, str], list[_Selecting]] = {}
 
     def apply(
         self, diagnostics: Sequence[Diagnostic], matches: Matches
@@ -86,7 +93,7 @@ class Suppressions:
         """
         kept: list[Diagnostic] = []
         silenced: list[Silenced] = []
-        used: set[tuple[Suppression, str | None]] = set()
+        used: set[_Covering] = set()
         for diagnostic in diagnostics:
             silencing = self._covering(diagnostic, diagnostic.place, matches)
             edits = () if diagnostic.fix is None else diagnostic.fix.edits
@@ -98,22 +105,36 @@ class Suppressions:
                 kept.append(replace(diagnostic, fix=None) if forbidding else diagnostic)
         return kept, silenced, frozenset(used)
 
-    def _covering(self, diagnostic: Diagnostic, place: Place, matches: Matches) -> list[tuple[Suppression, str | None]]:
-        """Return by what a diagnostic is silenced where it stands, or would be silenced at another place."""
-        lines = {place.line, place.end_line, self._last_line.get(place.line, place.line)}
-        numbered = [each for line in (None, *lines) for each in self._by_line.get(line, ())]
-        numbered.sort(key=lambda each: each[0])
-        return [(entry, selector) for _, entry in numbered for selector in self._of(entry, diagnostic, matches)]
+    def _covering(self, diagnostic: Diagnostic, place: Place, matches: Matches) -> list[_Covering]:
+        """Return by what a diagnostic is silenced where it stands, or would be silenced at another place.
 
-    def _of(self, entry: Suppression, diagnostic: Diagnostic, matches: Matches) -> Iterator[str | None]:
-        """Yield the selectors by which a suppression silences a diagnostic; none silences a report about itself."""
-        about = (diagnostic.place.line, diagnostic.place.column)
-        if diagnostic.code in ABOUT_SUPPRESSIONS and about == (entry.line, entry.column):
-            return
-        if entry.rules is None:
-            yield None
-        else:
-            yield from (rule for rule in entry.rules if matches(rule, diagnostic))
+        No suppression silences a report about itself.
+        """
+        lines = {place.line, place.end_line, self._last_line.get(place.line, place.line)}
+        found = [each for line in lines for each in self._selecting(line, diagnostic, matches)]
+        found += self._selecting_in_file(diagnostic, matches)
+        found.sort(key=lambda each: each[0])
+        own = (diagnostic.place.line, diagnostic.place.column) if diagnostic.code in ABOUT_SUPPRESSIONS else None
+        return [(entry, selector) for _, entry, selector in found if (entry.line, entry.column) != own]
+
+    def _selecting_in_file(self, diagnostic: Diagnostic, matches: Matches) -> list[_Selecting]:
+        """Return what silences the rule of a diagnostic in the whole file.
+
+        It is the same for all reports of a rule: a file may hold as many reports as suppressions.
+        """
+        key = matches, diagnostic.code, diagnostic.rule
+        if key not in self._in_file:
+            self._in_file[key] = self._selecting(None, diagnostic, matches)
+        return self._in_file[key]
+
+    def _selecting(self, line: int | None, diagnostic: Diagnostic, matches: Matches) -> list[_Selecting]:
+        """Return the suppressions of a line, or for None of the file, with each selector that covers a rule."""
+        return [
+            (number, entry, selector)
+            for number, entry in self._by_line.get(line, ())
+            for selector in ((None,) if entry.rules is None else entry.rules)
+            if selector is None or matches(selector, diagnostic)
+        ]
 
 
 def read_suppressions(text: str) -> Suppressions:

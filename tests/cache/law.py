@@ -22,7 +22,6 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-import pytest
 from devlint import engine
 from devlint.cache import Cache
 from devlint.cache.location import VARIABLE, key_of
@@ -30,7 +29,6 @@ from devlint.errors import DevlintError
 from devlint.inspector import load_tools
 from devlint.registry import packages_of_rules
 from devlint.settings import Settings
-from devlint.torchlib import catalogue
 
 from tests.cache.projects import LEAF, LINK, USER
 from tests.robustness.commands import MIXED, start
@@ -225,7 +223,6 @@ def _packages() -> tuple[str, ...]:
 
 
 _tools = functools.cache(load_tools)
-_catalogue = functools.cache(catalogue.load)
 
 
 def _run(settings: Settings, cache: Cache | None) -> object:
@@ -245,8 +242,7 @@ def walk(steps: int, seed: int) -> None:
         AssertionError: the law is broken; the message says how to repeat that.
     """
     for done in range(0, steps, STEPS_IN_A_PROJECT):
-        with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(catalogue, "load", _catalogue)  # reading the stubs takes longer than a run
+        with TemporaryDirectory() as folder:
             one = Walk(Path(folder), Random(f"{seed} {done}"))
             try:
                 for number in range(done, min(steps, done + STEPS_IN_A_PROJECT)):

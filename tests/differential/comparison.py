@@ -195,18 +195,12 @@ def find(text: str, devices: int) -> Findings:
         path.write_text(text, encoding="utf-8")
         project = Project(Path(folder))
         source = project.source(path)
-        analysis = Analysis(project, _catalogue(), devices)
+        analysis = Analysis(project, catalogue.load(), devices)
         analysis.report(source)
     facts = analysis.recorder.facts(source.display)
     wanted = tuple({kind for rule in _rules() for kind in rule.wants})
     places = tuple(each.place for each in facts.facts if isinstance(each.fact, wanted))
     return Findings(places, lambda: check(source.text, source.display, facts, _rules()))
-
-
-@functools.cache
-def _catalogue() -> catalogue.Catalogue:
-    """What devlint knows of libraries, read once for all programs."""
-    return catalogue.load()
 
 
 @functools.cache

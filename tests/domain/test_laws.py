@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.domain import samples
 from tests.domain.laws import Domain, check_chain, check_one, check_three, check_two
 
-QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+QUICK = settings(max_examples=25, derandomize=True)
+MANY = settings(max_examples=500)
 
 
 def _join_objects(left: Object, right: Object) -> Object:
@@ -36,7 +37,8 @@ def _itself(thing: object) -> object:
 
 # Each chain is as long as its parts together: a tuple of three tensors changes three times as often as one.
 DOMAINS: tuple[Domain[Any], ...] = (
-    Domain("device", samples.DEVICES, samples.devices, device.join, _itself, 2),
+    # One variable more with each join, then those of all inputs, then any device.
+    Domain("device", samples.DEVICES, samples.devices, device.join, _itself, device.MOST_VARIABLES + 2),
     Domain("rank", samples.RANKS, samples.ranks, value.join_ranks, _itself, 2),
     Domain("value", samples.VALUES, samples.values, value.join, samples.content, 20),
     Domain("list", samples.SEQUENCES, samples.sequences(None), _join_objects, samples.content, 40),
@@ -91,10 +93,7 @@ def test_samples(domain: Domain[Any]) -> None:
     check_chain(domain, list(domain.samples) * 2)
 
 
-@every_domain
-@QUICK
-@given(data=st.data())
-def test_generated(domain: Domain[Any], data: st.DataObject) -> None:
+def _check_generated(domain: Domain[Any], data: st.DataObject) -> None:
     one, two, three = (data.draw(domain.generated) for _ in range(3))
     check_one(domain, one)
     check_two(domain, one, two)
@@ -104,9 +103,36 @@ def test_generated(domain: Domain[Any], data: st.DataObject) -> None:
 @every_domain
 @QUICK
 @given(data=st.data())
-def test_loops_end(domain: Domain[Any], data: st.DataObject) -> None:
+def test_generated(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_generated(domain, data)
+
+
+@pytest.mark.long
+@every_domain
+@MANY
+@given(data=st.data())
+def test_many_generated(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_generated(domain, data)
+
+
+def _check_loop(domain: Domain[Any], data: st.DataObject) -> None:
     few = data.draw(st.lists(domain.generated, min_size=1, max_size=4))
     check_chain(domain, [element for _ in range(len(few) + 1) for element in few])
+
+
+@every_domain
+@QUICK
+@given(data=st.data())
+def test_loops_end(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_loop(domain, data)
+
+
+@pytest.mark.long
+@every_domain
+@MANY
+@given(data=st.data())
+def test_many_loops_end(domain: Domain[Any], data: st.DataObject) -> None:
+    _check_loop(domain, data)
 
 
 @pytest.mark.parametrize("left", samples.DEVICES, ids=str)

@@ -75,7 +75,7 @@ def test_who_types_into_a_large_file_waits_for_one_analysis(project: Path) -> No
         stops = [await stopping(author) for _ in range(3)]
         assert min(stop for stop in stops if stop is not None) < 0.1
 
-        first, *_, last = await edit(author, 120, every=40, pause=0.002)
+        first, *_, last = await edit(author, 60, every=20, pause=0.002)
         assert last.server - first.server < 8 * 2**20
         assert last.together - first.together < 40 * 2**20
         author.finish()

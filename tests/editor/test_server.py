@@ -114,47 +114,50 @@ def test_a_client_may_ask_for_diagnostics_itself(project: Path) -> None:
     converse(project, talk, capabilities=asking)
 
 
-def test_hover_tells_the_device_and_why(project: Path) -> None:
+async def _hover_tells_the_device_and_why(client: Client) -> None:
     text = 'import torch\n\nx = torch.ones(2)\nname = "😀"; y = x.to("cuda:0")\nprint(name, y)\n'
+    document = client.open("hovered.py", text)
 
+    async def hover(needle: str, inside: int = 0) -> types.Hover | None:
+        where = _position(text, needle, inside)
+        found: types.Hover | None = await wait_for(client.text_document_hover_async(types.HoverParams(document, where)))
+        return found
+
+    told = await hover("y = x")
+    assert told is not None
+    assert isinstance(told.contents, types.MarkupContent)
+    assert told.contents.value == (
+        "`y`: tensor on **cuda:0**\n\n"
+        f"* `cuda:0` is written here, [line 4]({client.uri('hovered.py')}#L4)\n"
+        f"* moved to cuda:0 by `to`, [line 4]({client.uri('hovered.py')}#L4)"
+    )
+    assert told.range == types.Range(_position(text, "y = x"), _position(text, "y = x", 1))
+    before = await hover("x.to")
+    assert before is not None
+    assert isinstance(before.contents, types.MarkupContent)
+    assert before.contents.value.startswith("`x`: tensor on **cpu**")
+    assert await hover("import") is None
+    await client.report("hovered.py", 1)
+
+
+async def _hints(client: Client) -> list[tuple[int, int, object]]:
+    """Open a document, and return its hints."""
+    document = client.open("hinted.py", PROGRAM)
+    whole = types.Range(types.Position(0, 0), types.Position(9, 0))
+    hints = await wait_for(client.text_document_inlay_hint_async(types.InlayHintParams(document, whole)))
+    await client.report("hinted.py", 1)
+    return [(hint.position.line, hint.position.character, hint.label) for hint in hints or ()]
+
+
+async def _hints_stand_behind_what_is_bound(client: Client) -> None:
+    assert await _hints(client) == [(2, 1, ": cpu"), (3, 1, ": cuda:0")]
+
+
+def test_a_client_may_turn_hints_off(project: Path) -> None:
     async def talk(client: Client) -> None:
-        document = client.open("a.py", text)
+        assert await _hints(client) == []
 
-        async def hover(needle: str, inside: int = 0) -> types.Hover | None:
-            where = _position(text, needle, inside)
-            found: types.Hover | None = await wait_for(
-                client.text_document_hover_async(types.HoverParams(document, where))
-            )
-            return found
-
-        told = await hover("y = x")
-        assert told is not None
-        assert isinstance(told.contents, types.MarkupContent)
-        assert told.contents.value == (
-            "`y`: tensor on **cuda:0**\n\n"
-            f"* `cuda:0` is written here, [line 4]({client.uri('a.py')}#L4)\n"
-            f"* moved to cuda:0 by `to`, [line 4]({client.uri('a.py')}#L4)"
-        )
-        assert told.range == types.Range(_position(text, "y = x"), _position(text, "y = x", 1))
-        before = await hover("x.to")
-        assert before is not None
-        assert isinstance(before.contents, types.MarkupContent)
-        assert before.contents.value.startswith("`x`: tensor on **cpu**")
-        assert await hover("import") is None
-
-    converse(project, talk)
-
-
-@pytest.mark.parametrize(("options", "count"), [(None, 2), ({"inlayHints": "off"}, 0)])
-def test_hints_stand_behind_what_is_bound(project: Path, options: object, count: int) -> None:
-    async def talk(client: Client) -> None:
-        document = client.open("a.py", PROGRAM)
-        whole = types.Range(types.Position(0, 0), types.Position(9, 0))
-        hints = await wait_for(client.text_document_inlay_hint_async(types.InlayHintParams(document, whole)))
-        expected = [(2, 1, ": cpu"), (3, 1, ": cuda:0")][:count]
-        assert [(hint.position.line, hint.position.character, hint.label) for hint in hints or ()] == expected
-
-    converse(project, talk, options=options)
+    converse(project, talk, options={"inlayHints": "off"})
 
 
 async def _actions(
@@ -165,7 +168,7 @@ async def _actions(
     return [action for action in found or () if isinstance(action, types.CodeAction)]
 
 
-def _edited(client: Client, text: str, action: types.CodeAction, name: str = "a.py") -> str:
+def _edited(client: Client, text: str, action: types.CodeAction, name: str) -> str:
     """The text after the edits of an action; positions are in UTF-16 units."""
     assert action.edit is not None
     assert action.edit.changes is not None
@@ -177,27 +180,22 @@ def _edited(client: Client, text: str, action: types.CodeAction, name: str = "a.
     return "\n".join(line.decode("utf-16-le") for line in lines)
 
 
-def test_a_quick_fix_mends_and_a_comment_silences(project: Path) -> None:
+async def _a_quick_fix_mends_and_a_comment_silences(client: Client) -> None:
     text = 'import torch\n\nx = torch.ones(2)\n"😀"; x.to("cuda:0")\nprint(x)\n'
+    document = client.open("mended.py", text)
+    (found,) = await client.report("mended.py", 1)
+    assert found.code == "DEV203"
+    fix, silence = await _actions(client, document, found.range)
 
-    async def talk(client: Client) -> None:
-        document = client.open("a.py", text)
-        (found,) = await client.diagnostics()
-        assert found.code == "DEV203"
-        fix, silence = await _actions(client, document, found.range)
-
-        mended = _edited(client, text, fix)
-        assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, True)
-        assert mended == text.replace('x.to("', 'x = x.to("')
-        silenced = _edited(client, text, silence)
-        assert silence.title == "DEV203: suppress on this line"
-        assert silenced == text.replace('0")\n', '0")  # devlint: ignore[DEV203]\n')
-        for better in (mended, silenced):
-            client.change("a.py", better)
-            assert await client.diagnostics() == []
-        assert await _actions(client, document, types.Range(types.Position(0, 0), types.Position(1, 0))) == []
-
-    converse(project, talk)
+    mended = _edited(client, text, fix, "mended.py")
+    assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, True)
+    assert mended == text.replace('x.to("', 'x = x.to("')
+    silenced = _edited(client, text, silence, "mended.py")
+    assert silence.title == "DEV203: suppress on this line"
+    assert silenced == text.replace('0")\n', '0")  # devlint: ignore[DEV203]\n')
+    for better in (mended, silenced):
+        assert await client.report("mended.py", client.change("mended.py", better)) == []
+    assert await _actions(client, document, types.Range(types.Position(0, 0), types.Position(1, 0))) == []
 
 
 COMMENTED = {
@@ -211,17 +209,24 @@ COMMENTED = {
 """Statements with a finding, and how the comment that silences it is added."""
 
 
-def test_the_comment_goes_where_it_holds(project: Path) -> None:
+async def _the_comment_goes_where_it_holds(client: Client) -> None:
+    for number, (statement, silenced) in enumerate(COMMENTED.items()):
+        name = f"commented{number}.py"
+        text = PROGRAM.replace("print(a + b)", statement)
+        document = client.open(name, text)
+        (found,) = await client.report(name, 1)
+        (*_, silence) = await _actions(client, document, found.range)
+        after = _edited(client, text, silence, name)
+        assert after == text.replace(statement, silenced)
+        assert await client.report(name, client.change(name, after)) == []
+
+
+def test_a_server_answers_what_an_editor_asks_of_its_documents(project: Path) -> None:
     async def talk(client: Client) -> None:
-        for number, (statement, silenced) in enumerate(COMMENTED.items()):
-            text = PROGRAM.replace("print(a + b)", statement)
-            document = client.open(f"a{number}.py", text)
-            (found,) = await client.diagnostics()
-            (*_, silence) = await _actions(client, document, found.range)
-            after = _edited(client, text, silence, f"a{number}.py")
-            assert after == text.replace(statement, silenced)
-            client.change(f"a{number}.py", after)
-            assert await client.diagnostics() == []
+        await _hover_tells_the_device_and_why(client)
+        await _hints_stand_behind_what_is_bound(client)
+        await _a_quick_fix_mends_and_a_comment_silences(client)
+        await _the_comment_goes_where_it_holds(client)
 
     converse(project, talk)
 

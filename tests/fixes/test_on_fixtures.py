@@ -29,7 +29,7 @@ def _machines(program: Program) -> set[int]:
     return {program.devices, *(claim.devices for claim in program.errors if claim.devices is not None)}
 
 
-@pytest.mark.parametrize("file", sampled(FILES, 8), ids=lambda file: file.relative_to(FIXTURES).as_posix())
+@pytest.mark.parametrize("file", sampled(FILES, 12), ids=lambda file: file.relative_to(FIXTURES).as_posix())
 def test_pytorch_runs_what_safe_fixes_make(file: Path, judge: Judge, tmp_path: Path) -> None:
     """A program then runs, or fails where devlint still reports something; what ran before still runs."""
     run = _repaired(file)

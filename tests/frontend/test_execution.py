@@ -186,11 +186,22 @@ _PROGRAMS = st.lists(st.recursive(_SIMPLE, _compound, max_leaves=6), min_size=1,
 )
 
 
-@settings(deadline=None)
-@given(_PROGRAMS)
-def test_any_program(source: str) -> None:
+def _agree_if_legal(source: str) -> None:
     try:
         code = _compiled(source)
     except SyntaxError:
         reject()
     _agree(source, code)
+
+
+@settings(max_examples=40)
+@given(_PROGRAMS)
+def test_any_program(source: str) -> None:
+    _agree_if_legal(source)
+
+
+@pytest.mark.long
+@settings(max_examples=500)
+@given(_PROGRAMS)
+def test_many_programs(source: str) -> None:
+    _agree_if_legal(source)

@@ -1,6 +1,7 @@
 """Public model families, tiny and with random weights: a step of training, inference, and two faults in each.
 
-Run as a program on pretended CUDA devices, it writes what happened, as JSON, to the file that it is given.
+Run as a program on pretended CUDA devices, it writes what happens with the families that it is given, as JSON, to a
+file.
 """
 
 from __future__ import annotations
@@ -222,4 +223,4 @@ def told(family: Family, device: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps({name: told(family, "cuda") for name, family in FAMILIES.items()}))
+    Path(sys.argv[1]).write_text(json.dumps({name: told(FAMILIES[name], "cuda") for name in sys.argv[2:]}))

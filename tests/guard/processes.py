@@ -9,7 +9,11 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping
+from multiprocessing import forkserver
 from pathlib import Path
+from unittest.mock import patch
+
+from tests.copies import HUGE_PAGES
 
 Ended = subprocess.CompletedProcess[str]
 
@@ -45,6 +49,8 @@ def forked(folder: Path, main: Callable[[], object], arguments: list[str], envir
     files = (folder / ".stdout", folder / ".stderr")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", "pytest", "devlint.cli", "devlint_guard"])
+    with patch.dict(os.environ, HUGE_PAGES):
+        forkserver.ensure_running()
     process = context.Process(target=_run, args=(folder, main, arguments, {**os.environ, **environment}, files))
     process.start()
     process.join()

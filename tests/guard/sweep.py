@@ -7,6 +7,7 @@ and how many of PyTorch's errors were foretold. `SAMPLES` in the environment say
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -20,7 +21,7 @@ from devlint_guard.operators import OperatorMode
 
 from tests.judge.pretended import install
 from tests.torchlib.placements import attempt, placements, put
-from tests.torchlib.samples import calls, operators, samples
+from tests.torchlib.samples import calls, chosen, operators, samples
 
 _DEVICES = 4
 
@@ -49,7 +50,13 @@ def outcomes(name: str, limit: int) -> Iterator[tuple[str, str]]:
 def main(arguments: Sequence[str]) -> int:
     """Prints false alarms, and the counts as the last line; misses too where operators are named."""
     warnings.simplefilter("ignore")
-    names: Iterable[str] = arguments or operators()
+    parser = argparse.ArgumentParser(prog="python -m tests.guard.sweep")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--sample", type=int, help="take so many others too")
+    options = parser.parse_args(arguments)
+    names: Iterable[str] = options.names or operators()
+    if options.sample is not None:
+        names = sorted({*chosen(operators(), options.sample, seed=5), *options.names})
     operators()
     install(_DEVICES)
     torch.set_num_threads(1)

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import cannot_run
+from tests.conftest import cannot_run, sampled
 from tests.guard import families
 from tests.judge import Judge
 
 Said = dict[str, dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def said(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """What the guard says of each family, from one process with a pretended CUDA device."""
+FEW = tuple(families.FAMILIES)[::3]
+"""The families that are tried each time, all along the list; the others by `pytest -m long`."""
+
+each_family = pytest.mark.parametrize("name", sampled(families.FAMILIES, 3))
+
+
+def _say(judge: Judge, file: Path, names: Iterable[str]) -> Said:
+    """Return what the guard says of each family, from one process with a pretended CUDA device."""
     if importlib.util.find_spec("transformers") is None:
         cannot_run("transformers is not installed")
-    file = tmp_path_factory.mktemp("families") / "said.json"
     verdict = judge.run(
         file=Path(families.__file__),
         devices=1,
-        argv=[str(file)],
+        argv=[str(file), *names],
         timeout=400,
         env={"HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", "TRANSFORMERS_VERBOSITY": "error"},
     )
@@ -34,18 +39,36 @@ def said(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Said:
     return said
 
 
-def test_there_are_twenty_of_them(said: Said) -> None:
-    assert len(said) == len(families.FAMILIES) >= 20
+@pytest.fixture(scope="module")
+def of_few(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Said:
+    return _say(judge, tmp_path_factory.mktemp("families") / "said.json", FEW)
 
 
-@pytest.mark.parametrize("name", families.FAMILIES)
+@pytest.fixture(scope="module")
+def of_others(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Said:
+    others = [name for name in families.FAMILIES if name not in FEW]
+    return _say(judge, tmp_path_factory.mktemp("families") / "said.json", others)
+
+
+@pytest.fixture
+def said(request: pytest.FixtureRequest, name: str) -> Said:
+    """What the guard says of the family of a test, and of those that are tried with it."""
+    found: Said = request.getfixturevalue("of_few" if name in FEW else "of_others")
+    return found
+
+
+def test_there_are_twenty_of_them() -> None:
+    assert len(families.FAMILIES) >= 20
+
+
+@each_family
 def test_a_step_and_inference_as_without_a_guard(said: Said, name: str) -> None:
     assert said[name].get("failed") is None
     assert said[name]["findings"] == []
     assert said[name]["same"]
 
 
-@pytest.mark.parametrize("name", families.FAMILIES)
+@each_family
 def test_an_input_that_was_not_moved_is_named(said: Said, name: str) -> None:
     _, finding = said[name]["input"]
     blamed = finding["operands"][0]
@@ -55,7 +78,7 @@ def test_an_input_that_was_not_moved_is_named(said: Said, name: str) -> None:
     assert finding["place"]["function"] == "used"
 
 
-@pytest.mark.parametrize("name", families.FAMILIES)
+@each_family
 def test_what_was_left_behind_is_named(said: Said, name: str) -> None:
     path, finding = said[name]["left"]
     blamed = finding["operands"][0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
 import threading
@@ -131,10 +130,10 @@ def test_regimes_are_what_pytorch_declares(name: str, regime: Regime) -> None:
     assert regime_of(name) is regime
 
 
-def _sweep(names: list[str]) -> subprocess.CompletedProcess[str]:
+def _sweep(*arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(root) for root in ROOTS])
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.guard.sweep", *names],
+        [sys.executable, "-W", "ignore", "-m", "tests.guard.sweep", *arguments],
         cwd=REPOSITORY,
         env={**os.environ, "PYTHONPATH": path, "SAMPLES": "1"},
         capture_output=True,
@@ -143,14 +142,12 @@ def _sweep(names: list[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("tried", "least"), [(20, 40), pytest.param(40, 60, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("tried", "least"), [(12, 40), pytest.param(40, 60, marks=pytest.mark.long)])
 def test_a_finding_is_always_an_error_of_pytorch(tried: int, least: int) -> None:
     """On a sample of PyTorch's operators; `python -m tests.guard.sweep` does it for all."""
     require_judge()
-    from tests.torchlib.samples import operators
-
-    chosen = random.Random(5).sample(sorted(operators()), tried)
-    done = _sweep(sorted({*chosen, "cat", "add", "where", "index_put", "masked_fill", "nn.functional.conv2d"}))
+    always = ("cat", "add", "where", "index_put", "masked_fill", "nn.functional.conv2d")
+    done = _sweep("--sample", str(tried), *always)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     counts = json.loads(done.stdout.splitlines()[-1])
     assert counts["foretold"] > least

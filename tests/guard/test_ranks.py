@@ -1,4 +1,7 @@
-"""Jobs of several processes: real torchrun, gloo, DDP and FSDP2 on two ranks of the CPU."""
+"""Jobs of several processes: real torchrun and gloo on two ranks of the CPU, with DDP and FSDP2 in the long run.
+
+`test_distributed_modules` trains with these every time.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,6 @@ import sys
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
 rank = dist.get_rank()
@@ -40,8 +40,13 @@ def train(network):
 def stack():
     return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4))
 
-train(DistributedDataParallel(stack()))
-train(fully_shard(stack(), mesh=init_device_mesh("cpu", (2,))))
+if "--train" in sys.argv:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.nn.parallel import DistributedDataParallel
+
+    train(DistributedDataParallel(stack()))
+    train(fully_shard(stack(), mesh=init_device_mesh("cpu", (2,))))
 
 if rank == 1:
     pixels = nn.Sequential(nn.Conv2d(3, 4, 3, device="meta"), nn.Flatten(), nn.Linear(144, 2))
@@ -60,9 +65,13 @@ def torchrun(folder: Path, *arguments: str) -> Ended:
     return python(folder, *command, *arguments, OMP_NUM_THREADS="1")
 
 
-@pytest.mark.parametrize("way", ["--leave", pytest.param("--keep", marks=pytest.mark.long)])
-def test_ranks_that_end_well_join_their_reports(tmp_path: Path, way: str) -> None:
-    ended = torchrun(tmp_path, "--guard-mode", "record", "--guard-report", "report.json", "train.py", way)
+@pytest.mark.parametrize(
+    "options",
+    [("--leave",), *(pytest.param(("--train", end), marks=pytest.mark.long) for end in ("--leave", "--keep"))],
+    ids=" ".join,
+)
+def test_ranks_that_end_well_join_their_reports(tmp_path: Path, options: tuple[str, ...]) -> None:
+    ended = torchrun(tmp_path, "--guard-mode", "record", "--guard-report", "report.json", "train.py", *options)
     assert ended.stderr.count("devlint[rank 1]: DEV602") == 1, ended.stderr
     assert ended.returncode != 0
     first, second, whole = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -323,7 +324,8 @@ def test_a_report_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
         print(1 / 0)
 
 
-def test_a_report_on_a_full_disk_is_not_half_a_report(tmp_path: Path) -> None:
+def test_a_report_on_a_full_disk_is_not_half_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python 3.11 would take half a file for the whole
     resource = pytest.importorskip("resource", reason="limits of a process are POSIX")
     report, before = tmp_path / "report.json", resource.getrlimit(resource.RLIMIT_FSIZE)
     report.write_text("before")

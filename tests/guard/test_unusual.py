@@ -21,6 +21,7 @@ from devlint_guard.errors import DevlintWarning  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402
+from tests.copies import HUGE_PAGES  # noqa: E402
 from tests.guard.processes import python, write  # noqa: E402
 
 LEVELS = ("module", "adaptive", "deep")
@@ -31,7 +32,7 @@ def _run(*arguments: str) -> tuple[int, int, str]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.guard.unusual.run", *arguments],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, **HUGE_PAGES, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,

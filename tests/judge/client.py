@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from tests.copies import HUGE_PAGES
 from tests.judge.protocol import FAILURE_MARK, Job, Variant, Verdict
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
@@ -126,6 +128,7 @@ class Judge:
                 stdout=subprocess.PIPE,
                 text=True,
                 cwd=_REPOSITORY,
+                env={**os.environ, **HUGE_PAGES},
             )
             self._servers[kind] = server
         return server

@@ -20,6 +20,7 @@ import warnings
 from pathlib import Path
 from typing import NoReturn
 
+from tests.copies import HUGE_PAGES
 from tests.judge.program import run_program
 from tests.judge.protocol import FAILURE_MARK, Job, Verdict
 
@@ -42,6 +43,8 @@ def main(kind: str) -> None:
 
 def _prepare(kind: str) -> None:
     warnings.simplefilter("ignore")
+    for name in HUGE_PAGES:  # which are not for what a program starts
+        os.environ.pop(name, None)
     import torch
     import torch._dynamo
 

@@ -28,7 +28,9 @@ class Construct:
         name: what the file is called.
         reports: the conflict at its end is reported.
         most: how much more work twice as much of it may be. It is more where the text grows with the square, as it does
-            where each line is indented further than the one before it.
+            where each line is indented further than the one before it; and for loops in loops, for each pass of a loop
+            repeats all loops in it (Python limits their number, to 20 statements or 200 brackets); and for modules in
+            modules, for each of them is asked for the devices of all modules in it.
     """
 
     make: Callable[[int], str]
@@ -121,7 +123,8 @@ _PROGRAMS: Mapping[str, Construct] = MappingProxyType(
             _file(lambda n: _repeated("net = nn.Linear(3, 3)", "net = nn.Sequential(net, net)")(n) + "\nnet(x)"), 8
         ),
         "module in a module": Construct(
-            _file(lambda n: _repeated("net = nn.Linear(3, 3)", "net = nn.Sequential(net)")(n) + "\nnet(x)\nnet.cuda()")
+            _file(lambda n: _repeated("net = nn.Linear(3, 3)", "net = nn.Sequential(net)")(n) + "\nnet(x)\nnet.cuda()"),
+            most=3.2,
         ),
         "module of a class": Construct(
             lambda n: (
@@ -166,9 +169,9 @@ _PROGRAMS: Mapping[str, Construct] = MappingProxyType(
             _function(_nested("for i{N} in x:\n x = x or y\n try: x = x.a\n except E: break", "x = 1")), 5, most=4.6
         ),
         "comprehension in a comprehension": Construct(
-            _function(lambda n: "z = " + "[" * n + "x" + "".join(f" for i{at} in x]" for at in range(n))), 5
+            _function(lambda n: "z = " + "[" * n + "x" + "".join(f" for i{at} in x]" for at in range(n))), 5, most=4.6
         ),
-        "comprehension of many loops": Construct(_function(_joined("z = [x ", "for i{N} in x", " ", "]")), 5),
+        "comprehension of many loops": Construct(_function(_joined("z = [x ", "for i{N} in x", " ", "]")), 5, most=4.6),
         "comprehension of many conditions": Construct(_function(_joined("z = [x for i in x ", "if i > {N}", " ", "]"))),
         "many comprehensions": Construct(_function(_lines("z{N} = [a + {N} for a in x if a]"))),
         "many loops": Construct(_function(_lines("for i{N} in x:\n    x = x + i{N}"))),

@@ -30,6 +30,9 @@ SMALLEST = 8
 FLOOR = 0.25
 """Seconds of work in which a ratio says nothing."""
 
+NOTHING = 0.01
+"""Share of the work that is too small to tell of growth."""
+
 LONGEST = 30
 """Seconds of the processor after which a measurement is given up."""
 
@@ -57,10 +60,12 @@ class Growth:
     def of_growth(self) -> float:
         """Return by how much more the work grew with the second doubling than with the first: 2 if in proportion.
 
-        What a run needs for the smallest file takes no part in it, so small sizes tell as much as large ones.
+        What a run needs for the smallest file takes no part in it, so small sizes tell as much as large ones. If the
+        first doubling adds no work, as where devlint cuts a longer text, return the growth of all the work instead.
         """
         first, second, third = self.work
-        return (third - second) / max(second - first, 1)
+        added = second - first
+        return (third - second) / added if added > NOTHING * second else third / second
 
 
 _INSPECTOR = functools.cache(lambda: Inspector(Settings(("-",), select=("ALL",), isolated=True), load))

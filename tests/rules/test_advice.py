@@ -93,7 +93,7 @@ def _bad_programs(file: Path, line: int, judge: Judge) -> Iterator[Program]:
             yield program
 
 
-@pytest.mark.parametrize("file", sampled(FILES, 6), ids=lambda file: file.relative_to(FIXTURES).as_posix())
+@pytest.mark.parametrize("file", sampled(FILES, 9), ids=lambda file: file.relative_to(FIXTURES).as_posix())
 def test_following_advice_helps(file: Path, judge: Judge, tmp_path: Path) -> None:
     text = file.read_text(encoding="utf-8")
     changed = tmp_path / file.name

@@ -40,14 +40,12 @@ class Shell:
         for name, text in [*blocks, ("our_devlint_rules/__init__.py", "")]:
             (self.package / name).parent.mkdir(parents=True, exist_ok=True)
             (self.package / name).write_text(text)
-        site = folder / "site"
+        site, wheels = folder / "site", folder / "wheels"
         for project in (REPOSITORY, self.package):
-            wheels = folder / f"wheel of {project.name}"
             self._python("-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels), folder=project)
-            (wheel,) = wheels.iterdir()
-            self._python(
-                "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), str(wheel), folder=folder
-            )
+        built = [str(wheel) for wheel in wheels.iterdir()]
+        assert len(built) == 2
+        self._python("-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), *built, folder=folder)
         self.folder = folder / "project"
         self.folder.mkdir()
         (self.folder / "a.py").write_text(PROGRAM)
@@ -55,6 +53,7 @@ class Shell:
             **os.environ,
             "PYTHONPATH": str(site),
             "DEVLINT_CACHE_DIR": str(folder / "cache"),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # the plugins of all that is installed here take seconds to load
         }
 
     @staticmethod

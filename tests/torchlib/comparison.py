@@ -2,10 +2,12 @@
 
 python -m tests.torchlib.comparison             every operator and module that PyTorch has samples of
 python -m tests.torchlib.comparison add nn.Linear
+python -m tests.torchlib.comparison --every 5 add nn.Linear      one in five of these and of a sample
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import select
@@ -24,7 +26,7 @@ from devlint.torchlib.signature import Signature
 from tests.judge.pretended import install, set_machine
 from tests.torchlib.evaluation import predict, wrong_claims
 from tests.torchlib.placements import Outcome, Placement, attempt, placements, put, rebuild
-from tests.torchlib.samples import Call, calls, modules, operators, samples
+from tests.torchlib.samples import Call, calls, chosen, modules, operators, samples
 
 DEVICES = 4
 
@@ -269,7 +271,14 @@ def _read(read: int, child: int) -> bytes:
 
 def main(arguments: Sequence[str]) -> int:
     """Compares what the command line names, or everything, and prints disagreements and coverage."""
-    names = list(arguments) or [*operators(), *modules()]
+    parser = argparse.ArgumentParser(prog="python -m tests.torchlib.comparison")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--every", type=int)
+    options = parser.parse_args(arguments)
+    names = options.names or [*operators(), *modules()]
+    if options.every is not None:
+        sample = (*chosen(operators(), 60, seed=2), *chosen(modules(), 15, seed=3))
+        names = sorted({*sample, *options.names})[:: options.every]
     wrong = accepted = 0
     found = []
     for report in reports(names, limit=int(os.environ.get("SAMPLES", "6"))):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+import random
 import sys
 import types
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,11 @@ class Sample:
 
     arguments: tuple[object, ...]
     keywords: dict[str, object]
+
+
+def chosen(names: Iterable[str], count: int, seed: int) -> list[str]:
+    """A sample of names, the same in each run."""
+    return random.Random(seed).sample(sorted(names), count)
 
 
 @functools.cache

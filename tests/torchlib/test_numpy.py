@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
-import pytest
 from devlint.torchlib.catalogue import load
 from devlint.torchlib.signature import ListTerm, Parameter, TensorTerm
 
 from tests.judge import Judge, require_judge
+from tests.judge.kinds import kind_of
 
 HOST = TensorTerm("host")
 TENSOR = "torch.tensor([[2.0, 1.0], [1.0, 3.0]])"
@@ -50,14 +51,38 @@ def _call(name: str, place: str) -> str:
     return f"{name}({', '.join(arguments)}{MORE.get(name, '')})"
 
 
-@pytest.mark.parametrize(("name", "place"), list(_places()))
-def test_a_cuda_tensor_is_refused_and_a_cpu_tensor_taken(judge: Judge, name: str, place: str) -> None:
+PROGRAM = """\
+import json
+import numpy, torch
+raised = {{}}
+for number, (made, call) in enumerate({calls}):
+    for move in ("", ".cuda()"):
+        t = eval(made)
+        names = {{"numpy": numpy, "t": t, "c": eval("t" + move)}}
+        try:
+            eval(call, names)
+        except Exception as error:
+            raised.setdefault((move, type(error).__qualname__, str(error)), []).append(number)
+print("raised:" + json.dumps([[*key, numbers] for key, numbers in raised.items()]))
+"""
+"""Makes each call with a tensor on the CPU and with one on a CUDA device, and prints what is raised by which."""
+
+
+def test_a_cuda_tensor_is_refused_and_a_cpu_tensor_taken_in_each_place(judge: Judge) -> None:
     require_judge()
-    made = VECTOR if name in VECTORS else f"{VECTOR}.long()" if name in INTEGERS else TENSOR
-    program = f"import numpy, torch\nt = {made}\nc = t{{move}}\n{_call(name, place)}"
-    assert judge.run(program.format(move="")).outcome == "ok"
-    verdict = judge.run(program.format(move=".cuda()"))
-    assert (verdict.outcome, verdict.line) == ("device-error", 4)
+    places = list(_places())
+    made = [VECTOR if name in VECTORS else f"{VECTOR}.long()" if name in INTEGERS else TENSOR for name, _ in places]
+    calls = list(zip(made, [_call(name, place) for name, place in places], strict=True))
+    verdict = judge.run(PROGRAM.format(calls=calls))
+    assert verdict.outcome == "ok", verdict.message
+    refused = set()
+    for move, exception, message, numbers in json.loads(verdict.stdout.rpartition("raised:")[2]):
+        where = [(*places[number], calls[number][1]) for number in numbers]
+        assert move == ".cuda()", (where, message)
+        assert kind_of(exception, message) is not None, (where, message)
+        refused.update(numbers)
+    assert len(places) > 150
+    assert [place for number, place in enumerate(places) if number not in refused] == []
 
 
 def test_numbers_and_arrays_are_taken_by_all(judge: Judge) -> None:

@@ -8,6 +8,7 @@ therefore never stem from an unfinished fixpoint.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -128,12 +129,13 @@ def _is_decided_by_machine(outcome: Test) -> bool:
 
 def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environment | None:
     """`if`: both sides, each with what the test proves there."""
+    # Partial functions are no frames of their own on Python's stack: a chain may be a thousand `elif` long.
     after = branch(
         frame,
         instruction.test,
         env,
-        lambda side: execute(frame, instruction.then, side),
-        lambda side: _otherwise(frame, instruction.orelse, side),
+        functools.partial(execute, frame, instruction.then),
+        functools.partial(_otherwise, frame, instruction.orelse),
     )
     if frame.recording and instruction.orelse:
         partial.note_branches(frame, instruction)

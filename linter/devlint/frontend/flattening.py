@@ -95,8 +95,10 @@ class _Depths:
         self._lines = lines
         self._own: dict[ast.AST, int] = {}
         self._below: dict[ast.AST, int] = {}
+        self._counted: set[ast.AST] = set()
         order: list[ast.AST] = [tree]
         for node in order:
+            self._counted.update(_parts_of_text(node))
             order.extend(ast.iter_child_nodes(node))
         for node in reversed(order):
             inner = max((self._below[child] for child in ast.iter_child_nodes(node)), default=0)
@@ -118,7 +120,7 @@ class _Depths:
             case ast.ImportFrom(module=str(module)):
                 return 1 + module.count(".")
             case ast.JoinedStr() | ast.Constant(value=str() | bytes()) if hasattr(node, "lineno"):
-                return self._pieces(node)
+                return 1 if node in self._counted else self._pieces(node)
             case _:
                 return 1
 
@@ -181,6 +183,17 @@ class _Depths:
         if text.isascii():
             return column
         return len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "replace"))
+
+
+def _parts_of_text(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the texts in an f-string, whose pieces are counted with those of the f-string.
+
+    Before Python 3.12, each of these texts stands where the whole f-string does.
+    """
+    if isinstance(node, ast.JoinedStr):
+        yield from (value for value in node.values if isinstance(value, ast.Constant))
+    elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        yield node.format_spec
 
 
 def _replace(lines: list[str], stretch: Stretch, *, is_branch: bool) -> None:

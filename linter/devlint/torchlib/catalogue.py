@@ -229,18 +229,31 @@ def load(extra: Sequence[Path] = ()) -> Catalogue:
     Raises:
         CatalogueError: a file cannot be read, or a signature of the user's cannot be understood.
     """
-    files: dict[str, list[Path]] = {}
-    for path in sorted(STUBS.rglob("*.pyi")):
-        files.setdefault(_namespace(path.relative_to(STUBS)), []).append(path)
+    if not extra:
+        return _ours()
     given: dict[str, Body] = {}
     for root in extra:
         for path in sorted(root.rglob("*.pyi")) if root.is_dir() else [root]:
             namespace = _namespace(path.relative_to(root) if root.is_dir() else Path(path.name))
             given.setdefault(namespace, Body()).override(read_stub(path))
-    catalogue = Catalogue(files, given, Aliases(read_aliases(ALIASES)))
+    catalogue = Catalogue(_files(), given, Aliases(read_aliases(ALIASES)))
     for namespace in given:
         catalogue.check(namespace)
     return catalogue
+
+
+@cache
+def _ours() -> Catalogue:
+    """Return the catalogue of our stubs, which is the same for all analyses of a process: they only ask it."""
+    return Catalogue(_files(), {}, Aliases(read_aliases(ALIASES)))
+
+
+def _files() -> Mapping[str, Sequence[Path]]:
+    """Return our stub files by namespace."""
+    files: dict[str, list[Path]] = {}
+    for path in sorted(STUBS.rglob("*.pyi")):
+        files.setdefault(_namespace(path.relative_to(STUBS)), []).append(path)
+    return files
 
 
 class Aliases:

@@ -30,6 +30,8 @@ import torch._dynamo  # what optimizers import at their first step; once here, n
 from devlint_guard.launcher import INTERRUPTED, launch
 from devlint_guard.session import Level
 
+from tests.copies import HUGE_PAGES
+
 FOLDER: Final = Path(__file__).parent
 LEVELS: Final[tuple[str, ...]] = get_args(Level)
 SECONDS: Final = 120
@@ -230,6 +232,8 @@ ALWAYS: Final = (
 def main(arguments: Sequence[str]) -> int:
     """Runs the programs whose names hold one of the parts; prints the differences, and returns 1 if there are any."""
     torch.set_num_threads(1)
+    for name in HUGE_PAGES:  # which are not for what a program starts
+        os.environ.pop(name, None)
     is_short = "--short" in arguments
     parts = [one for one in arguments if one != "--short"]
     runs = 0
