@@ -17,7 +17,6 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, summary
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
-    COUNT,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -33,6 +32,7 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    is_count,
     is_host,
 )
 from devlint.torchlib.knowledge import MODULE, TENSOR
@@ -125,7 +125,7 @@ def make_range(site: Site) -> Value:
         if not numbers[LARGEST_DISPLAY:]:  # `len` refuses a range of more than 2**63 numbers
             items = tuple(Constant(index, True) for index in numbers)
             return site.allocate("range", SequenceObject(items, NUMBER))
-    if bounds and bounds[-1] == COUNT:
+    if bounds and is_count(bounds[-1]):
         first = bounds[0] if len(bounds) == 2 else Constant(0, True)
         return site.allocate("range", SequenceObject(None, NUMBER, first=first))
     return site.allocate("range", SequenceObject(None, NUMBER))
