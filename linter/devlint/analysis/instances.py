@@ -21,6 +21,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
+    DeviceValue,
     Kind,
     ObjectId,
     Opaque,
@@ -54,7 +55,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
             forwarding.note_construction(frame, cls, init, given, summarised.object, span)
             return summarised
     identity = frame.new_object(span, cls.name)
-    env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
+    env.heap[identity] = classes.blank(cls, env.default, origin)
     made = Reference(identity)
     if not isinstance(init, Closure):
         env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
@@ -118,7 +119,7 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
     """
     identity = ObjectId.generic(cls.globals.file, cls.name)
     start = Environment(default=frame.program.default_of(cls.globals))
-    start.heap[identity] = Instance(cls, open=classes.is_open(cls))
+    start.heap[identity] = classes.blank(cls, start.default)
     self_value = Reference(identity)
     found = classes.find(cls, "__init__")
     heap, checked = start.heap, False
@@ -172,6 +173,8 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
         place = f"self.{name}"
         if value == UNKNOWN:
             value = Opaque(place)
+        elif name == "device" and classes.knows_device(held.cls):
+            value = DeviceValue(Variable(place), True)
         elif name in held.registered and movable:
             before, value = value, _follow(heap, value, place, places.get(name, defined), set())
             moves.note_moved(moved, before, value)
@@ -366,6 +369,8 @@ def escape(env: Environment, value: Value) -> None:
             case Instance():
                 pending.extend(stored for _, stored in held.attributes)
                 attributes = tuple((name, _forgotten(stored)) for name, stored in held.attributes)
+                if classes.knows_device(held.cls):
+                    attributes = tuple((name, UNKNOWN if name == "device" else it) for name, it in attributes)
                 env.heap[item.object] = replace(held, attributes=attributes, open=True)
             case Sequence():
                 pending.extend(held.items or (held.rest,))

@@ -43,7 +43,7 @@ from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap, Instance
+from devlint.domain.heap import Heap
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -311,7 +311,7 @@ class Program:
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
         """An instance before its `__init__` has run."""
         identity = ObjectId.generic(cls.globals.file, cls.name)
-        return Reference(identity), Heap({identity: Instance(cls, open=classes.is_open(cls))})
+        return Reference(identity), Heap({identity: classes.blank(cls, self.default_of(cls.globals))})
 
     def generic(self, frame: Frame, cls: UserClass, method: str = "") -> instances.Generic | None:
         """The instance that a method is analysed for; None while it is being made.

@@ -109,6 +109,12 @@ PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 
+KNOWS_DEVICE = frozenset({"lightning.LightningModule"})
+"""Library classes that register and move what `torch.nn.Module` does, and keep their device in an attribute."""
+
+MODULE_STEPS = ("forward", "training_step", "validation_step", "test_step", "predict_step")
+"""The methods that use a module, once it is where it belongs; a trainer of lightning calls all but the first."""
+
 CRITERION_ENDINGS = ("Loss", "Loss2d", "Criterion", "Metric")
 """How the names of losses and metrics end, in torch and in most programs."""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from devlint.analysis import attributes, calls, instances, library, protocols
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
+from devlint.analysis.classes import is_open
 from devlint.analysis.containers import items_of
 from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import NOTHING, is_instance, truth
@@ -254,7 +255,8 @@ def isinstance_(site: Site) -> Value:
     classes = wanted.value.items if isinstance(wanted.value, Tuple) else (wanted.value,)
     if isinstance(subject.value, Reference) and set(classes) <= {Library("numpy.ndarray")}:
         held = site.held(subject.value)
-        return UNKNOWN if held is None or (isinstance(held, Instance) and held.open) else Test(known=False)
+        hidden = held is None or (isinstance(held, Instance) and (held.open or is_open(held.cls)))
+        return UNKNOWN if hidden else Test(known=False)
     return is_instance(subject.value, tuple(dict.fromkeys(_as_module(site, cls) for cls in classes)), subject.place)
 
 
