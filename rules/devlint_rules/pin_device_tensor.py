@@ -42,8 +42,8 @@ class PinDeviceTensor(OperationRule):
     No fix is offered: keeping the data on the CPU and leaving `pin_memory` out are both possible.
 
     ## Known limits
-    Of datasets, TensorDataset is looked into, and those of the program. `x.pin_memory()` of a tensor on a device is an error of its own,
-    which device-tensor-for-cpu-argument reports.
+    Of datasets, TensorDataset is looked into, and those of the program. `x.pin_memory()` of a tensor on a device is an
+    error of its own, which device-tensor-for-cpu-argument reports.
 
     ## PyTorch says
     RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned
