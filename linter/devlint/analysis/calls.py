@@ -10,6 +10,7 @@ from devlint.analysis import (
     discarded,
     forwarding,
     handed_on,
+    handed_out,
     idle,
     instances,
     library,
@@ -429,7 +430,15 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
             moves.move_object(frame, env, value, target, site.span, name)
         return value
     if name in MODULE_METHODS:
+        if name == "apply":
+            handed_out.note_applied(site, value)
         return value
+    if name in handed_out.HANDING_OUT:
+        found = handed_out.parts(site, value)
+        if found is not None:
+            return found
+    if name in ("parameters", "named_parameters"):
+        handed_out.note_parameters(site, value)
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
         device, origin = moves.module_device(frame, env, value)
         if isinstance(device, Unreached) and value.object.is_generic:

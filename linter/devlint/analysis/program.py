@@ -66,7 +66,7 @@ from devlint.frontend.lower import lower
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
-from devlint.torchlib.knowledge import TENSOR
+from devlint.torchlib.knowledge import SETS_DEFAULT, TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
 from devlint.torchlib.transfers import CLASSES
 
@@ -78,6 +78,24 @@ _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 _BUILTINS = frozenset(dir(builtins))
 
 _DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t(]+(?P<member>\w*)"
+    r"|import[ \t]+(?P<plain>[\w.]+))",
+    re.MULTILINE,
+)
+"""An import, with the first name that it binds."""
+
+
+def _sets_default(text: str) -> bool:
+    """Whether code may choose the default device."""
+    return any(map(text.__contains__, _DEFAULT_SETTERS))
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a module is never looked for in the project."""
+    return name.partition(".")[0] in ("torch", "numpy", "typing")
+
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
@@ -142,7 +160,8 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
-        loaded.other_default = any(map(source.text.__contains__, _DEFAULT_SETTERS)) or counts_on_default(source.text)
+        loaded.imports_default = self._imports_default(loaded.globals, source)
+        loaded.other_default = loaded.imports_default or _sets_default(source.text) or counts_on_default(source.text)
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
         with self._as_root(), self.steps.of(source.display):
@@ -169,7 +188,8 @@ class Program:
         loaded.functions.clear()
         loaded.classes.clear()
         frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, Proofs())
-        after = execute(frame, loaded.scope.body, Environment())
+        default = UNKNOWN_DEVICE if loaded.imports_default else CPU
+        after = execute(frame, loaded.scope.body, Environment(default=default))
         partial.record(frame)
         unplaced.record(frame)
         if after is not None:
@@ -349,8 +369,15 @@ class Program:
 
     def mentions(self, function: Closure, text: str) -> bool:
         """Whether the lines of a function contain a text."""
-        loaded, span = self._files.get(function.globals.file), function.function.span
-        return loaded is not None and any(text in line for line in loaded.lines[span.line - 1 : span.end_line])
+        return any(text in line for line in self._lines(function.globals.file, function.function.span))
+
+    def matches(self, file: str, span: ir.Span, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the lines of a place is of a pattern."""
+        return any(map(pattern.search, self._lines(file, span)))
+
+    def _lines(self, file: str, span: ir.Span) -> Sequence[str]:
+        loaded = self._files.get(file)
+        return () if loaded is None else loaded.lines[span.line - 1 : span.end_line]
 
     def default_of(self, globals_: Globals) -> Device:
         """Where a function of a file creates tensors: unknown if the file is not written for the CPU by default."""
@@ -509,13 +536,29 @@ class Program:
         return self.member(loaded.globals, wanted.member)
 
     def import_all(self, globals_: Globals, module: str, level: int) -> dict[str, Value]:
-        """What `from module import *` binds."""
+        """What `from module import *` binds; one that cannot be followed may bring torch by its usual names."""
         base = self._absolute(globals_, module, level)
         loaded = None if base is None else self._module(base, globals_)
         if loaded is None:
             namespace = "" if base is None else self.catalogue.canonical(base)
-            return {name: Library(f"{namespace}.{name}") for name in self.catalogue.names_in(namespace)}
+            known = self.catalogue.names_in(namespace)
+            if not known:
+                return {name: Library(usual) for name, usual in USUAL_NAMES.items() if name not in globals_.names}
+            return {name: Library(f"{namespace}.{name}") for name in known}
         return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
+
+    def _imports_default(self, globals_: Globals, source: Source) -> bool:
+        """Whether a file imports one of the project, or a library, that may choose the default device."""
+        for found in _IMPORT.finditer(source.text):
+            dots, module, member = found["dots"] or "", found["module"] or found["plain"] or "", found["member"]
+            if not dots and module.partition(".")[0] in SETS_DEFAULT:
+                return True
+            base = self._absolute(globals_, module, len(dots))
+            for name in () if base is None else (base, f"{base}.{member}") if member else (base,):
+                imported = None if _is_foreign(name) else self.project.find(name, source)
+                if imported is not None and _sets_default(imported.text):
+                    return True
+        return False
 
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
         if level == 0:
@@ -533,7 +576,7 @@ class Program:
 
     def _module(self, name: str, importer: Globals) -> LoadedFile | None:
         """The project's file for a module name; one with a syntax error is as good as none."""
-        if name.partition(".")[0] in ("torch", "numpy", "typing"):
+        if _is_foreign(name):
             return None
         known = self._files.get(importer.file)
         source = self.project.find(name, None if known is None else known.source)

@@ -130,6 +130,12 @@ PLAIN_BASES = frozenset(
 )
 """Bases that neither move anything nor add attributes that matter for devices."""
 
+SETS_DEFAULT = frozenset({"deepxde"})
+"""Packages that make the GPU the default device when they are imported (deepxde 1.15, `backend/pytorch/tensor.py`)."""
+
+USUAL_NAMES = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
+"""As which names nearly all programs import torch."""
+
 TENSOR = "torch.Tensor"
 PARAMETER = "torch.nn.Parameter"
 MODULE = "torch.nn.Module"
