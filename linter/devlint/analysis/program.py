@@ -43,7 +43,7 @@ from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap
+from devlint.domain.heap import Heap, LibraryObject
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -60,13 +60,14 @@ from devlint.domain.value import (
     Tensor,
     UserClass,
     Value,
+    is_array,
 )
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
-from devlint.torchlib.knowledge import SETS_DEFAULT, TENSOR, USUAL_NAMES
+from devlint.torchlib.knowledge import PICTURE, SETS_DEFAULT, TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
 from devlint.torchlib.transfers import CLASSES
 
@@ -90,6 +91,12 @@ _IMPORT = re.compile(
 def _sets_default(text: str) -> bool:
     """Whether code may choose the default device."""
     return any(map(text.__contains__, _DEFAULT_SETTERS))
+
+
+def _is_picture(env: Environment, value: Value) -> bool:
+    """Whether a value is an object of a library that is read as an array: an image of PIL."""
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    return isinstance(held, LibraryObject) and held.cls == PICTURE
 
 
 def _is_foreign(name: str) -> bool:
@@ -450,6 +457,8 @@ class Program:
         for name, given in arguments.items():
             if isinstance(given.value, (Tensor, Opaque)):
                 callers.note_argument(closure.function, name, given.value.device, frame.scope)
+            elif is_array(given.value) or _is_picture(env, given.value):
+                callers.note_argument(closure.function, name, CPU, frame.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""

@@ -133,6 +133,8 @@ PLAIN_BASES = frozenset(
 SETS_DEFAULT = frozenset({"deepxde"})
 """Packages that make the GPU the default device when they are imported (deepxde 1.15, `backend/pytorch/tensor.py`)."""
 
+PICTURE = "PIL.Image.Image"
+
 USUAL_NAMES = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
 """As which names nearly all programs import torch."""
 
