@@ -429,16 +429,11 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         if target is not None:
             moves.move_object(frame, env, value, target, site.span, name)
         return value
+    found = handed_out.parts(site, value)
+    if found is not None:
+        return found
     if name in MODULE_METHODS:
-        if name == "apply":
-            handed_out.note_applied(site, value)
         return value
-    if name in handed_out.HANDING_OUT:
-        found = handed_out.parts(site, value)
-        if found is not None:
-            return found
-    if name in ("parameters", "named_parameters"):
-        handed_out.note_parameters(site, value)
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
         device, origin = moves.module_device(frame, env, value)
         if isinstance(device, Unreached) and value.object.is_generic:

@@ -17,7 +17,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
 from devlint.domain.value import UNKNOWN, Closure, Constant, ObjectId, Optional, Reference, Tuple, Value
 
-HANDING_OUT = frozenset({"children", "named_children", "modules", "named_modules", "get_submodule"})
+_LISTING = frozenset({"children", "named_children", "modules", "named_modules"})
 
 MOST_LISTED = 16
 """A loop over at most so many parts is executed part by part; of more, nobody knows where the module is."""
@@ -27,39 +27,40 @@ _REPLACES = re.compile(r"\.data\s*=(?!=)")
 
 
 def parts(site: Site, value: Reference) -> Value | None:
-    """Return what a method of `HANDING_OUT` returns; None where it does not matter which parts these are."""
-    if not _does(site, _MOVES):
-        return None
+    """Return the parts that a call of a module's method hands out; None where it does not matter which these are.
+
+    Where a function may move or replace what it is handed, nobody knows where the module is from then on.
+    """
     name = site.name
+    if name == "apply":
+        _note_applied(site, value)
+    elif name in ("parameters", "named_parameters") and _does(site, _REPLACES):
+        _forget(site, value)  # `for p in model.parameters(): p.data = …`
+    if not (name in _LISTING or name == "get_submodule") or not _does(site, _MOVES):
+        return None
     if name == "get_submodule":
         found = _at(site, value, site.constant(0, "target"))
         if found is None:
-            forget(site, value)
+            _forget(site, value)
         return found
     listed = list(_listed(site.env, value, recursive=name.endswith("modules")))
     if any(not isinstance(part, Reference) for _, part in listed) or not 0 < len(listed) <= MOST_LISTED:
-        forget(site, value)
+        _forget(site, value)
         return None
     named = name.startswith("named_")
     items = tuple(Tuple((Constant(key), part)) if named else part for key, part in listed)
     return site.allocate(name, Sequence(items, UNKNOWN, singly=True))
 
 
-def note_parameters(site: Site, value: Reference) -> None:
-    """`for p in model.parameters(): p.data = …` may put the parameters anywhere."""
-    if _does(site, _REPLACES):
-        forget(site, value)
-
-
-def note_applied(site: Site, value: Reference) -> None:
+def _note_applied(site: Site, value: Reference) -> None:
     """`model.apply(function)` calls a function with each part, which may move it."""
     function = site.value(0, "fn")
     program = site.frame.program
     if isinstance(function, Closure) and program.matches(function.globals.file, function.function.span, _MOVES):
-        forget(site, value)
+        _forget(site, value)
 
 
-def forget(site: Site, value: Reference) -> None:
+def _forget(site: Site, value: Reference) -> None:
     """Forget where a module is."""
     moves.place_object(site.frame, site.env, value, UNKNOWN_DEVICE, None)
 

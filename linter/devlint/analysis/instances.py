@@ -31,11 +31,12 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    is_array,
     present,
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
-from devlint.torchlib.knowledge import PARAMETERS
+from devlint.torchlib.knowledge import PARAMETERS, PICTURE
 
 Where: TypeAlias = tuple[str, Span]
 """A file, and a stretch of it."""
@@ -94,6 +95,12 @@ def hold_host_data(env: Environment, arguments: Arguments) -> bool:
     objects = [env.heap.get(one.value.object) for one in arguments.all() if isinstance(one.value, Reference)]
     given = [held for held in objects if isinstance(held, Instance) and not classes.is_module(held.cls)]
     return any(isinstance(value, Tensor) and value.device == CPU for held in given for _, value in held.attributes)
+
+
+def is_read_as_array(env: Environment, value: Value) -> bool:
+    """Whether a value is an array, or a picture, which numpy reads as one."""
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    return is_array(value) or (isinstance(held, LibraryObject) and held.cls == PICTURE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from devlint.analysis import (
     classes,
     execution,
     forwarding,
+    imports,
     instances,
     loops,
     moves,
@@ -43,7 +44,7 @@ from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap, LibraryObject
+from devlint.domain.heap import Heap
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -60,14 +61,13 @@ from devlint.domain.value import (
     Tensor,
     UserClass,
     Value,
-    is_array,
 )
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
-from devlint.torchlib.knowledge import PICTURE, SETS_DEFAULT, TENSOR, USUAL_NAMES
+from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
 from devlint.torchlib.transfers import CLASSES
 
@@ -77,32 +77,6 @@ _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
 
 _BUILTINS = frozenset(dir(builtins))
-
-_DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
-
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t(]+(?P<member>\w*)"
-    r"|import[ \t]+(?P<plain>[\w.]+))",
-    re.MULTILINE,
-)
-"""An import, with the first name that it binds."""
-
-
-def _sets_default(text: str) -> bool:
-    """Whether code may choose the default device."""
-    return any(map(text.__contains__, _DEFAULT_SETTERS))
-
-
-def _is_picture(env: Environment, value: Value) -> bool:
-    """Whether a value is an object of a library that is read as an array: an image of PIL."""
-    held = env.heap.get(value.object) if isinstance(value, Reference) else None
-    return isinstance(held, LibraryObject) and held.cls == PICTURE
-
-
-def _is_foreign(name: str) -> bool:
-    """Whether a module is never looked for in the project."""
-    return name.partition(".")[0] in ("torch", "numpy", "typing")
-
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
@@ -167,8 +141,10 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
-        loaded.imports_default = self._imports_default(loaded.globals, source)
-        loaded.other_default = loaded.imports_default or _sets_default(source.text) or counts_on_default(source.text)
+        loaded.imports_default = imports.choose_default(self.project, source)
+        loaded.other_default = (
+            loaded.imports_default or imports.sets_default(source.text) or counts_on_default(source.text)
+        )
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
         with self._as_root(), self.steps.of(source.display):
@@ -457,7 +433,7 @@ class Program:
         for name, given in arguments.items():
             if isinstance(given.value, (Tensor, Opaque)):
                 callers.note_argument(closure.function, name, given.value.device, frame.scope)
-            elif is_array(given.value) or _is_picture(env, given.value):
+            elif instances.is_read_as_array(env, given.value):
                 callers.note_argument(closure.function, name, CPU, frame.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
@@ -556,36 +532,13 @@ class Program:
             return {name: Library(f"{namespace}.{name}") for name in known}
         return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
 
-    def _imports_default(self, globals_: Globals, source: Source) -> bool:
-        """Whether a file imports one of the project, or a library, that may choose the default device."""
-        for found in _IMPORT.finditer(source.text):
-            dots, module, member = found["dots"] or "", found["module"] or found["plain"] or "", found["member"]
-            if not dots and module.partition(".")[0] in SETS_DEFAULT:
-                return True
-            base = self._absolute(globals_, module, len(dots))
-            for name in () if base is None else (base, f"{base}.{member}") if member else (base,):
-                imported = None if _is_foreign(name) else self.project.find(name, source)
-                if imported is not None and _sets_default(imported.text):
-                    return True
-        return False
-
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
-        if level == 0:
-            return module
-        if globals_.module is None:
-            return None
-        parts = globals_.module.split(".")
         loaded = self._files.get(globals_.file)
-        is_package = loaded is not None and loaded.source.path.name == "__init__.py"
-        drop = level - 1 if is_package else level
-        if drop > len(parts):
-            return None
-        base = parts[: len(parts) - drop]
-        return ".".join([*base, module] if module else base)
+        return None if loaded is None else imports.absolute(loaded.source, module, level)
 
     def _module(self, name: str, importer: Globals) -> LoadedFile | None:
         """The project's file for a module name; one with a syntax error is as good as none."""
-        if _is_foreign(name):
+        if imports.is_foreign(name):
             return None
         known = self._files.get(importer.file)
         source = self.project.find(name, None if known is None else known.source)
