@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 _MATTERS = re.compile(r"torch|\.detach\(\)")
 """What a file that has to do with devices contains: it names torch, or takes a tensor out of its graph."""
 
+_USES_TORCH = re.compile(r"\bnn\.[A-Z]|\bF\.[a-z]\w*\(|\.(?:cuda|backward)\(|\.to\((?:self\.|args\.)?device\b")
+"""What a file does that has torch from another one, by `from common import *`."""
+
+
+def matters(text: str) -> bool:
+    """Return whether a file may have to do with devices; this decides without parsing it."""
+    return _MATTERS.search(text) is not None or ("import *" in text and _USES_TORCH.search(text) is not None)
+
 
 _THRESHOLDS = (100_000, 10, 50)
 """How many objects more there are before the collector looks: at the new ones, …, at all."""
@@ -294,7 +302,7 @@ class Inspector:
             source = place.project.source(path)
         except SourceError as error:
             return FileResult(display, problem=error)
-        if not (_MATTERS.search(source.text) or mentions_suppressions(source.text) or place.configuration.signatures):
+        if not (matters(source.text) or mentions_suppressions(source.text) or place.configuration.signatures):
             broken = syntax_error(source)
             return FileResult(display, (broken,) if broken else ())
         place.open()

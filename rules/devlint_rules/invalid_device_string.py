@@ -16,7 +16,7 @@ class InvalidDeviceString(OperationRule):
     Reports a device that PyTorch refuses to parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`,
     `-1`. Reports as well `.cuda("cpu")`, an index that is given twice: `torch.device("cuda:1", 1)`, and a device
     for a legacy constructor: `torch.FloatTensor(3, device="cuda")`, or one that follows an argument or the model there,
-    which nothing but the CPU can be.
+    which nothing but the CPU can be. The number `torch.cuda.device_count()` is one too high.
 
     ## Why is this bad
     The line raises on every machine, however many devices it has.
@@ -59,6 +59,9 @@ class InvalidDeviceString(OperationRule):
             elif "legacy constructor" in device.message:
                 message = f"`{device.text}` makes tensors on the CPU only"
                 advice = "use `torch.tensor(…, device=…)`, or `torch.empty(…, device=…)` for sizes"
+            elif "device ordinal" in device.message:
+                message = f"{text} is the number of devices or more, and the last device has one less"
+                advice = "use a number below `torch.cuda.device_count()`"
             elif "index was passed explicitly" in device.message:
                 message, advice = f"{text} gives the index twice", "leave one of the two out"
             self.report(node, message, pytorch=device.message, advice=advice)

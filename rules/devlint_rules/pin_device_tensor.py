@@ -13,8 +13,8 @@ from devlint_rules._wording import in_words, story
 class PinDeviceTensor(OperationRule):
     """
     ## What it does
-    Reports `pin_memory=True` of a DataLoader whose dataset or `collate_fn` gives tensors on a device, and of a function
-    that creates on one.
+    Reports `pin_memory=True` of a DataLoader whose dataset or `collate_fn` gives tensors on a GPU, or on the device
+    that the code names, and of a function that creates on one.
 
     ## Why is this bad
     Pinned memory is memory of the host, locked so that a GPU can copy from it. A tensor on a GPU cannot be pinned, and
@@ -42,8 +42,8 @@ class PinDeviceTensor(OperationRule):
     No fix is offered: keeping the data on the CPU and leaving `pin_memory` out are both possible.
 
     ## Known limits
-    Of datasets, only TensorDataset is looked into. `x.pin_memory()` of a tensor on a device is an error of its own,
-    which device-tensor-for-cpu-argument reports.
+    Of datasets, TensorDataset is looked into, and those of the program. `x.pin_memory()` of a tensor on a device is an
+    error of its own, which device-tensor-for-cpu-argument reports.
 
     ## PyTorch says
     RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned

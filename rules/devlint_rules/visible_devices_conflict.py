@@ -47,8 +47,8 @@ class VisibleDevicesConflict(OperationRule):
 
     ## Known limits
     The variable must be set, and CUDA started, in the same function, in one that it calls, or at the top of the
-    file. A value that is not written out hides nothing that devlint knows of. Where a test of
-    `torch.cuda.device_count()` or something equivalent leads to the use, it is not reported.
+    file. A value that is not written out hides nothing that devlint knows of. A branch for more devices than the
+    variable leaves is not looked at.
 
     ## PyTorch says
     AcceleratorError: CUDA error: invalid device ordinal

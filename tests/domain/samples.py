@@ -23,6 +23,7 @@ from devlint.domain.value import (
     ARRAY,
     COUNT,
     NUMBER,
+    NUMBER_OF_DEVICES,
     SHAPE,
     SOME_DIMENSIONS,
     TEXT,
@@ -50,6 +51,7 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    Visible,
 )
 from devlint.frontend.ir import Span
 from hypothesis import strategies as st
@@ -74,6 +76,7 @@ IDS = (ObjectId("a.py:1:0:list"), ObjectId("a.py:2:0:A"))
 PROOFS: tuple[Proof, ...] = (
     Present(True),
     Present(False),
+    Visible(2),
     Assume(X, GPU),
     Assume(X, CPU),
     Replace("device", UNKNOWN, Constant(None)),
@@ -93,8 +96,8 @@ constants = st.builds(
 atoms: st.SearchStrategy[Value] = st.one_of(
     st.just(UNKNOWN),
     constants,
-    st.sampled_from([NUMBER, TEXT, ARRAY, COUNT, SHAPE]),
-    st.builds(DeviceValue, devices, st.booleans(), origins),
+    st.sampled_from([NUMBER, TEXT, ARRAY, COUNT, NUMBER_OF_DEVICES, SHAPE]),
+    st.builds(DeviceValue, devices, st.booleans(), origins, st.just("string"), st.booleans()),
     st.builds(DeviceType, devices),
     st.builds(Tensor, devices, ranks, st.sampled_from(["plain", "parameter", "buffer"]), origins),
     st.builds(Opaque, st.sampled_from(["x", "self.fc"]), st.sampled_from(list(Kind)), devices, origins),

@@ -277,3 +277,15 @@ def test_strings_in_which_nothing_changes_stay_as_they_are(strings: list[tuple[s
         if string and (done + len(string) <= begin or done >= until):
             assert literal in after
         done += len(string)
+
+
+def test_an_indented_cell_has_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = ("import torch", "    x = torch.ones(2)\n    x.to('cuda')\n\n    print(await x)", "  # a note", "x.shape")
+    (tmp_path / "a.ipynb").write_text(notebook(*cells), encoding="utf-8")
+    found = _check(tmp_path, monkeypatch, "a.ipynb", "--output-format", "concise")
+    fixed = _check(tmp_path, monkeypatch, "a.ipynb", "--fix")
+
+    assert found.stdout.startswith("a.ipynb:cell 2:2:5: DEV203"), found.output
+    assert fixed.exit_code == 0, fixed.output
+    after = (tmp_path / "a.ipynb").read_text(encoding="utf-8")
+    assert _sources(after) == [cells[0], cells[1].replace("x.to", "x = x.to"), *cells[2:]]

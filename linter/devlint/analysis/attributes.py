@@ -122,14 +122,14 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         stored = held.get(name)
         if stored is not None:
             return stored
-        if name == "__dict__" and not (held.open or held.cls.dynamic):
+        if name == "__dict__" and not (held.open or held.cls.dynamic or classes.is_open(held.cls)):
             identity = frame.new_object(span, name)
             env.heap[identity] = Dictionary(held.attributes, singly=True)
             return Reference(identity)
         found = classes.find(held.cls, name)
         if found is not None:
             return _bound(frame, env, base, found, span)
-        if held.cls.dynamic or held.open:
+        if held.cls.dynamic or held.open or classes.is_open(held.cls):
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
             given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from devlint.analysis import partial, unplaced
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
+from devlint.analysis.devices import CUDA_FORMATS, numbered
 from devlint.analysis.narrowing import decided, has_part
 from devlint.analysis.site import Site
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Sequence, summary
@@ -162,5 +163,5 @@ def text_method(value: Constant | DeviceType, name: str, arguments: Arguments, d
                 return TEXT
             found = bool(parts) and all(isinstance(part, Constant) and part.checked for part in parts)
             return Constant(made, value.checked or found, value.origin)
-        return TEXT
+        return numbered(parts[0]) if text in CUDA_FORMATS and len(parts) == 1 else TEXT
     return UNKNOWN if name in ("split", "join", "encode") else TEXT

@@ -10,6 +10,7 @@ from devlint.analysis import (
     discarded,
     forwarding,
     handed_on,
+    handed_out,
     idle,
     instances,
     library,
@@ -428,6 +429,9 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
         if target is not None:
             moves.move_object(frame, env, value, target, site.span, name)
         return value
+    found = handed_out.parts(site, value)
+    if found is not None:
+        return found
     if name in MODULE_METHODS:
         return value
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):

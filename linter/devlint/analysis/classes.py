@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from devlint.domain.value import Closure, Library, UserClass, Value
+from devlint.domain.device import Device
+from devlint.domain.heap import Instance
+from devlint.domain.provenance import Origin
+from devlint.domain.value import Closure, DeviceValue, Library, UserClass, Value
 from devlint.frontend import ir
-from devlint.torchlib.knowledge import CRITERION_ENDINGS, METRIC_LIBRARIES, MODULE_BASES, PLAIN_BASES
+from devlint.torchlib.knowledge import (
+    CRITERION_ENDINGS,
+    KNOWS_DEVICE,
+    METRIC_LIBRARIES,
+    MODULE_BASES,
+    MODULE_STEPS,
+    PLAIN_BASES,
+)
 
 
 def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
@@ -78,6 +88,11 @@ def reached_from(cls: UserClass, method: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def reached_in_use(cls: UserClass) -> frozenset[str]:
+    """As `reached_from`, for all methods that use a module once it is where it belongs."""
+    return frozenset().union(*(reached_from(cls, step) for step in MODULE_STEPS))
+
+
 @lru_cache(maxsize=500)  # it keeps the bodies
 def _names_read(function: ir.Function) -> frozenset[str]:
     """The attributes that a function reads, and those inside of it."""
@@ -132,6 +147,28 @@ def is_open(cls: UserClass) -> bool:
     )
 
 
+def knows_device(cls: UserClass) -> bool:
+    """Whether a module keeps its device in `self.device`, which each move of it changes.
+
+    In `__init__`, a LightningModule is on the default device; its trainer moves it later (lightning 2.6,
+    `_DeviceDtypeModuleMixin`).
+    """
+    return any(isinstance(item, Library) and item.name in KNOWS_DEVICE for item in cls.lineage)
+
+
+def blank(cls: UserClass, default: Device, origin: Origin | None = None) -> Instance:
+    """Return an instance before its `__init__` has run; `default` is where factories create tensors."""
+    held = Instance(cls, open=any(_is_unseen(item) for item in cls.lineage), origin=origin)
+    return held.put("device", DeviceValue(default, True), registered=False) if knows_device(cls) else held
+
+
+def _is_unseen(base: Value) -> bool:
+    """Whether instances may register or move what one does not see, for the sake of a base class."""
+    if isinstance(base, Library):
+        return not _is_plain(base.name) and base.name not in KNOWS_DEVICE
+    return not isinstance(base, UserClass)
+
+
 def _is_plain(name: str) -> bool:
     return name in MODULE_BASES or name in PLAIN_BASES or name.startswith("builtins.")
 
@@ -152,7 +189,7 @@ def is_left_to_heirs(cls: UserClass, name: str) -> bool:
 
     A module class without `forward` is used through classes that have one.
     """
-    return find(cls, "forward") is None or any(
+    return all(find(cls, step) is None for step in MODULE_STEPS) or any(
         isinstance(heir, UserClass)
         and any(item is cls for item in heir.lineage)
         and (stores(heir, name) or find(heir, name) is not None)

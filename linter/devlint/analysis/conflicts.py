@@ -271,6 +271,8 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
         if follows(side.device) and other.device == CPU:
             if other.origin is not None and other.origin.born == "parameter":
                 return None  # a test has found it there, where the other one may be too
+            if isinstance(side.device, Variable) and side.device.place in frame.on_cpu_by_default:
+                return None  # a caller that passes another device is told so
             if kind in ("operands", "module-input", "index") and builds(frame, side):
                 return None
             if kind == "operands" and may_be_given_on_the_host(frame, side, other):

@@ -16,7 +16,6 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, Object, Sequence, summary
 from devlint.domain.provenance import OTHERS
 from devlint.domain.value import (
-    COUNT,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -29,6 +28,7 @@ from devlint.domain.value import (
     Tensor,
     Tuple,
     Value,
+    is_count,
     stray_of,
     together,
 )
@@ -356,7 +356,7 @@ def _pick(items: tuple[Value, ...], key: Value) -> Value:
         return UNKNOWN if kept is None else Tuple(kept)
     if not items:
         return UNKNOWN
-    if key in (NUMBER, COUNT):
+    if key == NUMBER or is_count(key):
         return summary(Sequence(items))
     return UNKNOWN
 

@@ -22,6 +22,12 @@ from devlint.torchlib.knowledge import (
     STARTS_CUDA,
 )
 
+BEYOND_ALL = "CUDA error: invalid device ordinal"
+"""What PyTorch says of an ordinal that is not less than the number of devices (torch 2.13)."""
+
+CUDA_FORMATS = frozenset({"cuda:{}", "cuda:%d", "cuda:%i", "cuda:%s"})
+"""Texts that name a CUDA device, once its ordinal is put in."""
+
 _LOOKS_LIKE_DEVICE = re.compile(r"(cpu|cuda|gpu|mps|xpu)\b", re.IGNORECASE)
 
 _FOR_CUDA = re.compile(r"(^|\.)((\w*_)?(?<!no_)(?<!without_)(cuda|gpu)|(cuda|gpu)_\w+)(\.|$)")
@@ -73,9 +79,16 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
         case DeviceType(device=Concrete() as device):
             return DeviceValue(Concrete(device.type), True)
         case Host(kind="count" | "number"):
-            return DeviceValue(Concrete("cuda"), True, written="computed")
+            return numbered(value)
         case _:
             return DeviceValue(UNKNOWN_DEVICE)
+
+
+def numbered(ordinal: Value) -> DeviceValue:
+    """Return the CUDA device with a computed ordinal; no machine has the one with the number of its devices."""
+    if isinstance(ordinal, Host) and ordinal.excess is not None and ordinal.excess >= 0:
+        return DeviceValue(UNKNOWN_DEVICE, True, written="computed", beyond=True)
+    return DeviceValue(Concrete("cuda"), True, written="computed")
 
 
 def _device_of_opaque(value: Opaque) -> Device:
@@ -108,8 +121,10 @@ def default_device(env: Environment) -> Device:
 
 
 def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) -> None:
-    """A CUDA device is used: records one where nothing has made sure that it is there, or that is hidden."""
+    """Record the use of a CUDA device that may not be there, that the program has hidden, or that no machine has."""
     device, origin = found.device, found.origin
+    if found.beyond and not env.fallback:
+        frame.record(span, InvalidDevice(frame.text(span), BEYOND_ALL))
     if isinstance(device, Concrete) and device.type in NEVER_BESIDE_CUDA and frame.program.devices:
         if not (found.checked or env.checked or env.fallback):
             frame.record(span, InvalidDevice(frame.text(span), NEVER_BESIDE_CUDA[device.type]))
@@ -118,7 +133,9 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     devices = frame.program.devices
     excused = found.checked or env.checked or frame.answered > 0 or (devices is None and _is_for_cuda(frame))
-    hidden = not excused and not env.fallback and visibility.is_hidden(frame, env, device, span)
+    # A check for CUDA proves that some device is visible, not which one.
+    looked = not frame.answered and (not excused or bool(env.process.visible))
+    hidden = looked and not env.fallback and visibility.is_hidden(frame, env, device, span)
     visibility.start(frame, env, span, f"{device} is used here")
     lacks = devices is not None and (device.index or 0) >= devices
     if origin is None or hidden or (devices is not None and not lacks):

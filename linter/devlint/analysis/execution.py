@@ -85,6 +85,12 @@ def parameter_values(
     return names
 
 
+def _is_cpu(default: Value) -> bool:
+    if isinstance(default, DeviceValue):
+        return default.device == CPU
+    return isinstance(default, Constant) and default.value in ("cpu", "cpu:0")
+
+
 def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool:
     return owner is not None and closure.function.name.endswith(".forward") and is_module(owner)
 
@@ -195,6 +201,7 @@ def run(
         recording,
         Proofs() if proofs is None else proofs,
         caller.depth + 1,
+        frozenset(name for name, default in closure.defaults if _is_cpu(default)),
     )
     frame.budget = caller.budget
     for parameter in function.parameters:

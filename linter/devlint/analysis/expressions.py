@@ -20,11 +20,11 @@ from devlint.analysis import (
     visibility,
 )
 from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.devices import note_literal
+from devlint.analysis.devices import CUDA_FORMATS, note_literal, numbered
 from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.narrowing import apply_proofs, both, compare, either, negate, truth
 from devlint.analysis.statements import TRANSFERS, branch, evaluate
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete
+from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Sequence, summary
 from devlint.domain.size import LARGEST_VALUE, is_wide
@@ -49,7 +49,9 @@ from devlint.domain.value import (
     Value,
     chosen,
     is_array,
+    is_count,
     is_host,
+    is_number,
     together,
 )
 from devlint.domain.value import join as join_values
@@ -236,10 +238,11 @@ def _on_the_host(
 ) -> Value:
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold(operator, left, right)
-    if COUNT in (left, right) and is_host(left) and is_host(right):
-        return COUNT if operator in "+-*//%" else NUMBER
+    if (is_count(left) or is_count(right)) and is_number(left) and is_number(right):
+        return _counted(operator, left, right)
     if isinstance(left, Constant) and isinstance(left.value, str):
-        return TEXT
+        named = operator == "%" and left.value in CUDA_FORMATS
+        return numbered(right.items[0] if isinstance(right, Tuple) and right.items else right) if named else TEXT
     if any(isinstance(side, Host) and side.kind == "array" for side in (left, right)):
         return ARRAY
     for one, other in ((left, right), (right, left)):
@@ -252,6 +255,17 @@ def _on_the_host(
     if is_host(left) and is_host(right):
         return left if left == right else NUMBER
     return UNKNOWN
+
+
+def _counted(operator: str, left: Value, right: Value) -> Value:
+    """Arithmetic with a number of devices; what is added to it or taken from it is kept."""
+    if isinstance(right, Host) and operator == "+":
+        left, right = right, left
+    excess = left.excess if isinstance(left, Host) else None
+    step = right.value if isinstance(right, Constant) else None
+    if excess is not None and type(step) is int and operator in ("+", "-"):
+        return Host("count", excess=excess + step if operator == "+" else excess - step)
+    return COUNT if operator in "+-*//%" else NUMBER
 
 
 def _fold(operator: str, left: Constant, right: Constant) -> Value:
@@ -466,7 +480,7 @@ def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> E
             value = replace(value, checked=True)
     elif text == "cuda:\0":
         # The ordinal comes from elsewhere: some CUDA device, which the program has reason to believe in.
-        value = DeviceValue(Concrete("cuda"), True, written="computed")
+        value = numbered(frame.registers[next(part for part in instruction.parts if not isinstance(part, str))])
     frame.set(instruction.target, value, instruction.span)
     return env
 

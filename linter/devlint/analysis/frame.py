@@ -251,6 +251,7 @@ class Frame:
             such a tensor.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
+        on_cpu_by_default: the parameters that are the CPU unless a caller says otherwise: `device="cpu"`.
         registers, optional, spans, places: value, whether it may be None instead, source span and place loaded from,
             by register.
     """
@@ -264,6 +265,7 @@ class Frame:
     recording: bool
     proofs: Proofs
     depth: int = 0
+    on_cpu_by_default: frozenset[str] = frozenset()
     registers: list[Value] = field(default_factory=list)
     optional: list[bool] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)

@@ -21,6 +21,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
+    DeviceValue,
     Kind,
     ObjectId,
     Opaque,
@@ -30,11 +31,12 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    is_array,
     present,
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
-from devlint.torchlib.knowledge import PARAMETERS
+from devlint.torchlib.knowledge import PARAMETERS, PICTURE
 
 Where: TypeAlias = tuple[str, Span]
 """A file, and a stretch of it."""
@@ -54,7 +56,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
             forwarding.note_construction(frame, cls, init, given, summarised.object, span)
             return summarised
     identity = frame.new_object(span, cls.name)
-    env.heap[identity] = Instance(cls, open=classes.is_open(cls), origin=origin)
+    env.heap[identity] = classes.blank(cls, env.default, origin)
     made = Reference(identity)
     if not isinstance(init, Closure):
         env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
@@ -95,6 +97,12 @@ def hold_host_data(env: Environment, arguments: Arguments) -> bool:
     return any(isinstance(value, Tensor) and value.device == CPU for held in given for _, value in held.attributes)
 
 
+def is_read_as_array(env: Environment, value: Value) -> bool:
+    """Whether a value is an array, or a picture, which numpy reads as one."""
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    return is_array(value) or (isinstance(held, LibraryObject) and held.cls == PICTURE)
+
+
 @dataclass(frozen=True, slots=True)
 class Generic:
     """An instance of which only the class is known.
@@ -118,7 +126,7 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
     """
     identity = ObjectId.generic(cls.globals.file, cls.name)
     start = Environment(default=frame.program.default_of(cls.globals))
-    start.heap[identity] = Instance(cls, open=classes.is_open(cls))
+    start.heap[identity] = classes.blank(cls, start.default)
     self_value = Reference(identity)
     found = classes.find(cls, "__init__")
     heap, checked = start.heap, False
@@ -172,6 +180,8 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
         place = f"self.{name}"
         if value == UNKNOWN:
             value = Opaque(place)
+        elif name == "device" and classes.knows_device(held.cls):
+            value = DeviceValue(Variable(place), True)
         elif name in held.registered and movable:
             before, value = value, _follow(heap, value, place, places.get(name, defined), set())
             moves.note_moved(moved, before, value)
@@ -366,6 +376,8 @@ def escape(env: Environment, value: Value) -> None:
             case Instance():
                 pending.extend(stored for _, stored in held.attributes)
                 attributes = tuple((name, _forgotten(stored)) for name, stored in held.attributes)
+                if classes.knows_device(held.cls):
+                    attributes = tuple((name, UNKNOWN if name == "device" else it) for name, it in attributes)
                 env.heap[item.object] = replace(held, attributes=attributes, open=True)
             case Sequence():
                 pending.extend(held.items or (held.rest,))

@@ -119,6 +119,8 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                         pending.append(stored.present if isinstance(stored, Optional) else stored)
                         before, stored = stored, _put(stored, device, origin)
                         note_moved(moved, before, stored)
+                    elif name == "device" and classes.knows_device(held.cls):
+                        stored = DeviceValue(device, True)
                     attributes.append((name, stored))
                 share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))

@@ -13,8 +13,8 @@ from dataclasses import replace
 from devlint.domain.device import CPU, DEVICE_TYPES, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import Dictionary, Sequence
+from devlint.domain.process import UNKNOWN_NUMBER
 from devlint.domain.value import (
-    COUNT,
     NUMBER,
     PROCESSES,
     UNKNOWN,
@@ -39,7 +39,9 @@ from devlint.domain.value import (
     Unknown,
     UserClass,
     Value,
+    Visible,
     is_array,
+    is_count,
 )
 from devlint.torchlib.knowledge import MODULE, MOVES, SAYS_AVAILABLE, TENSOR, TENSOR_NAMES
 
@@ -77,6 +79,10 @@ def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | N
                 env.checked = True
             case Present(present=False):
                 env.fallback = True
+            case Visible(devices=devices):
+                visible = env.process.visible
+                if visible is not None and UNKNOWN_NUMBER < visible < devices:
+                    return None
             case Assume(variable=variable, device=device):
                 known = env.assumptions.get(variable)
                 if known is not None and differ(known, device):
@@ -129,7 +135,7 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
             setting = choice(_name_of(text)) if value == Constant(True) and devices is None else NOTHING
             return decided(bool(value.value), value, devices=devices) if setting == NOTHING else setting
         case Host(kind="count"):
-            return present(devices)
+            return Test((Present(True), *_least(">", value, 0)), (Present(False),))
         case Tuple():
             return Test(known=bool(value.items))
         case Reference():
@@ -292,7 +298,7 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None, te
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceValue):
             return _settled(_device_is(one, other), one, other, devices=devices)
-    if COUNT in (left, right) or left == PROCESSES:
+    if is_count(left) or is_count(right) or left == PROCESSES:
         return _order("==", left, right, devices)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return decided(left.value == right.value, left, right, devices=devices)
@@ -348,7 +354,7 @@ def _order(operator: str, left: Value, right: Value, devices: int | None, text: 
     """A comparison with the number of devices is a check: its side with more devices has an accelerator."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _settled(_known_order(operator, left.value, right.value), left, right, devices=devices)
-    if right == COUNT and left != COUNT:
+    if is_count(right) and not is_count(left):
         flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[operator]
         return _order(flipped, right, left, devices)
     if operator in (">", ">=") and isinstance(right, Constant) and _is_number_of_gpu(left, text):
@@ -358,22 +364,35 @@ def _order(operator: str, left: Value, right: Value, devices: int | None, text: 
         return several if operator == ">" else negate(several) if operator in ("==", "<=") else NOTHING
     if left == PROCESSES and right == Constant(2) and operator in ("<", ">="):
         return _order(">" if operator == ">=" else "<=", left, Constant(1), devices)
-    if left != COUNT or right == COUNT:
+    if is_count(left) and is_count(right):
+        return _known_order(operator, _excess(left), _excess(right))
+    if not is_count(left):
         return NOTHING
-    if devices is not None and isinstance(right, Constant):
-        return _known_order(operator, devices, right.value)
-    test = Test((Present(True),), (Present(False),))
     number = right.value if isinstance(right, Constant) else None
+    least = _least(operator, left, number)
+    test = Test((Present(True), *least), (Present(False),))
     if operator in (">", ">=") and not (operator == ">=" and number == 0):
         return test
     if operator in ("<", "<="):
-        return negate(test)
+        return Test((Present(False),), (Present(True), *least))
     if operator == "==" and number == 0:
         return negate(test)
     if operator == "==" and number is not None:
         # "exactly so many": there are devices where it holds; where it does not there may be more.
-        return Test(holds=(Present(True),))
+        return Test(holds=(Present(True), *least))
     return NOTHING
+
+
+def _least(operator: str, count: Value, number: object) -> tuple[Proof, ...]:
+    """How many devices there are at least where `count operator number` holds; where it fails, for `<` and `<=`."""
+    excess = _excess(count)
+    if excess is None or type(number) is not int:
+        return ()
+    return (Visible(number - excess + (operator in (">", "<="))),)
+
+
+def _excess(count: Value) -> int | None:
+    return count.excess if isinstance(count, Host) else None
 
 
 def _known_order(operator: str, left: object, right: object) -> Test:

@@ -22,6 +22,7 @@ from devlint.domain.summary import Holder, Side
 from devlint.domain.value import Closure, Kind, Opaque, Reference, Tensor, UserClass, Value
 from devlint.facts import Built, KeptTensor, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
+from devlint.torchlib.knowledge import MODULE_STEPS
 
 KEPT = "attribute"
 """How a value came to be that a module holds without registering it; see `devlint.facts.Meeting.born`."""
@@ -143,7 +144,7 @@ def _is_stored_later(frame: Frame, event: Origin) -> bool:
         if isinstance(method, Closure) and method.globals.file == event.file
     )
     storing = next((name for name, method in methods if _holds(method.function.span, event.span)), "__init__")
-    building = classes.reached_from(frame.owner, "__init__") - classes.reached_from(frame.owner, "forward")
+    building = classes.reached_from(frame.owner, "__init__") - classes.reached_in_use(frame.owner)
     return storing != "__init__" and storing not in building
 
 
@@ -151,7 +152,7 @@ def _is_stored_again(frame: Frame, event: Origin) -> bool:
     """Whether `forward`, or a method that it calls, stores the attribute too, and so may put it where it is used."""
     assert frame.owner is not None
     name = frame.program.source(event.file, event.span).rpartition(".")[2]
-    return name in classes.stored_from(frame.owner, "forward")
+    return any(name in classes.stored_from(frame.owner, step) for step in MODULE_STEPS)
 
 
 def _is_of_self(device: Device) -> bool:

@@ -14,6 +14,7 @@ from devlint.domain.device import NAMELESS, Either, Variable
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Side
 from devlint.frontend.ir import Function
+from devlint.torchlib.knowledge import MODULE_STEPS
 
 _ELEMENT = re.compile(r"\w+\[")
 
@@ -59,11 +60,11 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
 
 
 def runs_forward(frame: Frame) -> bool:
-    """Whether the executed function is a `forward`, or a method that one calls."""
+    """Whether the executed function is a `forward` or a step of a trainer, or a method that one calls."""
     if frame.owner is None:
         return False
     name = frame.scope.name.rpartition(".")[2]
-    return name == "forward" or name in classes.reached_from(frame.owner, "forward")
+    return name in MODULE_STEPS or name in classes.reached_in_use(frame.owner)
 
 
 def _goes_into_module(frame: Frame, name: str) -> bool:
@@ -121,7 +122,7 @@ def builds(frame: Frame, side: Side) -> bool:
     return _STARTS.search(frame.scope.name) is not None or (
         (is_private(frame) or classes.is_read_only_in(frame.owner, name, "__init__"))
         and name in classes.reached_from(frame.owner, "__init__")
-        and name not in classes.reached_from(frame.owner, "forward")
+        and name not in classes.reached_in_use(frame.owner)
     )
 
 

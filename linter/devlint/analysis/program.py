@@ -19,6 +19,7 @@ from devlint.analysis import (
     classes,
     execution,
     forwarding,
+    imports,
     instances,
     loops,
     moves,
@@ -43,7 +44,7 @@ from devlint.analysis.summaries import summary_of
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap, Instance
+from devlint.domain.heap import Heap
 from devlint.domain.summary import Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -66,7 +67,7 @@ from devlint.frontend.lower import lower
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
-from devlint.torchlib.knowledge import TENSOR
+from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
 from devlint.torchlib.transfers import CLASSES
 
@@ -76,8 +77,6 @@ _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
 
 _BUILTINS = frozenset(dir(builtins))
-
-_DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
@@ -142,7 +141,10 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
-        loaded.other_default = any(map(source.text.__contains__, _DEFAULT_SETTERS)) or counts_on_default(source.text)
+        loaded.imports_default = imports.choose_default(self.project, source)
+        loaded.other_default = (
+            loaded.imports_default or imports.sets_default(source.text) or counts_on_default(source.text)
+        )
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
         with self._as_root(), self.steps.of(source.display):
@@ -169,7 +171,8 @@ class Program:
         loaded.functions.clear()
         loaded.classes.clear()
         frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, Proofs())
-        after = execute(frame, loaded.scope.body, Environment())
+        default = UNKNOWN_DEVICE if loaded.imports_default else CPU
+        after = execute(frame, loaded.scope.body, Environment(default=default))
         partial.record(frame)
         unplaced.record(frame)
         if after is not None:
@@ -311,7 +314,7 @@ class Program:
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
         """An instance before its `__init__` has run."""
         identity = ObjectId.generic(cls.globals.file, cls.name)
-        return Reference(identity), Heap({identity: Instance(cls, open=classes.is_open(cls))})
+        return Reference(identity), Heap({identity: classes.blank(cls, self.default_of(cls.globals))})
 
     def generic(self, frame: Frame, cls: UserClass, method: str = "") -> instances.Generic | None:
         """The instance that a method is analysed for; None while it is being made.
@@ -349,8 +352,15 @@ class Program:
 
     def mentions(self, function: Closure, text: str) -> bool:
         """Whether the lines of a function contain a text."""
-        loaded, span = self._files.get(function.globals.file), function.function.span
-        return loaded is not None and any(text in line for line in loaded.lines[span.line - 1 : span.end_line])
+        return any(text in line for line in self._lines(function.globals.file, function.function.span))
+
+    def matches(self, file: str, span: ir.Span, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the lines of a place is of a pattern."""
+        return any(map(pattern.search, self._lines(file, span)))
+
+    def _lines(self, file: str, span: ir.Span) -> Sequence[str]:
+        loaded = self._files.get(file)
+        return () if loaded is None else loaded.lines[span.line - 1 : span.end_line]
 
     def default_of(self, globals_: Globals) -> Device:
         """Where a function of a file creates tensors: unknown if the file is not written for the CPU by default."""
@@ -423,6 +433,8 @@ class Program:
         for name, given in arguments.items():
             if isinstance(given.value, (Tensor, Opaque)):
                 callers.note_argument(closure.function, name, given.value.device, frame.scope)
+            elif instances.is_read_as_array(env, given.value):
+                callers.note_argument(closure.function, name, CPU, frame.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""
@@ -509,31 +521,24 @@ class Program:
         return self.member(loaded.globals, wanted.member)
 
     def import_all(self, globals_: Globals, module: str, level: int) -> dict[str, Value]:
-        """What `from module import *` binds."""
+        """What `from module import *` binds; one that cannot be followed may bring torch by its usual names."""
         base = self._absolute(globals_, module, level)
         loaded = None if base is None else self._module(base, globals_)
         if loaded is None:
             namespace = "" if base is None else self.catalogue.canonical(base)
-            return {name: Library(f"{namespace}.{name}") for name in self.catalogue.names_in(namespace)}
+            known = self.catalogue.names_in(namespace)
+            if not known:
+                return {name: Library(usual) for name, usual in USUAL_NAMES.items() if name not in globals_.names}
+            return {name: Library(f"{namespace}.{name}") for name in known}
         return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
 
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
-        if level == 0:
-            return module
-        if globals_.module is None:
-            return None
-        parts = globals_.module.split(".")
         loaded = self._files.get(globals_.file)
-        is_package = loaded is not None and loaded.source.path.name == "__init__.py"
-        drop = level - 1 if is_package else level
-        if drop > len(parts):
-            return None
-        base = parts[: len(parts) - drop]
-        return ".".join([*base, module] if module else base)
+        return None if loaded is None else imports.absolute(loaded.source, module, level)
 
     def _module(self, name: str, importer: Globals) -> LoadedFile | None:
         """The project's file for a module name; one with a syntax error is as good as none."""
-        if name.partition(".")[0] in ("torch", "numpy", "typing"):
+        if imports.is_foreign(name):
             return None
         known = self._files.get(importer.file)
         source = self.project.find(name, None if known is None else known.source)

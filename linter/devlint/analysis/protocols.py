@@ -47,7 +47,8 @@ def _of_library(frame: Frame, env: Environment, base: Value, held: LibraryObject
         batch = _batch(frame, env, held)
         if batch is not None:
             return batch
-        return Opaque(f"{frame.nameless('batch', span).path}[*]", Kind.MOVABLE, held.device, held.origin)
+        alike = "[*]" if held.origin is None or held.origin.born == "loader" else ""
+        return Opaque(f"{frame.nameless('batch', span).path}{alike}", Kind.MOVABLE, held.device, held.origin)
     if held.cls == TENSOR_DATASET:
         return Tuple(tuple(_row(part) for _, part in held.parts))
     each = library.call_method(frame, env, Given(base, span), held, "__iter__", Arguments((), ()), span)

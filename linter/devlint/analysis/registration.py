@@ -38,7 +38,7 @@ def note_members(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -
             made = _state(frame, env, member)
             if made is None or _key(member) in registered:
                 continue
-            if classes.is_read_only_in(cls, name, "__init__") and name not in classes.reached_from(cls, "forward"):
+            if classes.is_read_only_in(cls, name, "__init__") and name not in classes.reached_in_use(cls):
                 break  # it holds what there is to choose from, and what is chosen is registered
             what = Step(frame.program.place(made.file, made.span), made.what)
             frame.record(span, UnregisteredMembers(f"self.{name}", container, _class_of(heap, member), what))

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from devlint.analysis import batches, conflicts, idle, instances, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.classes import is_open
+from devlint.analysis.classes import blank
 from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
@@ -196,7 +196,7 @@ def construct(
     given = {other: value for other, value in bound.items() if other != name}
     if _hands_over_objects(frame, env, given):
         return None
-    entry: Entry = {name: Instance(cls, open=is_open(cls)), **_entry(frame, closure, given)}
+    entry: Entry = {name: blank(cls, env.default), **_entry(frame, closure, given)}
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None

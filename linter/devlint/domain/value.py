@@ -63,17 +63,20 @@ class Host:
     A count is a number that depends on how many devices there are; of processes there is one, or more in a group that
     is for CUDA. `rank`: how many dimensions an array has; `bounds`:
     those of a slice, where they are known. A slice only ever stands in a subscript, so no two are joined.
+    `excess`: how much more a count is than the number of devices, where that is known.
     """
 
     kind: str
     rank: Rank = None
     bounds: tuple[int | None, int | None, int | None] | None = field(default=None, compare=False)
+    excess: int | None = None
 
 
 NUMBER = Host("number")
 TEXT = Host("text")
 ARRAY = Host("array")
 COUNT = Host("count")
+NUMBER_OF_DEVICES = Host("count", excess=0)
 PROCESSES = Host("processes")
 SHAPE = Host("shape")
 DTYPE = Host("dtype")
@@ -81,12 +84,16 @@ DTYPE = Host("dtype")
 
 @dataclass(frozen=True, slots=True)
 class DeviceValue:
-    """A `torch.device`, or whatever else names a device; `checked` as for `Constant`."""
+    """A `torch.device`, or whatever else names a device; `checked` as for `Constant`.
+
+    `beyond`: its ordinal is the number of devices, or more, so no machine has it.
+    """
 
     device: Device
     checked: bool = False
     origin: Origin | None = field(default=None, compare=False)
     written: str = field(default="string", compare=False)
+    beyond: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +321,13 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
+class Visible:
+    """On this branch at least so many devices are visible."""
+
+    devices: int
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """On this branch a device variable is that device."""
 
@@ -330,7 +344,7 @@ class Replace:
     by: Value
 
 
-Proof: TypeAlias = Present | Assume | Replace
+Proof: TypeAlias = Present | Visible | Assume | Replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,9 +407,12 @@ def join(left: Value, right: Value) -> Value:
             return host if host_of(constant.value) == host else UNKNOWN
         case Host(kind="array"), Host(kind="array"):
             return Host("array", join_ranks(left.rank, right.rank))
+        case Host(kind="count"), Host(kind="count"):
+            return COUNT
         case DeviceValue(), DeviceValue():
             device = join_devices(left.device, right.device)
-            return replace(left, device=device, checked=left.checked and right.checked)
+            checked, beyond = left.checked and right.checked, left.beyond and right.beyond
+            return replace(left, device=device, checked=checked, beyond=beyond)
         case Tensor(), Tensor():
             role = left.role if left.role == right.role else "plain"
             device = join_devices(left.device, right.device)
@@ -463,6 +480,18 @@ def is_lost(value: Value) -> bool:
 def is_host(value: Value) -> bool:
     """Whether the value is certainly neither a tensor nor a module."""
     return isinstance(value, (Constant, Host, DeviceValue, DeviceType, Test))
+
+
+def is_number(value: Value) -> bool:
+    """Whether the value is certainly a number of Python."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (bool, int, float, complex))
+    return isinstance(value, Host) and value.kind in ("number", "count")
+
+
+def is_count(value: Value) -> bool:
+    """Whether the value is a number that depends on how many devices there are."""
+    return isinstance(value, Host) and value.kind == "count"
 
 
 def is_array(value: Value) -> bool:

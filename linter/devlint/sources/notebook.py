@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from devlint.errors import SourceError
 from devlint.sources import Cell, Program
-from devlint.sources.magics import without_magics
+from devlint.sources.magics import is_indented, without_magics
 
 _Table: TypeAlias = "dict[str, object]"
 
@@ -19,7 +19,8 @@ _LINE_END = re.compile(r"\r\n|\r")
 def read(text: str, display: str) -> Program:
     """Return the program of a notebook: what its code cells hold, in order, each ended by a line end.
 
-    A notebook of another language is a program without a line. Shell lines and magics are replaced.
+    A notebook of another language is a program without a line. Shell lines and magics are replaced; an indented cell
+    becomes the body of a statement.
 
     Raises:
         SourceError: the text is no notebook in the format of Jupyter 4 or later.
@@ -35,6 +36,11 @@ def read(text: str, display: str) -> Program:
         source = _LINE_END.sub("\n", written)
         code = without_magics(source)
         lines = source.count("\n") + 1
+        if code is not None and is_indented(code):
+            # The cell keeps its columns as the body of a statement, on a line that belongs to no cell.
+            plain.append("if True:")
+            original.append("")
+            line += 1
         cells.append(Cell(number, line, lines, is_python=code is not None))
         plain.append("\n" * (lines - 1) if code is None else code)
         original.append(source)

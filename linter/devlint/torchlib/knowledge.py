@@ -109,6 +109,12 @@ PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 
 
+KNOWS_DEVICE = frozenset({"lightning.LightningModule"})
+"""Library classes that register and move what `torch.nn.Module` does, and keep their device in an attribute."""
+
+MODULE_STEPS = ("forward", "training_step", "validation_step", "test_step", "predict_step")
+"""The methods that use a module, once it is where it belongs; a trainer of lightning calls all but the first."""
+
 CRITERION_ENDINGS = ("Loss", "Loss2d", "Criterion", "Metric")
 """How the names of losses and metrics end, in torch and in most programs."""
 
@@ -123,6 +129,14 @@ PLAIN_BASES = frozenset(
     """.split()
 )
 """Bases that neither move anything nor add attributes that matter for devices."""
+
+SETS_DEFAULT = frozenset({"deepxde"})
+"""Packages that make the GPU the default device when they are imported (deepxde 1.15, `backend/pytorch/tensor.py`)."""
+
+PICTURE = "PIL.Image.Image"
+
+USUAL_NAMES = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
+"""As which names nearly all programs import torch."""
 
 TENSOR = "torch.Tensor"
 PARAMETER = "torch.nn.Parameter"

@@ -10,12 +10,23 @@ from collections.abc import Callable
 
 from devlint.analysis import visibility
 from devlint.analysis.arguments import Given
-from devlint.analysis.devices import as_device, literal_origin
+from devlint.analysis.devices import as_device, literal_origin, numbered
 from devlint.analysis.narrowing import present
 from devlint.analysis.site import Site
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
-from devlint.domain.value import COUNT, NUMBER, UNKNOWN, Constant, DeviceValue, Library, Present, Test, Value
+from devlint.domain.value import (
+    NUMBER,
+    NUMBER_OF_DEVICES,
+    UNKNOWN,
+    Constant,
+    DeviceValue,
+    Host,
+    Library,
+    Present,
+    Test,
+    Value,
+)
 from devlint.facts import InvalidDevice
 from devlint.torchlib.knowledge import AUTOCAST
 
@@ -40,7 +51,7 @@ def is_initialized(site: Site) -> Value:
 def device_count(site: Site) -> Value:
     """How many devices there are: comparing it is a check."""
     devices = site.frame.program.devices
-    return COUNT if devices is None else Constant(devices)
+    return NUMBER_OF_DEVICES if devices is None else Constant(devices)
 
 
 def make_device(site: Site) -> Value:
@@ -58,6 +69,8 @@ def make_device(site: Site) -> Value:
     if isinstance(index, Constant) and isinstance(index.value, int) and isinstance(found.device, Concrete):
         origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here")
         return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, "string")
+    if isinstance(index, Host) and found.device == Concrete("cuda"):
+        return numbered(index)
     if index is not None and isinstance(found.device, Concrete):
         return DeviceValue(Concrete(found.device.type), True)
     return found

@@ -5,14 +5,28 @@ A DataLoader's batches are containers of tensors on the CPU whose shape only the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from devlint.analysis import calls, feeding
+from devlint.analysis import calls, classes, feeding
 from devlint.analysis.arguments import Arguments, Given, constant
+from devlint.analysis.conflicts import resolve
+from devlint.analysis.containers import elements_of
 from devlint.analysis.site import Site
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete
-from devlint.domain.heap import Dictionary, LibraryObject, Sequence
-from devlint.domain.value import UNKNOWN, Closure, Constant, Tensor, Tuple, Value
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
+from devlint.domain.environment import Environment
+from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.value import (
+    NUMBER,
+    UNKNOWN,
+    Closure,
+    Constant,
+    Host,
+    Reference,
+    Tensor,
+    Tuple,
+    UserClass,
+    Value,
+)
 from devlint.facts import PinnedDeviceTensor, UnmappedLoad
 
 LOADER = "torch.utils.data.DataLoader"
@@ -23,13 +37,53 @@ def loader(site: Site) -> Value:
     """`DataLoader(dataset, …)`: its batches are on the CPU, unless the dataset or `collate_fn` moves them."""
     dataset = site.value(0, "dataset") or UNKNOWN
     own = site.arguments.keyword("collate_fn")
-    device = CPU if own is None or own.value == Constant(None) else UNKNOWN_DEVICE
-    _note_pinning(site, dataset, own)
-    origin = site.frame.origin("batches of this DataLoader are on the CPU", site.span, "loader")
+    default = own is None or own.value == Constant(None)
+    rows = _rows(site, dataset) if default else []
+    device = _stacked(site, dataset, rows) if default else UNKNOWN_DEVICE
+    _note_pinning(site, dataset, rows, own)
+    where = "the CPU" if device == CPU else device
+    # If rows may be apart, a loop that moves a part of a batch says nothing of the other parts.
+    born = "unknown" if rows and device == UNKNOWN_DEVICE else "loader"
+    origin = site.frame.origin(f"batches of this DataLoader are on {where}", site.span, born)
     parts = [("dataset", dataset)]
     for position, name in ((2, "shuffle"), (3, "sampler"), (12, "generator")):
         parts.append((name, site.value(position, name) or Constant(None) if site.arguments.exact else UNKNOWN))
     return site.allocate(LOADER, LibraryObject(LOADER, device, origin, tuple(parts)))
+
+
+def _rows(site: Site, dataset: Value) -> list[Value]:
+    """Return the parts of what a dataset of the program yields: of a tuple, list or dict its elements."""
+    held = site.held(dataset)
+    if not isinstance(held, Instance) or not isinstance(dataset, Reference):
+        return []
+    env = site.env.copy()
+    for name, key in (("__getitem__", (Given(NUMBER, site.span),)), ("__iter__", ())):
+        method = classes.find(held.cls, name)
+        if method is None or not isinstance(method[0], Closure):
+            continue
+        given = Arguments((Given(dataset, site.span), *key), ())
+        made = calls.invoke_closure(site.frame, env, method[0], method[1], given, site.span)
+        if made is not None and name == "__iter__":
+            made = elements_of(site.frame, env, made).each
+        return [UNKNOWN] if made is None else list(_parts(env, made))
+    return []
+
+
+def _stacked(site: Site, dataset: Value, rows: list[Value]) -> Device:
+    """Where the default `collate_fn` stacks rows: tensors where they are, numbers and arrays on the CPU (torch 2.13).
+
+    Rows from elsewhere count as rows on the CPU, unless the code of the dataset names a device.
+    """
+    device: Device = UNREACHED
+    for part in rows:
+        device = join(device, part.device if isinstance(part, Tensor) else CPU)
+    held = site.held(dataset)
+    if isinstance(held, Instance) and not all(isinstance(part, (Tensor, Constant, Host)) for part in rows):
+        own = (item for item in held.cls.lineage if isinstance(item, UserClass))
+        code = [method for item in own for method in item.attributes.values() if isinstance(method, Closure)]
+        if any(site.frame.program.mentions(method, text) for method in code for text in ("device", ".cuda(")):
+            return UNKNOWN_DEVICE
+    return CPU if isinstance(device, Unreached) else device
 
 
 def random_sampler(site: Site) -> Value:
@@ -49,39 +103,61 @@ def random_split(site: Site) -> Value:
         else:
             generator = feeding.generator_side(frame, env, given.value, frame.file, given.span)
         feeding.draw(frame, env, site.name, span, first.span, generator)
-    return UNKNOWN
+    whole = UNKNOWN if first is None else first.value
+    return site.allocate("split", Sequence(None, whole)) if isinstance(whole, Reference) else UNKNOWN
 
 
-def _note_pinning(site: Site, dataset: Value, collate: Given | None) -> None:
+def subset(site: Site) -> Value:
+    """`Subset(dataset, indices)`: yields what the dataset yields."""
+    return site.value(0, "dataset") or UNKNOWN
+
+
+def _note_pinning(site: Site, dataset: Value, rows: list[Value], collate: Given | None) -> None:
     """With `pin_memory` a loader pins what it yields, which must be on the CPU."""
     if constant(site.arguments.keyword("pin_memory")) is not True:
         return
     held = site.held(dataset)
-    given: list[Value] = []
-    name = ""
+    given = rows
+    name = "the dataset"
     if isinstance(held, LibraryObject) and held.cls == TENSOR_DATASET:
         given = [part for _, part in held.parts]
-        name = "the dataset"
     if collate is not None and isinstance(collate.value, Closure):
         made = calls.invoke(site.frame, site.env, collate, Arguments((Given(UNKNOWN, collate.span),), ()), site.span)
-        given = [] if made is None else _parts(site, made)
+        given = [] if made is None else list(_parts(site.env, made))
         name = f"`{site.frame.text(collate.span)}`"
     for value in given:
-        if isinstance(value, Tensor) and isinstance(value.device, Concrete) and value.device.type == "cuda":
+        if isinstance(value, Tensor) and _is_placed(resolve(site.env, value.device)):
             message = "cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned"
             site.record(PinnedDeviceTensor(name, value.device, message, site.steps(value.origin)))
             return
 
 
-def _parts(site: Site, value: Value) -> list[Value]:
-    if isinstance(value, Tuple):
-        return list(value.items)
-    held = site.held(value)
-    if isinstance(held, Sequence) and held.items is not None:
-        return list(held.items)
-    if isinstance(held, Dictionary):
-        return [part for _, part in held.items]
-    return [value]
+def _is_placed(device: Device) -> bool:
+    """Whether a device is a GPU, or the one that code names for its tensors: `self.device`."""
+    if isinstance(device, Variable):
+        return "device" in device.owner.lower()
+    return isinstance(device, Concrete) and device.type == "cuda"
+
+
+def _parts(env: Environment, value: Value) -> Iterator[Value]:
+    """Yield the elements of a tuple, list or dict, also of those inside it; anything else is its only part."""
+    pending, seen = [value], set()
+    while pending:
+        part = pending.pop(0)
+        held = env.heap.get(part.object) if isinstance(part, Reference) else None
+        if isinstance(part, Tuple):
+            pending.extend(part.items)
+        elif isinstance(part, Reference) and isinstance(held, (Sequence, Dictionary)):
+            if part.object in seen:
+                continue
+            seen.add(part.object)
+            if isinstance(held, Sequence):
+                pending.extend(held.items if held.items is not None else (held.rest,))
+            else:
+                pending.extend(stored for _, stored in held.items)
+                pending.extend(() if held.complete else (held.rest,))
+        else:
+            yield part
 
 
 def tensor_dataset(site: Site) -> Value:
@@ -124,5 +200,6 @@ FUNCTIONS: dict[str, Transfer] = {
 CLASSES: dict[str, Transfer] = {
     LOADER: loader,
     TENSOR_DATASET: tensor_dataset,
+    "torch.utils.data.Subset": subset,
     feeding.RANDOM_SAMPLER: random_sampler,
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from devlint.analysis import attributes, calls, instances, library, protocols
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
+from devlint.analysis.classes import is_open
 from devlint.analysis.containers import items_of
 from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import NOTHING, is_instance, truth
@@ -17,7 +18,6 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, summary
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import (
-    COUNT,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -33,6 +33,7 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
+    is_count,
     is_host,
 )
 from devlint.torchlib.knowledge import MODULE, TENSOR
@@ -125,7 +126,7 @@ def make_range(site: Site) -> Value:
         if not numbers[LARGEST_DISPLAY:]:  # `len` refuses a range of more than 2**63 numbers
             items = tuple(Constant(index, True) for index in numbers)
             return site.allocate("range", SequenceObject(items, NUMBER))
-    if bounds and bounds[-1] == COUNT:
+    if bounds and is_count(bounds[-1]):
         first = bounds[0] if len(bounds) == 2 else Constant(0, True)
         return site.allocate("range", SequenceObject(None, NUMBER, first=first))
     return site.allocate("range", SequenceObject(None, NUMBER))
@@ -254,7 +255,8 @@ def isinstance_(site: Site) -> Value:
     classes = wanted.value.items if isinstance(wanted.value, Tuple) else (wanted.value,)
     if isinstance(subject.value, Reference) and set(classes) <= {Library("numpy.ndarray")}:
         held = site.held(subject.value)
-        return UNKNOWN if held is None or (isinstance(held, Instance) and held.open) else Test(known=False)
+        hidden = held is None or (isinstance(held, Instance) and (held.open or is_open(held.cls)))
+        return UNKNOWN if hidden else Test(known=False)
     return is_instance(subject.value, tuple(dict.fromkeys(_as_module(site, cls) for cls in classes)), subject.place)
 
 

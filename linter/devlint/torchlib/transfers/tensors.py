@@ -29,7 +29,6 @@ from devlint.domain.device import (
 )
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
-    COUNT,
     DTYPE,
     NUMBER,
     SHAPE,
@@ -49,6 +48,7 @@ from devlint.domain.value import (
     Test,
     Tuple,
     Value,
+    is_count,
 )
 from devlint.facts import InvalidDevice, LostIndex
 from devlint.torchlib.transfers.availability import legacy_cuda, legacy_name
@@ -175,7 +175,7 @@ def target_of(site: Site, name: str) -> DeviceValue | None:
         return DeviceValue(device_of(value), True, value.origin)
     if isinstance(value, Constant) and isinstance(value.value, str) and not _may_be_device(site, value.value):
         return DeviceValue(UNKNOWN_DEVICE)
-    number = value in (NUMBER, COUNT)
+    number = value == NUMBER or is_count(value)
     if (isinstance(value, Opaque) or number) and name == "to" and not names_device(site, first):
         return DeviceValue(UNKNOWN_DEVICE)
     literal = isinstance(value, Constant) and type(value.value) in (str, int)

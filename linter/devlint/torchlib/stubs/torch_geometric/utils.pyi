@@ -1,0 +1,6 @@
+"""torch_geometric.utils: nodes are chosen by a mask, and edges by where they lead in it (held against 2.9)."""
+
+@overload
+def subgraph(subset: Tensor[D] | object, edge_index: Tensor[D], edge_attr: Tensor[D] | None = ..., relabel_nodes: Number = ..., num_nodes: Number | None = ...) -> tuple[Tensor[D], object]: ...
+@overload
+def subgraph(subset: Tensor[D] | object, edge_index: Tensor[D], edge_attr: Tensor[D] | None = ..., relabel_nodes: Number = ..., num_nodes: Number | None = ..., *, return_edge_mask: Number) -> object: ...
