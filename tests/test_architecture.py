@@ -47,6 +47,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "pygls",
     ),
     "devlint.cli.run": ("click", "devlint_guard"),
+    "devlint.cli.rehearse": ("click", "devlint.cli.run", "devlint_guard"),
     "devlint.explain": (
         "devlint.sources",
         "devlint.project",
@@ -257,6 +258,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     # The guard stands alone.
     "devlint_guard": ("torch",),
+    "devlint_guard.rehearsal": ("torch", "devlint_guard"),
     "devlint_guard.integrations": (
         "torch",
         "devlint_guard",
@@ -286,6 +288,7 @@ TOGETHER = (
     "devlint.fixes",
     "devlint.writing",
     "devlint_guard",
+    "devlint_guard.rehearsal",
     "devlint_guard.integrations",
 )
 

@@ -68,8 +68,10 @@ def rehearse(devices: int = 1) -> Iterator[None]:
 
     from devlint_guard.rehearsal import (
         calls,
+        composites,
         cuda_api,
         dispatch,
+        distributed,
         labels,
         machine,
         parallel,
@@ -85,7 +87,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
     machine.MACHINE.devices, machine.MACHINE.visible = devices, None
     machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
     try:
-        for part in (cuda_api, tensors, types_of_torch, calls, storages, parallel, threads):
+        for part in (cuda_api, tensors, types_of_torch, calls, composites, storages, parallel, distributed, threads):
             part.install(replaced)
         cuda_api.install_autocast(replaced)
         replaced.put(torch, "compile", _uncompiled)

@@ -1,13 +1,12 @@
 """Calls of the program that a dispatch mode alone cannot understand.
 
-Factories are marked as the program's own. `torch.tensor` and its like make a tensor on the CPU and then move it. Some
-composite functions compare devices in C++ before any operator is dispatched, and are checked here.
+Factories are marked as the program's own. `torch.tensor` and its like make a tensor on the CPU and then move it.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,10 +15,12 @@ from torch.utils._device import _device_constructors
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import MARKS, marked
-from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
+from devlint_guard.rehearsal.labels import label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import resolve
 from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
+
+_torch: Any = torch
 
 _FROM_DATA = ("tensor", "as_tensor", "asarray")
 _LIKE = (
@@ -32,7 +33,6 @@ _LIKE = (
     "zeros_like",
 )
 _NEW = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
-_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
 def install(replaced: Replacements) -> None:
@@ -41,23 +41,18 @@ def install(replaced: Replacements) -> None:
     for module in (torch, torch.fft):
         for name, value in list(vars(module).items()):
             if callable(value) and value in constructors and name not in _FROM_DATA:
-                _replace(replaced, module, name, _marking(value))
+                replace_function(replaced, module, name, _marking(value))
     for name in _LIKE:
-        _replace(replaced, torch, name, _marking(getattr(torch, name)))
+        replace_function(replaced, torch, name, _marking(getattr(torch, name)))
     for name in _NEW:
         replaced.put(Tensor, name, _marking(getattr(torch._C.TensorBase, name)))
     for name in _FROM_DATA:
-        _replace(replaced, torch, name, _from_data(getattr(torch, name), is_copy=name == "tensor"))
-    for name in _RECURRENT:
-        checked = _checking_recurrent(getattr(torch, name))
-        _replace(replaced, torch, name, checked)
-        replaced.add(torch._VF, name, checked)
-    _replace(replaced, torch, "ctc_loss", _with_numbers(torch.ctc_loss))
-    _replace(replaced, torch, "from_dlpack", _sharing(torch.from_dlpack))
+        replace_function(replaced, torch, name, _from_data(getattr(torch, name), is_copy=name == "tensor"))
+    replace_function(replaced, torch, "from_dlpack", _sharing(_torch.from_dlpack))
     replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
 
 
-def _replace(replaced: Replacements, module: Any, name: str, function: Callable[..., Any]) -> None:
+def replace_function(replaced: Replacements, module: Any, name: str, function: Callable[..., Any]) -> None:
     """Replace a function of a module, in the table of TorchScript too, which knows functions by identity."""
     original = getattr(module, name)
     table = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
@@ -149,51 +144,3 @@ def _is_tensor(args: tuple[Any, ...]) -> bool:
 def _default_device() -> torch.device | None:
     """Return the device that a scope gives to factories; None where no scope does."""
     return seen_device(torch.empty(0)) if torch._C._len_torch_function_stack() else None
-
-
-# --- checks of composite functions ---------------------------------------------------------------------------
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
-
-
-def _checking_recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Follow RNN.cpp, check_attributes, and the check of packed sequences before."""
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 3:
-            is_packed = isinstance(args[3], (list, tuple))
-            data, hidden, weights = args[0], args[2 if is_packed else 1], args[3 if is_packed else 2]
-            own = label(data)
-            for what, group in (("hidden", hidden), ("parameter", weights)):
-                for one in _tensors(group):
-                    if label(one) != own:
-                        words.refuse(
-                            f"Input and {what} tensors are not at the same device, found input tensor at {own} and "
-                            f"{what} tensor at {label(one)}"
-                        )
-        return function(*args, **kwargs)
-
-    return called
-
-
-def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Follow LossCTC.cpp: the lengths are read as numbers, wherever they are."""
-
-    @functools.wraps(function)
-    def called(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *args: Any, **kwargs: Any) -> Any:
-        lengths = [one.tolist() if isinstance(one, Tensor) else one for one in (input_lengths, target_lengths)]
-        if isinstance(targets, Tensor) and label(targets) != label(log_probs) and label(targets) != CPU:
-            words.refuse(
-                f"Expected tensor to have {label(log_probs)} Device, but got tensor with {label(targets)} Device "
-                "(while checking arguments for ctc_loss_gpu)"
-            )
-        return function(log_probs, targets, *lengths, *args, **kwargs)
-
-    return called

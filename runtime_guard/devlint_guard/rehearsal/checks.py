@@ -30,10 +30,10 @@ _SPEAKS: Final[dict[str, tuple[str, dict[str, str]]]] = {
 
 # gpu_kernel() asserts that each operand is on the device, also where TensorIterator lets a 0-dim CPU tensor pass
 # (aten/src/ATen/native/cuda: Loops.cuh, BinaryMiscOpsKernels.cu, Lerp.cu, LogAddExpKernel.cu, GcdLcmKernel.cu).
-_NO_CPU_SCALARS: Final = frozenset({"logaddexp", "logaddexp2", "gcd", "lcm"})
+_NO_CPU_SCALARS: Final = frozenset({"logaddexp", "logaddexp2", "gcd", "lcm", "lerp"})
 
 
-_returning: Any = WeakIdKeyDictionary()  # type: ignore[no-untyped-call]
+_returning: Any = WeakIdKeyDictionary()
 """The tensors whose gradients are moved to where they are."""
 
 
@@ -106,7 +106,8 @@ def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     scalars = 0
     for one in operands:
         is_scalar = not one.is_written and one.device == CPU != common and one.tensor.dim() == 0
-        if is_scalar and plan.base not in _NO_CPU_SCALARS:
+        is_taken = plan.base not in _NO_CPU_SCALARS or one.argument == "weight"  # of `lerp`
+        if is_scalar and is_taken:
             scalars += 1
             if scalars > 1:
                 raise words.too_many_cpu_scalars()
@@ -322,6 +323,7 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "mse_loss": lambda plan, operands: _same(operands),
     "smooth_l1_loss": lambda plan, operands: _same(operands),
     "complex": _complex,
+    "allclose": _elementwise,
     "block_diag": _block_diag,
     "masked_fill": _masked_fill,
     "where": _where,

@@ -203,7 +203,8 @@ def _install_random(replaced: Replacements) -> None:
 
     def state_of(device: Any = "cuda") -> torch.Tensor:
         start()
-        return default[index_of(device)].get_state()
+        state: torch.Tensor = default[index_of(device)].get_state()
+        return state
 
     def put_state(state: torch.Tensor, device: Any = "cuda") -> None:
         start()

@@ -117,7 +117,7 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             target = _device_for(plan, kwargs, target)
             if target is None:
                 return plan.run(*args, **kwargs)
-        generators.check((*args, *kwargs.values()), target)
+        generators.check((*args, *kwargs.values()), target, plan.base)
         result = plan.run(*args, **kwargs)
         if target is not None and target != CPU:
             _label_results(plan, result, target, operands)

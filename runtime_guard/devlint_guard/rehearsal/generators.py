@@ -21,7 +21,7 @@ def device_of(generator: Any) -> torch.device:
     return CPU if entry is None else entry[1]
 
 
-def check(values: Iterable[Any], target: torch.device | None) -> None:
+def check(values: Iterable[Any], target: torch.device | None, operator: str) -> None:
     """Raise what a kernel raises for the generator of another type of device."""
     if target is None:
         return
@@ -29,6 +29,8 @@ def check(values: Iterable[Any], target: torch.device | None) -> None:
         if isinstance(value, _CpuGenerator):
             found = device_of(value)
             if found.type != target.type and target.type in ("cpu", "cuda"):
+                if operator == "randperm" and target == CPU:  # TensorFactories.cpp, randperm
+                    words.refuse(f"Expected a 'cpu' generator device but found '{found}'")
                 raise words.wrong_generator(target.type, found.type)
 
 

@@ -83,7 +83,7 @@ def storage_label(storage: Any) -> torch.device:
     """Return the device on which a storage would be."""
     entry = known.get(storage._cdata)
     if entry is None:
-        return _storage_device(storage)
+        return _storage_device(storage)  # type: ignore[no-any-return]
     return CPU if entry[1] == ANYWHERE else entry[1]
 
 

@@ -33,7 +33,7 @@ def _scatter(
 ) -> tuple[Tensor, ...]:
     if not devices:
         words.refuse("Expected at least one device to scatter to")
-    chunks = tensor.chunk(len(devices), dim) if sizes is None else tensor.split(list(sizes), dim)
+    chunks = tensor.chunk(len(devices), dim) if sizes is None else tensor.split_with_sizes(list(sizes), dim)
     return tuple(to(chunk, index) for chunk, index in zip(chunks, devices, strict=False))
 
 

@@ -17,7 +17,8 @@ from devlint_guard.rehearsal.replacements import Replacements
 
 _C: Any = torch._C
 _Base: Any = _C.TensorBase
-_UNASKED: Any = (torch.nn.Parameter, torch.nn.parameter.UninitializedTensorMixin)
+_nn: Any = torch.nn
+_UNASKED = (_nn.Parameter, _nn.parameter.UninitializedTensorMixin)
 """Classes whose `__torch_function__` knows PyTorch's own methods by identity, or does nothing."""
 
 _is_grad_needed = _Base.requires_grad.__get__
@@ -39,6 +40,10 @@ def _seen_by_modes(method: Callable[..., Any]) -> Callable[..., Any]:
     def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
         if torch.overrides.has_torch_function((self, *args)) and not isinstance(self, _UNASKED):
             return torch.overrides.handle_torch_function(asked, (self, *args), self, *args, **kwargs)
+        # It has no memory yet; its class lets no operator see it, and it is given memory where its data is.
+        if isinstance(self, _nn.parameter.UninitializedTensorMixin):
+            put(self.data, seen_device(method(self.data, *args, **kwargs)))
+            return self
         return method(self, *args, **kwargs)
 
     return asked
@@ -113,7 +118,7 @@ class _Move(torch.autograd.Function):
 def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
     with marked():
         made = torch.ops.aten._to_copy.default(tensor, device=CPU if device.type == "cuda" else device, **options)
-    return put(made, device)  # type: ignore[no-any-return]
+    return put(made, device)
 
 
 def move(tensor: Tensor, device: torch.device, options: dict[str, Any] | None = None) -> Tensor:
@@ -140,7 +145,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if not {target.type, own.type} <= {"cpu", "cuda"}:
         return _original_to(self, target, **names)  # type: ignore[no-any-return]
     if target == own:
-        return _original_to(self, **names) if names else self  # type: ignore[no-any-return]
+        return _original_to(self, **names) if names else self
     return move(self, target, {name: names[name] for name in ("dtype", "memory_format") if name in names})
 
 

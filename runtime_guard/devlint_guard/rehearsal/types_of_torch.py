@@ -81,7 +81,7 @@ class _OldTensor:
         if len(args) != 1:
             if all(isinstance(length, int) for length in args):
                 return torch.empty(args or 0, dtype=cls.dtype, device="cuda")
-            return torch.tensor(*args, dtype=cls.dtype, device="cuda")
+            raise TypeError(f"{cls.__name__}: expected one sequence or the lengths of dimensions")
         (given,) = args
         if isinstance(given, Tensor):
             if label(given).type != "cuda":
