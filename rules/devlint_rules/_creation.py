@@ -8,7 +8,7 @@ import libcst as cst
 from devlint.diagnostics import Edit, Safety
 from devlint.facts import Meeting
 
-from devlint_rules._device_text import is_addressable
+from devlint_rules._device_text import device_argument, is_addressable
 from devlint_rules._program_device import devices_in_reach
 from devlint_rules._site import Remedy, Site
 from devlint_rules._surroundings import inside, stands_for_a_value
@@ -43,6 +43,9 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if creator is None:
         return None
     call = site.syntax.at(birth.place, cst.Call)
+    given = _given_device(call, site)
+    if given is not None:
+        return Remedy(f"let {quoted(given)}, which line {birth.place.line} creates it on, be the device of {quoted(settled.name)}")
     takes = _takes_device(creator[1])
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
@@ -182,6 +185,15 @@ def _is_harmless(read: cst.Name, called: str | None, site: Site) -> bool:
             return isinstance(call, cst.Call) and called is not None and site.syntax.code(call.func) == called
         case _:
             return False
+
+
+def _given_device(call: cst.Call | None, site: Site) -> str | None:
+    """The expression that tells a call its device; a device that is written out can be another one instead."""
+    argument = None if call is None else device_argument(call)
+    if argument is None or isinstance(argument, cst.SimpleString):
+        return None
+    text = site.syntax.code(argument)
+    return text if is_addressable(text) else None
 
 
 def _takes_device(creator: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 
 import libcst as cst
-from devlint.diagnostics import Edit, Place, Safety
+from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, follows, variables_of
 from devlint.facts import Conflict, Meeting
 from devlint.syntax import Syntax
@@ -14,7 +14,7 @@ from devlint.syntax import Syntax
 from devlint_rules._buffers import ADVICE, as_buffer
 from devlint_rules._classes import derives_from_module
 from devlint_rules._creation import CREATOR, create_there, move_where_made, plain_container
-from devlint_rules._device_text import alike, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._device_text import alike, as_primary, is_addressable, parameter_device, parsed, written_device
 from devlint_rules._site import Remedy, Site
 from devlint_rules._surroundings import inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
@@ -99,13 +99,16 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
         return Remedy(f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}")
     operand = site.operand(value)
     copy = _copy(conflict, operand)
-    edits = () if operand is None else site.syntax.attribute(operand, copy)
+    # numpy takes arrays as well, and of several elements of a list, the others may be on the device too.
+    is_tensor = _of_tensors(conflict.operation) or conflict.certainty is not Certainty.POSSIBLE
+    is_alone = operand is not None and not site.is_one_of_several(operand)
+    edits = site.syntax.attribute(operand, copy) if operand is not None and is_tensor and is_alone else ()
     subject = site.subject(value.name)
     # What numpy is given may be a list of tensors as well, which has no `cpu`.
     safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
     if not site.sees(value) or parsed(value.name) is None:
         return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, safety, subject)
-    return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, safety, subject)
+    return Remedy(f"copy it to the CPU first: `{as_primary(value.name)}{copy}`", edits, safety, subject)
 
 
 def _of_tensors(operation: str) -> bool:
@@ -190,9 +193,13 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         return Remedy(f"move the tensors in {quoted(stray.name.lstrip('*'))} to {_device_in_words(settled, site)}")
     if site.holds_values(stray):
         return Remedy(f"move each tensor in {quoted(stray.name)} to {_device_in_words(settled, site)}")
+    goal = _device_in_words(settled, site)
+    if stray.place == site.place:  # a value inside of the function that the operation calls
+        birth = stray.trace[-1]
+        where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
+        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it on {goal}")
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
-        goal = _device_in_words(settled, site)
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
     if target is None:
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
