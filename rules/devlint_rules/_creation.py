@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 from devlint.diagnostics import Edit, Safety
+from devlint.domain.device import Variable
 from devlint.facts import Meeting
 
 from devlint_rules._device_text import device_argument, is_addressable
@@ -45,11 +46,15 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     call = site.syntax.at(birth.place, cst.Call)
     given = _given_device(call, site)
     if given is not None:
-        return Remedy(f"let {quoted(given)}, which line {birth.place.line} creates it on, be the device of {quoted(settled.name)}")
+        return Remedy(
+            f"let {quoted(given)}, which line {birth.place.line} creates it on, be the device of {quoted(settled.name)}"
+        )
     takes = _takes_device(creator[1])
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
+    if target is None or not site.surroundings.knows(target, birth.place):
+        target = _followed(settled)
     if takes and together and target is not None and site.surroundings.knows(target, birth.place):
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
@@ -58,6 +63,14 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if site.sees(stray) or call is None or birth.place.file != site.place.file:
         return None
     return _created_elsewhere(call, creator[1], settled, site)
+
+
+def _followed(settled: Meeting) -> str | None:
+    """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
+    device = settled.device
+    if settled.born == "module" or not isinstance(device, Variable) or not is_addressable(device.place):
+        return None
+    return device.place if device.names_device else f"{device.place}.device"
 
 
 def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Site) -> Remedy | None:
@@ -86,7 +99,15 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
     call = site.syntax.at(site.place, cst.Call)
     if call is None or not isinstance(call.func, cst.Name) or _OF_SELF.search(stray.name) is None:
         return None
-    name = call.func.value
+    return _moved_when_made(call.func.value, settled, site, of_class=_MODULES)
+
+
+def move_module_where_made(name: str, settled: Meeting, site: Site) -> Remedy | None:
+    """Return the move of a module at the one call of the scope that makes it; its optimizer then gets what has moved."""
+    return _moved_when_made(name, settled, site)
+
+
+def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Pattern[str] | None = None) -> Remedy | None:
     made = [
         store.value
         for store in site.syntax.stores(name)
@@ -97,7 +118,7 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
     constructor = site.syntax.code(made[0].func)
     place = site.syntax.place(made[0])
     device = site.device(settled, place)
-    if device is None or _MODULES.search(constructor) is None:
+    if device is None or (of_class is not None and of_class.search(constructor) is None):
         return None
     edits = site.syntax.attribute(made[0], f".to({device})")
     what = f"move {quoted(name)} where it is made, in line {place.line}: {quoted(f'{constructor}(…).to({device})')}"

@@ -128,7 +128,11 @@ def is_addressable(text: str) -> bool:
 
 def as_primary(text: str) -> str:
     """Return source text that an attribute can follow: with brackets where an operator stands in it."""
-    return text if isinstance(parsed(text), (ast.Name, ast.Attribute, ast.Call, ast.Subscript, type(None))) else f"({text})"
+    return (
+        text
+        if isinstance(parsed(text), (ast.Name, ast.Attribute, ast.Call, ast.Subscript, type(None)))
+        else f"({text})"
+    )
 
 
 def parsed(text: str) -> ast.expr | None:

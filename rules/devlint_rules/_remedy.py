@@ -13,10 +13,11 @@ from devlint.syntax import Syntax
 
 from devlint_rules._buffers import ADVICE, as_buffer
 from devlint_rules._classes import derives_from_module
-from devlint_rules._creation import CREATOR, create_there, move_where_made, plain_container
+from devlint_rules._creation import CREATOR, create_there, move_module_where_made, move_where_made, plain_container
 from devlint_rules._device_text import alike, as_primary, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._discarded import keep_the_result
 from devlint_rules._site import Remedy, Site
-from devlint_rules._surroundings import inside
+from devlint_rules._surroundings import inside, names_in
 from devlint_rules._wording import ASSIGNED, in_words, quoted
 
 UNREACHED = "which a move of the module does not reach"
@@ -61,6 +62,9 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     """The change that puts a value where another one is."""
     if stray.born == "object":
         return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
+    kept_result = keep_the_result(stray, site)
+    if kept_result is not None:
+        return kept_result
     target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
         target = _device_of_argument(settled)
@@ -149,6 +153,9 @@ def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Sit
     if target is None or not is_addressable(stray.name):
         return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled, site)}")
     call = f"{stray.name}.to({target})"
+    made = move_module_where_made(stray.name, settled, site)
+    if made is not None:
+        return made
     edits = _statement(call, target, stray, site)
     subject = site.subject(stray.name)
     return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
@@ -224,12 +231,31 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
 
 
 def _statement(text: str, target: str, stray: Meeting, site: Site) -> tuple[Edit, ...]:
-    """A statement before the operation, if everything that it names is known there."""
+    """A statement before the operation, or before the loops that change nothing of it.
+
+    Nothing if a name in it is unknown there.
+    """
     node = site.node(stray)
+    if node is not None:
+        node = _before_loops(node, stray.name, target, site)
     edit = None if node is None else site.syntax.statement_before(node, text)
     if edit is None or not all(site.surroundings.knows(name, edit.place) for name in (stray.name, target)):
         return ()
     return (edit,)
+
+
+def _before_loops(node: cst.BaseExpression, name: str, target: str, site: Site) -> cst.BaseExpression:
+    """The node, or what the outermost loop around it iterates over that gives no value to a name of the statement."""
+    roots = {re.split(r"[.\[(]", name, maxsplit=1)[0], *names_in(target)}
+    for parent in site.syntax.parents(node):
+        if isinstance(parent, (cst.FunctionDef, cst.Lambda, cst.While)):
+            break
+        if isinstance(parent, cst.For):
+            stretch = site.syntax.place_of(parent)
+            if any(site.surroundings.binds_within(root, stretch) for root in roots):
+                break
+            node = parent.iter
+    return node
 
 
 def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
@@ -314,7 +340,7 @@ def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
     other = conflict.second if side is conflict.first else conflict.first
     creator = CREATOR.fullmatch(side.trace[-1].what)
     made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))
-    is_called = made_as_module or site.calls(side)
+    is_called = (made_as_module and not site.is_argument(side)) or site.calls(side)
     return conflict.operation.endswith(".__call__") and is_called and side.place < other.place
 
 

@@ -67,6 +67,11 @@ class Site:
         call = self.syntax.at(self.place, cst.Call)
         return call is not None and self.syntax.place(call.func) == side.place
 
+    def is_argument(self, side: Meeting) -> bool:
+        """Whether a value is an argument of the call that the operation is, or a part of one."""
+        call = self.syntax.at(self.place, cst.Call)
+        return call is not None and any(inside(side.place, self.syntax.place(given.value)) for given in call.args)
+
     def operand(self, side: Meeting) -> cst.BaseExpression | None:
         """The node of a value that another can take the place of, which changes nothing else.
 

@@ -21,7 +21,8 @@ def with_need(facts: Sequence[Anchored]) -> list[Anchored]:
 
 def _is_needed(item: Anchored, move: DiscardedMove, conflicts: Iterable[Anchored]) -> bool:
     return any(
-        conflict.place > item.place and any(_is_moved(side, move) for side in (conflict.fact.first, conflict.fact.second))
+        conflict.place > item.place
+        and any(_is_moved(side, move) for side in (conflict.fact.first, conflict.fact.second))
         for conflict in conflicts
         if isinstance(conflict.fact, Conflict)
     )
