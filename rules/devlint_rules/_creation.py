@@ -60,7 +60,9 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
         return Remedy(what, _with_device(call, target, site), safety, site.subject(stray.name))
-    if site.sees(stray) or call is None or birth.place.file != site.place.file:
+    # A local name may hold the result of another function, which creates it; `self.x` is told apart by its class.
+    is_here = site.sees(stray) and (together or stray.name.startswith("self."))
+    if is_here or call is None or birth.place.file != site.place.file:
         return None
     return _created_elsewhere(call, creator[1], settled, site)
 
@@ -103,7 +105,7 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
 
 
 def move_module_where_made(name: str, settled: Meeting, site: Site) -> Remedy | None:
-    """Return the move of a module at the one call of the scope that makes it; its optimizer then gets what has moved."""
+    """Return the move of a module at the one call of the scope that makes it, before its optimizer is made."""
     return _moved_when_made(name, settled, site)
 
 
@@ -153,10 +155,20 @@ def plain_container(stray: Meeting, site: Site) -> str | None:
 
 
 def _of_sized(call: cst.Call, site: Site) -> str | None:
-    """The device of the tensor whose size a call reads: `x.device` of `torch.zeros(x.shape)`."""
-    for read in site.syntax.within(call, cst.Attribute):
+    """The device of the tensor whose size a call reads: `x.device` of `torch.zeros(x.shape)`.
+
+    The size may have a name that the scope gives it: `n = x.size(0)`.
+    """
+    place = site.syntax.place(call)
+    sizes: list[cst.CSTNode] = [call]
+    for name in site.syntax.within(call, cst.Name):
+        stores = [
+            one for one in site.syntax.stores(name.value) if site.surroundings.together(site.syntax.place(one), place)
+        ]
+        sizes += [one.value for one in stores if len(stores) == 1]
+    for read in (read for size in sizes for read in site.syntax.within(size, cst.Attribute)):
         text = site.syntax.code(read.value)
-        if read.attr.value in ("shape", "size") and is_addressable(text):
+        if read.attr.value in ("shape", "size") and is_addressable(text) and site.surroundings.knows(text, place):
             return f"{text}.device"
     return None
 

@@ -26,6 +26,9 @@ UNREACHED = "which a move of the module does not reach"
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
 
+_WITHOUT_ONE = 2
+"""The arguments of these operations that are given by their places, and are before the generator."""
+
 
 def bring_together(conflict: Conflict, site: Site) -> Remedy:
     """The change that puts both values on one device.
@@ -37,7 +40,7 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
     if conflict.kind in ("host", "cpu-argument"):
         return _copy_to_cpu(conflict, site)
     if conflict.kind == "generator":
-        return Remedy(_matching_generator(conflict, site))
+        return _matching_generator(conflict, site)
     stray, settled = _stray_and_settled(conflict)
     if site.writes(stray):
         return _follow_the_written(conflict, stray, settled, site)
@@ -106,7 +109,9 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     # numpy takes arrays as well, and of several elements of a list, the others may be on the device too.
     is_tensor = _of_tensors(conflict.operation) or conflict.certainty is not Certainty.POSSIBLE
     is_alone = operand is not None and not site.is_one_of_several(operand)
-    edits = site.syntax.attribute(operand, copy) if operand is not None and is_tensor and is_alone else ()
+    # Inside of a called function, the copy is for the operation there, and not for the caller's argument.
+    fits = is_tensor and is_alone and not conflict.via
+    edits = site.syntax.attribute(operand, copy) if operand is not None and fits else ()
     subject = site.subject(value.name)
     # What numpy is given may be a list of tensors as well, which has no `cpu`.
     safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
@@ -131,21 +136,48 @@ def _copy(conflict: Conflict, operand: cst.BaseExpression | None) -> str:
             return ".cpu()"
 
 
-def _matching_generator(conflict: Conflict, site: Site) -> str:
-    """Advice for numbers that are drawn on one device with the generator of another."""
+def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
+    """The change for numbers that are drawn on one device with the generator of another."""
     drawn, generator = conflict.first, conflict.second
     if conflict.operation in _FEEDING:
-        device = "" if drawn.device == CPU else f'device="{drawn.device}"'
-        return f"hand over a generator for {drawn.device}: `generator=torch.Generator({device})`"
+        return _handed_generator(conflict, drawn, site)
     if drawn.device == CPU:
         argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
-        return f"draw them where the generator is: {argument}"
+        return Remedy(f"draw them where the generator is: {argument}")
     target = _device_of(conflict, drawn, site)
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
-        return f"make the generator for {_device_in_words(drawn, site)}"
-    return f"make the generator for that device: `torch.Generator(device={target})`"
+        return Remedy(f"make the generator for {_device_in_words(drawn, site)}")
+    made = site.syntax.at(generator.trace[-1].place, cst.Call)
+    edits: tuple[Edit, ...] = ()
+    if made is not None and not made.args and site.surroundings.knows(target, site.syntax.place(made)):
+        edit = site.syntax.keyword(made, "device", target)
+        edits = () if edit is None else (edit,)
+    advice = f"make the generator for that device: `torch.Generator(device={target})`"
+    return Remedy(advice, edits, Safety.UNSAFE, site.subject(generator.name))
+
+
+def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
+    """What feeds a program makes its own generator on the CPU unless it is given one."""
+    device = "" if drawn.device == CPU else f'device="{drawn.device}"'
+    advice = f"hand over a generator for {drawn.device}: `generator=torch.Generator({device})`"
+    torch = site.syntax.named("torch")
+    places = [site.place, *(step.place for side in (drawn, conflict.second) for step in side.trace)]
+    calls = [call for call in (site.syntax.at(place, cst.Call) for place in places) if call is not None]
+    feeding = conflict.operation.rpartition(".")[2]
+    call = next((call for call in calls if site.syntax.code(call.func).rpartition(".")[2] == feeding), None)
+    if call is None or torch is None or len([given for given in call.args if given.keyword is None]) > _WITHOUT_ONE:
+        return Remedy(advice)
+    if any(
+        given.keyword is not None and given.keyword.value in ("generator", "sampler", "batch_sampler")
+        for given in call.args
+    ):
+        return Remedy(advice)
+    name, imports = torch
+    edit = site.syntax.keyword(call, "generator", f"{name}.Generator({device})")
+    # It draws other numbers than the global generator, which the program may have given a seed.
+    return Remedy(advice, () if edit is None else (*imports, edit), Safety.UNSAFE)
 
 
 def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
@@ -208,6 +240,9 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
+    root = re.split(r"[.\[(]", stray.name, maxsplit=1)[0]
+    if site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place):
+        return Remedy(f"move {quoted(root)} once, where the program makes it, to {goal}")
     if target is None:
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
@@ -219,14 +254,16 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
             what = "the batch" if stray.born == "loader" else "it"
             return Remedy(f"move {what} before it is used: `{statement}`", edits, subject=subject)
     if is_addressable(stray.name):
-        edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
+        is_element = stray.born == "created" and not stray.name.isidentifier()  # the whole is to be created there
+        edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
     call = parsed(stray.name)
     if stray.born == "moved" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
-    edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
+    is_cause = inside(stray.trace[-1].place, site.place)  # else a value that it is computed from is to move
+    edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and is_cause else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
 
 

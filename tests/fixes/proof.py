@@ -320,7 +320,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fixes.proof", description=main.__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only files or programs with this in their paths")
     options = parser.parse_args()
-    units = [(file, file.parent, (file,), programs_of(file)) for file in fixtures()]
+    units: list[tuple[Path, Path, tuple[Path, ...], list[Program]]] = [
+        (file, file.parent, (file,), programs_of(file)) for file in fixtures()
+    ]
     units += [(one.folder, one.folder, (), [one]) for one in programs()]
     found: dict[str, list[Tried]] = {}
     with Judge() as judge, tempfile.TemporaryDirectory() as folder:

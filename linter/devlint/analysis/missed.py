@@ -1,4 +1,4 @@
-"""Moves whose result is thrown away, and the operations that miss it: the tensor meets there what it should be beside."""
+"""Moves whose result is thrown away, and the later operations that have a conflict because of that."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ def with_need(facts: Sequence[Anchored]) -> list[Anchored]:
 
 
 def _is_needed(item: Anchored, move: DiscardedMove, conflicts: Iterable[Anchored]) -> bool:
-    return any(
-        conflict.place > item.place
-        and any(_is_moved(side, move) for side in (conflict.fact.first, conflict.fact.second))
-        for conflict in conflicts
-        if isinstance(conflict.fact, Conflict)
-    )
+    later = [one.fact for one in conflicts if one.place > item.place and isinstance(one.fact, Conflict)]
+    return any(_is_moved(side, move) for conflict in later for side in (conflict.first, conflict.second))
 
 
 def _is_moved(side: Meeting, move: DiscardedMove) -> bool:
