@@ -262,8 +262,9 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
-    is_cause = inside(stray.trace[-1].place, site.place)  # else a value that it is computed from is to move
-    edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and is_cause else ()
+    # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
+    is_computed = site.surroundings.binds(root, site.place) and not inside(stray.trace[-1].place, site.place)
+    edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
 
 
