@@ -188,7 +188,9 @@ def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Sit
     made = move_module_where_made(stray.name, settled, site)
     if made is not None:
         return made
-    edits = _statement(call, target, stray, site)
+    root = re.split(r"[.\[(]", stray.name, maxsplit=1)[0]
+    is_elsewhere = site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place)
+    edits = () if is_elsewhere else _statement(call, target, stray, site)
     subject = site.subject(stray.name)
     return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
 
