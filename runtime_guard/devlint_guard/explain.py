@@ -20,6 +20,7 @@ from devlint_guard.frames import Carried, whole_path
 from devlint_guard.messages import read
 from devlint_guard.operands import History, Scene
 from devlint_guard.ranks import ranks
+from devlint_guard.remedies import with_way
 from devlint_guard.report.text import render
 from devlint_guard.troubles import WRITERS
 from devlint_guard.undisturbed import FAILED, protected, warn
@@ -71,7 +72,7 @@ def _finding(error: BaseException, roots: Roots, history: History | None) -> Fin
         message = read(one)
         if message is not None:
             scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one), history)
-            return _placed(WRITERS[message.trouble](scene, message), scene, one)
+            return _placed(with_way(scene, WRITERS[message.trouble](scene, message)), scene, one)
     return None
 
 

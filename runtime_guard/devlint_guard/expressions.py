@@ -252,6 +252,8 @@ class Reader:
                     if node.id in names:
                         return names[node.id]
                 builtins = self._globals.get("__builtins__")
+                if isinstance(builtins, dict):  # as in any file but the one that is run
+                    return builtins.get(node.id, UNKNOWN)
                 return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
             case ast.Attribute():
                 owner = self.value(node.value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ from torch import nn
 from devlint_guard import naming
 from devlint_guard.edits import followed_by, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.expressions import attached
-from devlint_guard.finding import Change, Operand, Role, Step
+from devlint_guard.finding import Change, Finding, Operand, Role, Step
 from devlint_guard.frames import Site, node_at
 from devlint_guard.operands import Met, Scene
 from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in, registered_in
@@ -446,6 +446,17 @@ def node_of(scene: Scene, operand: Operand) -> tuple[Scope, ast.expr] | None:
         if isinstance(node, ast.expr) and node.lineno == operand.place.line and scope.place(node) == operand.place:
             return scope, node
     return None
+
+
+def with_way(scene: Scene, finding: Finding) -> Finding:
+    """A finding whose blamed operand tells how its value came to the line."""
+    found = node_of(scene, finding.operands[0]) if finding.operands and not finding.operands[0].history else None
+    if found is None or scene.user is None:
+        return finding
+    first, *others = finding.operands
+    links = trail(scene.sites, scene.user, found[1], first.device)
+    steps = tuple(link.step for link in links[:0:-1] if link.how is not How.RETURNED)
+    return replace(finding, operands=(replace(first, history=steps), *others))
 
 
 def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:

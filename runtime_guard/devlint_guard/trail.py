@@ -206,6 +206,8 @@ def _inner(reader: Reader, node: ast.expr, device: str) -> ast.expr | None:
                 return receiver if hasattr(torch.Tensor, name) else None
             is_tensor = isinstance(reader.value(receiver), torch.Tensor) or reader.device(receiver) is not None
             return receiver if is_tensor and _may_be_on(reader, receiver, device) else None
+        case ast.Call(args=[iterable, *_]) if reader.value(node.func) in (next, iter, enumerate):
+            return iterable
         case ast.Call() if _is_of_torch(reader.value(node.func)):
             if any(keyword.arg == "device" for keyword in node.keywords):
                 return None
