@@ -277,11 +277,12 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._mixed(plan, args, {})
 
     def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        given = (*args, *kwargs.values())
-        values = [one for value in given for one in (value if value.__class__ is list else (value,))]
-        with DisableTorchFunction():
-            devices = {one.device for one in values if one.__class__ in _PLAIN}
-        if len(devices) > 1:
+        if _function_modes():
+            with DisableTorchFunction():
+                is_mixed = _are_mixed(args, kwargs)
+        else:
+            is_mixed = _are_mixed(args, kwargs)
+        if is_mixed:
             self._mixed(plan, args, kwargs)
 
     def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -299,6 +300,19 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             raise
         except Exception as error:
             self._tell(error)
+
+
+def _are_mixed(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the tensors that an operator is given, also in lists, are on several devices."""
+    device = None
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        for one in value if value.__class__ is list else (value,):
+            if one.__class__ in _PLAIN:
+                if device is None:
+                    device = one.device
+                elif one.device != device:
+                    return True
+    return False
 
 
 def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:
