@@ -250,11 +250,9 @@ def _is_of_torch(function: object) -> bool:
 
 
 def _of_name(sites: Sequence[Site], scope: Scope, node: ast.Name, device: str) -> Link | None:
-    definition = scope.definition
-    if definition is None:
-        return None
-    found = list(bindings_of(definition, node.id, node))
-    if found:
+    definition = scope.definition  # a lambda has none, and no assignments
+    found = [] if definition is None else list(bindings_of(definition, node.id, node))
+    if found and definition is not None:
         statement, value = _of_branch(scope, definition, found, device)
         how = How.TAKEN if isinstance(statement, (ast.For, ast.AsyncFor)) else How.ASSIGNED
         filled = _appended(scope, definition, node.id) if _holds_none_on(scope.reader, value, device) else None
