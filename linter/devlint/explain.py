@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import fields
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
 
 from devlint.diagnostics import Place
 from devlint.facts import FileFacts, Meeting, Step
@@ -16,13 +19,32 @@ from devlint.sources.places import in_cell
 
 
 def explain(text: str, rules: Sequence[type[Rule]]) -> str:
-    """Return the documentation of the rule with that code or name.
+    """Return the documentation of the rule with that code or name; codes of the guard alone are known too.
 
     Raises:
         ConfigError: there is no such rule; the message offers what is spelled alike.
     """
+    codes = _guard_codes()
+    for code, documentation in codes.TEXTS.items() if codes is not None else ():
+        if text in (code, codes.NAMES[code]):
+            return f"{code} {codes.NAMES[code]} (of the guard)\n\n{documentation}"
     rule = find(text, rules)
     return f"{rule.code} {rule.name} ({rule.standing()})\n\n{rule.documentation().strip()}\n"
+
+
+def _guard_codes() -> Any:
+    """Return the guard's module of codes, which imports nothing; None if the guard is not installed.
+
+    The file is executed by itself, since its package imports torch.
+    """
+    package = find_spec("devlint_guard")
+    for folder in (package.submodule_search_locations or ()) if package is not None else ():
+        spec = spec_from_file_location("devlint_guard_codes", Path(folder) / "codes.py")
+        if spec is not None and spec.loader is not None:
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    return None
 
 
 def list_rules(rules: Sequence[type[Rule]], output_format: str) -> str:

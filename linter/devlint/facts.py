@@ -249,6 +249,7 @@ class DiscardedMove:
         device: where it should have gone.
         trace: how it got where it is.
         before: where it is; if one of the two only follows something, it may be at its goal already.
+        needed: an operation behind it has a conflict because the tensor is still there.
     """
 
     name: str
@@ -256,6 +257,7 @@ class DiscardedMove:
     device: Device
     trace: tuple[Step, ...]
     before: Device = CPU
+    needed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import re
 
 import libcst as cst
 from devlint.diagnostics import Edit, Safety
+from devlint.domain.device import Variable
 from devlint.facts import Meeting
 
-from devlint_rules._device_text import is_addressable
+from devlint_rules._device_text import device_argument, is_addressable
 from devlint_rules._program_device import devices_in_reach
 from devlint_rules._site import Remedy, Site
 from devlint_rules._surroundings import inside, stands_for_a_value
@@ -43,18 +44,35 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if creator is None:
         return None
     call = site.syntax.at(birth.place, cst.Call)
+    given = _given_device(call, site)
+    if given is not None:
+        return Remedy(
+            f"let {quoted(given)}, which line {birth.place.line} creates it on, be the device of {quoted(settled.name)}"
+        )
     takes = _takes_device(creator[1])
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
+    if target is None or not site.surroundings.knows(target, birth.place):
+        target = _followed(settled)
     if takes and together and target is not None and site.surroundings.knows(target, birth.place):
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
         return Remedy(what, _with_device(call, target, site), safety, site.subject(stray.name))
-    if site.sees(stray) or call is None or birth.place.file != site.place.file:
+    # A local name may hold the result of another function, which creates it; `self.x` is told apart by its class.
+    is_here = site.sees(stray) and (together or stray.name.startswith("self."))
+    if is_here or call is None or birth.place.file != site.place.file:
         return None
     return _created_elsewhere(call, creator[1], settled, site)
+
+
+def _followed(settled: Meeting) -> str | None:
+    """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
+    device = settled.device
+    if settled.born == "module" or not isinstance(device, Variable) or not is_addressable(device.place):
+        return None
+    return device.place if device.names_device else f"{device.place}.device"
 
 
 def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Site) -> Remedy | None:
@@ -83,7 +101,15 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
     call = site.syntax.at(site.place, cst.Call)
     if call is None or not isinstance(call.func, cst.Name) or _OF_SELF.search(stray.name) is None:
         return None
-    name = call.func.value
+    return _moved_when_made(call.func.value, settled, site, of_class=_MODULES)
+
+
+def move_module_where_made(name: str, settled: Meeting, site: Site) -> Remedy | None:
+    """Return the move of a module at the one call of the scope that makes it, before its optimizer is made."""
+    return _moved_when_made(name, settled, site)
+
+
+def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Pattern[str] | None = None) -> Remedy | None:
     made = [
         store.value
         for store in site.syntax.stores(name)
@@ -94,7 +120,7 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
     constructor = site.syntax.code(made[0].func)
     place = site.syntax.place(made[0])
     device = site.device(settled, place)
-    if device is None or _MODULES.search(constructor) is None:
+    if device is None or (of_class is not None and of_class.search(constructor) is None):
         return None
     edits = site.syntax.attribute(made[0], f".to({device})")
     what = f"move {quoted(name)} where it is made, in line {place.line}: {quoted(f'{constructor}(…).to({device})')}"
@@ -129,10 +155,20 @@ def plain_container(stray: Meeting, site: Site) -> str | None:
 
 
 def _of_sized(call: cst.Call, site: Site) -> str | None:
-    """The device of the tensor whose size a call reads: `x.device` of `torch.zeros(x.shape)`."""
-    for read in site.syntax.within(call, cst.Attribute):
+    """The device of the tensor whose size a call reads: `x.device` of `torch.zeros(x.shape)`.
+
+    The size may have a name that the scope gives it: `n = x.size(0)`.
+    """
+    place = site.syntax.place(call)
+    sizes: list[cst.CSTNode] = [call]
+    for name in site.syntax.within(call, cst.Name):
+        stores = [
+            one for one in site.syntax.stores(name.value) if site.surroundings.together(site.syntax.place(one), place)
+        ]
+        sizes += [one.value for one in stores if len(stores) == 1]
+    for read in (read for size in sizes for read in site.syntax.within(size, cst.Attribute)):
         text = site.syntax.code(read.value)
-        if read.attr.value in ("shape", "size") and is_addressable(text):
+        if read.attr.value in ("shape", "size") and is_addressable(text) and site.surroundings.knows(text, place):
             return f"{text}.device"
     return None
 
@@ -182,6 +218,15 @@ def _is_harmless(read: cst.Name, called: str | None, site: Site) -> bool:
             return isinstance(call, cst.Call) and called is not None and site.syntax.code(call.func) == called
         case _:
             return False
+
+
+def _given_device(call: cst.Call | None, site: Site) -> str | None:
+    """The expression that tells a call its device; a device that is written out can be another one instead."""
+    argument = None if call is None else device_argument(call)
+    if argument is None or isinstance(argument, cst.SimpleString):
+        return None
+    text = site.syntax.code(argument)
+    return text if is_addressable(text) else None
 
 
 def _takes_device(creator: str) -> bool:

@@ -126,6 +126,15 @@ def is_addressable(text: str) -> bool:
     return isinstance(node, ast.Name)
 
 
+def as_primary(text: str) -> str:
+    """Return source text that an attribute can follow: with brackets where an operator stands in it."""
+    return (
+        text
+        if isinstance(parsed(text), (ast.Name, ast.Attribute, ast.Call, ast.Subscript, type(None)))
+        else f"({text})"
+    )
+
+
 def parsed(text: str) -> ast.expr | None:
     """Source text as an expression; None where it was shortened or is none."""
     try:

@@ -6,17 +6,18 @@ import ast
 import re
 
 import libcst as cst
-from devlint.diagnostics import Edit, Place, Safety
+from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, follows, variables_of
 from devlint.facts import Conflict, Meeting
 from devlint.syntax import Syntax
 
 from devlint_rules._buffers import ADVICE, as_buffer
 from devlint_rules._classes import derives_from_module
-from devlint_rules._creation import CREATOR, create_there, move_where_made, plain_container
-from devlint_rules._device_text import alike, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._creation import CREATOR, create_there, move_module_where_made, move_where_made, plain_container
+from devlint_rules._device_text import alike, as_primary, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._discarded import keep_the_result
 from devlint_rules._site import Remedy, Site
-from devlint_rules._surroundings import inside
+from devlint_rules._surroundings import inside, names_in
 from devlint_rules._wording import ASSIGNED, in_words, quoted
 
 UNREACHED = "which a move of the module does not reach"
@@ -24,6 +25,9 @@ UNREACHED = "which a move of the module does not reach"
 
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
+
+_WITHOUT_ONE = 2
+"""The arguments of these operations that are given by their places, and are before the generator."""
 
 
 def bring_together(conflict: Conflict, site: Site) -> Remedy:
@@ -36,7 +40,7 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
     if conflict.kind in ("host", "cpu-argument"):
         return _copy_to_cpu(conflict, site)
     if conflict.kind == "generator":
-        return Remedy(_matching_generator(conflict, site))
+        return _matching_generator(conflict, site)
     stray, settled = _stray_and_settled(conflict)
     if site.writes(stray):
         return _follow_the_written(conflict, stray, settled, site)
@@ -61,6 +65,9 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     """The change that puts a value where another one is."""
     if stray.born == "object":
         return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
+    kept_result = keep_the_result(stray, site)
+    if kept_result is not None:
+        return kept_result
     target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
         target = _device_of_argument(settled)
@@ -99,13 +106,18 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
         return Remedy(f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}")
     operand = site.operand(value)
     copy = _copy(conflict, operand)
-    edits = () if operand is None else site.syntax.attribute(operand, copy)
+    # numpy takes arrays as well, and of several elements of a list, the others may be on the device too.
+    is_tensor = _of_tensors(conflict.operation) or conflict.certainty is not Certainty.POSSIBLE
+    is_alone = operand is not None and not site.is_one_of_several(operand)
+    # Inside of a called function, the copy is for the operation there, and not for the caller's argument.
+    fits = is_tensor and is_alone and not conflict.via
+    edits = site.syntax.attribute(operand, copy) if operand is not None and fits else ()
     subject = site.subject(value.name)
     # What numpy is given may be a list of tensors as well, which has no `cpu`.
     safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
     if not site.sees(value) or parsed(value.name) is None:
         return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, safety, subject)
-    return Remedy(f"copy it to the CPU first: `{value.name}{copy}`", edits, safety, subject)
+    return Remedy(f"copy it to the CPU first: `{as_primary(value.name)}{copy}`", edits, safety, subject)
 
 
 def _of_tensors(operation: str) -> bool:
@@ -124,21 +136,48 @@ def _copy(conflict: Conflict, operand: cst.BaseExpression | None) -> str:
             return ".cpu()"
 
 
-def _matching_generator(conflict: Conflict, site: Site) -> str:
-    """Advice for numbers that are drawn on one device with the generator of another."""
+def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
+    """The change for numbers that are drawn on one device with the generator of another."""
     drawn, generator = conflict.first, conflict.second
     if conflict.operation in _FEEDING:
-        device = "" if drawn.device == CPU else f'device="{drawn.device}"'
-        return f"hand over a generator for {drawn.device}: `generator=torch.Generator({device})`"
+        return _handed_generator(conflict, drawn, site)
     if drawn.device == CPU:
         argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
-        return f"draw them where the generator is: {argument}"
+        return Remedy(f"draw them where the generator is: {argument}")
     target = _device_of(conflict, drawn, site)
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
-        return f"make the generator for {_device_in_words(drawn, site)}"
-    return f"make the generator for that device: `torch.Generator(device={target})`"
+        return Remedy(f"make the generator for {_device_in_words(drawn, site)}")
+    made = site.syntax.at(generator.trace[-1].place, cst.Call)
+    edits: tuple[Edit, ...] = ()
+    if made is not None and not made.args and site.surroundings.knows(target, site.syntax.place(made)):
+        edit = site.syntax.keyword(made, "device", target)
+        edits = () if edit is None else (edit,)
+    advice = f"make the generator for that device: `torch.Generator(device={target})`"
+    return Remedy(advice, edits, Safety.UNSAFE, site.subject(generator.name))
+
+
+def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
+    """What feeds a program makes its own generator on the CPU unless it is given one."""
+    device = "" if drawn.device == CPU else f'device="{drawn.device}"'
+    advice = f"hand over a generator for {drawn.device}: `generator=torch.Generator({device})`"
+    torch = site.syntax.named("torch")
+    places = [site.place, *(step.place for side in (drawn, conflict.second) for step in side.trace)]
+    calls = [call for call in (site.syntax.at(place, cst.Call) for place in places) if call is not None]
+    feeding = conflict.operation.rpartition(".")[2]
+    call = next((call for call in calls if site.syntax.code(call.func).rpartition(".")[2] == feeding), None)
+    if call is None or torch is None or len([given for given in call.args if given.keyword is None]) > _WITHOUT_ONE:
+        return Remedy(advice)
+    if any(
+        given.keyword is not None and given.keyword.value in ("generator", "sampler", "batch_sampler")
+        for given in call.args
+    ):
+        return Remedy(advice)
+    name, imports = torch
+    edit = site.syntax.keyword(call, "generator", f"{name}.Generator({device})")
+    # It draws other numbers than the global generator, which the program may have given a seed.
+    return Remedy(advice, () if edit is None else (*imports, edit), Safety.UNSAFE)
 
 
 def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
@@ -146,7 +185,12 @@ def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Sit
     if target is None or not is_addressable(stray.name):
         return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled, site)}")
     call = f"{stray.name}.to({target})"
-    edits = _statement(call, target, stray, site)
+    made = move_module_where_made(stray.name, settled, site)
+    if made is not None:
+        return made
+    root = re.split(r"[.\[(]", stray.name, maxsplit=1)[0]
+    is_elsewhere = site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place)
+    edits = () if is_elsewhere else _statement(call, target, stray, site)
     subject = site.subject(stray.name)
     return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
 
@@ -190,10 +234,17 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         return Remedy(f"move the tensors in {quoted(stray.name.lstrip('*'))} to {_device_in_words(settled, site)}")
     if site.holds_values(stray):
         return Remedy(f"move each tensor in {quoted(stray.name)} to {_device_in_words(settled, site)}")
+    goal = _device_in_words(settled, site)
+    if stray.place == site.place:  # a value inside of the function that the operation calls
+        birth = stray.trace[-1]
+        where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
+        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it on {goal}")
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
-        goal = _device_in_words(settled, site)
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
+    root = re.split(r"[.\[(]", stray.name, maxsplit=1)[0]
+    if site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place):
+        return Remedy(f"move {quoted(root)} once, where the program makes it, to {goal}")
     if target is None:
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
@@ -205,24 +256,46 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
             what = "the batch" if stray.born == "loader" else "it"
             return Remedy(f"move {what} before it is used: `{statement}`", edits, subject=subject)
     if is_addressable(stray.name):
-        edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
+        is_element = stray.born == "created" and not stray.name.isidentifier()  # the whole is to be created there
+        edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
     call = parsed(stray.name)
     if stray.born == "moved" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
-    edits = () if operand is None else site.syntax.attribute(operand, f".to({target})")
+    # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
+    is_computed = site.surroundings.binds(root, site.place) and not inside(stray.trace[-1].place, site.place)
+    edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
 
 
 def _statement(text: str, target: str, stray: Meeting, site: Site) -> tuple[Edit, ...]:
-    """A statement before the operation, if everything that it names is known there."""
+    """A statement before the operation, or before the loops that change nothing of it.
+
+    Nothing if a name in it is unknown there.
+    """
     node = site.node(stray)
+    if node is not None:
+        node = _before_loops(node, stray.name, target, site)
     edit = None if node is None else site.syntax.statement_before(node, text)
     if edit is None or not all(site.surroundings.knows(name, edit.place) for name in (stray.name, target)):
         return ()
     return (edit,)
+
+
+def _before_loops(node: cst.BaseExpression, name: str, target: str, site: Site) -> cst.BaseExpression:
+    """The node, or what the outermost loop around it iterates over that gives no value to a name of the statement."""
+    roots = {re.split(r"[.\[(]", name, maxsplit=1)[0], *names_in(target)}
+    for parent in site.syntax.parents(node):
+        if isinstance(parent, (cst.FunctionDef, cst.Lambda, cst.While)):
+            break
+        if isinstance(parent, cst.For):
+            stretch = site.syntax.place_of(parent)
+            if any(site.surroundings.binds_within(root, stretch) for root in roots):
+                break
+            node = parent.iter
+    return node
 
 
 def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
@@ -307,7 +380,7 @@ def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
     other = conflict.second if side is conflict.first else conflict.first
     creator = CREATOR.fullmatch(side.trace[-1].what)
     made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))
-    is_called = made_as_module or site.calls(side)
+    is_called = (made_as_module and not site.is_argument(side)) or site.calls(side)
     return conflict.operation.endswith(".__call__") and is_called and side.place < other.place
 
 

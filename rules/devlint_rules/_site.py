@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety
 from devlint.facts import Meeting
 from devlint.records import dataclass
 from devlint.syntax import Syntax
 
-from devlint_rules._device_text import chosen_device
+from devlint_rules._device_text import chosen_device, is_addressable
 from devlint_rules._surroundings import Surroundings, inside
 from devlint_rules._written import is_written, stays_itself
 
@@ -65,13 +67,29 @@ class Site:
         call = self.syntax.at(self.place, cst.Call)
         return call is not None and self.syntax.place(call.func) == side.place
 
+    def is_argument(self, side: Meeting) -> bool:
+        """Whether a value is an argument of the call that the operation is, or a part of one."""
+        call = self.syntax.at(self.place, cst.Call)
+        return call is not None and any(inside(side.place, self.syntax.place(given.value)) for given in call.args)
+
     def operand(self, side: Meeting) -> cst.BaseExpression | None:
         """The node of a value that another can take the place of, which changes nothing else.
 
-        It is no target, and no list or the like that only holds the value.
+        It is no target, no list or the like that only holds the value, and not the operation as a whole.
         """
         node = self.node(side)
-        return None if node is None or self.syntax.is_target(node) or self.holds_values(side) else node
+        if node is None or self.syntax.is_target(node) or self.holds_values(side) or side.place == self.place:
+            return None
+        is_named = not is_addressable(side.name) or self.syntax.code(node) == side.name
+        return node if is_named else None
+
+    def is_one_of_several(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is an element of a display with others that are no literals."""
+        display = next(islice(self.syntax.parents(node), 1, None), None)
+        if not isinstance(display, (cst.List, cst.Tuple, cst.Set)):
+            return False
+        others = [element.value for element in display.elements if element.value is not node]
+        return any(not isinstance(other, (cst.BaseNumber, cst.SimpleString)) for other in others)
 
     def holds_values(self, side: Meeting) -> bool:
         """Whether a value is a list or the like, which cannot be moved itself."""

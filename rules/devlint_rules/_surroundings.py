@@ -51,7 +51,7 @@ class Surroundings:
 
     def knows(self, expression: str, place: Place) -> bool:
         """Whether every name in an expression occurs before a place, where it can be seen from it."""
-        return all(self._occurs(name, place) for name in _names_in(expression))
+        return all(self._occurs(name, place) for name in names_in(expression))
 
     def binds(self, text: str, place: Place) -> bool:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
@@ -74,6 +74,10 @@ class Surroundings:
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
         return len(self._bound.get(name, ())) == 1
+
+    def binds_within(self, name: str, stretch: Place) -> bool:
+        """Whether code in a stretch gives a name a value."""
+        return any(inside(where, stretch) for where in self._bound.get(name, ()))
 
     def reads(self, name: str, place: Place) -> int:
         """How often a name of the scope of a place is read, in it and in the scopes inside it."""
@@ -131,7 +135,7 @@ def _end(place: Place) -> Position:
     return (place.end_line, place.end_column)
 
 
-def _names_in(expression: str) -> set[str]:
+def names_in(expression: str) -> set[str]:
     """The names that an expression reads; what Python itself brings along needs no other occurrence."""
     names = {node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)}
     return names - {"next"}

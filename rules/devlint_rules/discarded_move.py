@@ -45,9 +45,9 @@ class DiscardedMove(SurroundedRule):
         y = x + torch.ones(3, device="cuda:0")
 
     ## Fix safety
-    Keeping the result in a local name is safe in that it does what the statement says and nothing else can be meant.
-    Mind that all that follows computes on the other device then. For attributes and elements it is unsafe, as others
-    may hold the same object, and a parameter of a module gets no fix.
+    Keeping the result in a local name is safe if a later operation is reported because the tensor has not moved: no run
+    that comes there works today. Else it is unsafe, for all that follows computes on the other device then. So it is
+    for attributes and elements, as others may hold the same object. A parameter of a module gets no fix.
 
     ## Known limits
     Only receivers that are provably tensors are reported. Modules, tokenizer outputs and packed sequences
@@ -99,7 +99,8 @@ class DiscardedMove(SurroundedRule):
             () if statement is None or (move.name.isidentifier() and not local) else (syntax.before(statement, kept),)
         )
         subject = surroundings.qualified(move.name, place)
-        return Remedy(f"keep the result: `{kept}{code}`", edits, Safety.SAFE if local else Safety.UNSAFE, subject)
+        safety = Safety.SAFE if local and move.needed else Safety.UNSAFE
+        return Remedy(f"keep the result: `{kept}{code}`", edits, safety, subject)
 
 
 def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:

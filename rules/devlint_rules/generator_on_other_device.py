@@ -31,7 +31,8 @@ class GeneratorOnOtherDevice(ConflictRule):
         noise = torch.randn(4, device="cuda:0", generator=generator)
 
     ## Fix safety
-    No fix is offered: the same seed gives other numbers on another device.
+    Unsafe: the same seed gives other numbers on another device. A generator that is made without a device gets one, and
+    a `DataLoader` on a default device gets a generator of its own. Other generators get no fix.
 
     ## Known limits
     A generator that a caller hands in may be one for any device; it is checked where the caller is seen. Where a file

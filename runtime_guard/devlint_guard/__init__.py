@@ -7,6 +7,15 @@ from devlint_guard.requirement import require_torch
 require_torch()
 
 from devlint_guard.allow import allow  # noqa: E402
+from devlint_guard.errors import (  # noqa: E402
+    DeviceMismatchError,
+    DevlintWarning,
+    GuardError,
+    GuardUsageError,
+    MetaTensorError,
+    SplitModuleError,
+    UnexpectedDeviceError,
+)
 from devlint_guard.explain import explain, install_excepthook  # noqa: E402
 from devlint_guard.options import from_env  # noqa: E402
 from devlint_guard.reveal import reveal_device  # noqa: E402
@@ -14,4 +23,20 @@ from devlint_guard.session import Guard, guarded  # noqa: E402
 
 guard = Guard
 
-__all__ = ["Guard", "allow", "explain", "from_env", "guard", "guarded", "install_excepthook", "reveal_device"]
+__all__ = [
+    "DeviceMismatchError",
+    "DevlintWarning",
+    "Guard",
+    "GuardError",
+    "GuardUsageError",
+    "MetaTensorError",
+    "SplitModuleError",
+    "UnexpectedDeviceError",
+    "allow",
+    "explain",
+    "from_env",
+    "guard",
+    "guarded",
+    "install_excepthook",
+    "reveal_device",
+]

@@ -162,9 +162,11 @@ def refresh() -> None:
 class _Listener:
     def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         entry = responsible(module)
-        if entry is None or not (entry.receiver.strict or may_be_certain(module)):
+        if entry is None:
             return
         with Undisturbed(entry.receiver):
+            if not (entry.receiver.strict or may_be_certain(module)):
+                return
             mismatch = Mismatch.of(module, args, kwargs)
             if mismatch is not None and (mismatch.certain or entry.receiver.strict):
                 entry.receiver.mismatched(mismatch, sys._getframe(1), entry.roots)

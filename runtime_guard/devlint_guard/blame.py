@@ -14,7 +14,7 @@ from devlint_guard.expressions import Argument, Term, as_device, operation_at
 from devlint_guard.finding import Operand, Role
 from devlint_guard.frames import place_of, text_of
 from devlint_guard.operands import Scene, operand
-from devlint_guard.origins import origin_of
+from devlint_guard.trail import trail
 
 
 def terms_of(scene: Scene) -> tuple[Term, ...]:
@@ -105,11 +105,11 @@ def naming_device(scene: Scene, argument: Argument) -> Operand:
     assert scene.user is not None
     device = as_device(argument.value)
     role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
-    origin = origin_of(scene.user, argument.node)
+    links = trail(scene.sites, scene.user, argument.node, "")
     return Operand(
         argument.text,
         role,
         "" if device is None else str(device),
         place=place_of(scene.user, argument.node),
-        history=() if origin is None else (origin,),
+        history=tuple(link.step for link in links[:0:-1]),
     )

@@ -87,8 +87,10 @@ def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, 
         history: see `History`.
     """
     start = frame if user_frame(frame, threading.get_ident()) is not None else user_frame(None, thread)
-    scene = Scene.of(sites_above(start or frame), roots)
-    pair = (conflict.culprit, conflict.other)
+    scene = Scene.of(sites_above(start or frame), roots, history=history)
+    # The tensor that is selected from comes before its indices.
+    is_index = conflict.regime is Regime.INDEX
+    pair = (conflict.other, conflict.culprit) if is_index else (conflict.culprit, conflict.other)
     terms = tuple(Term(one.argument, ast.Name(one.argument), str(one.tensor.device), one.tensor) for one in pair)
     taken = scene.operation.terms if scene.operation else ()
     met = matched(scene, Operation(conflict.operator, terms[0].node, terms, ()), taken)
@@ -96,10 +98,8 @@ def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, 
     trouble = Trouble.INDEX if conflict.regime is Regime.INDEX else Trouble.APART
     finding = finding_on(scene, met, Message(trouble, devices))
     innermost = scene.modules[-1] if scene.modules else None
-    told = {} if history is None else {str(one.tensor.device): history(one.tensor) for one in pair}
     return replace(
         finding,
-        operands=tuple(replace(one, history=told.get(one.device) or one.history) for one in finding.operands),
         place=scene.place,
         module="" if innermost is None else module_path(innermost, scene.roots),
         module_class="" if innermost is None else type(innermost).__name__,

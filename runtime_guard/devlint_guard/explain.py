@@ -5,6 +5,7 @@ Everything is read from the exception's traceback. PyTorch's error keeps its cla
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,51 +20,60 @@ from devlint_guard.frames import Carried, whole_path
 from devlint_guard.messages import read
 from devlint_guard.operands import History, Scene
 from devlint_guard.ranks import ranks
+from devlint_guard.remedies import with_way
 from devlint_guard.report.text import render
 from devlint_guard.troubles import WRITERS
+from devlint_guard.undisturbed import FAILED, protected, warn
 
 Roots = Mapping[str, nn.Module] | Iterable[nn.Module]
 """Modules that paths start from, by the name to print; without names, each has that of the user's variable."""
 
-_MARKS: Final = ("devlint: DEV", "devlint[rank")
+_MARKS: Final = ("devlint: DEV", "devlint[rank", FAILED)
 """How the first line of a note begins."""
 
 
 def explain(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
-    """What a device error means; None for any other error.
+    """What a device error means; None for any other error, and after a warning where the explanation fails.
 
     Args:
         error: an exception that was raised; if it stands for another one, its cause is looked at too.
         roots: modules to name paths from; those on the stack and in the user's variables are found anyway.
         history: tells where tensors were created and moved, if that was recorded.
     """
+    return protected(lambda: _finding(error, roots, history), warn)
+
+
+def annotate(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
+    """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
+
+    Returns the explanation that it has added. If the explanation fails, the note is one line that says so, and the
+    error comes through as it is. On CPython 3.10, which has no notes, the text is appended to the message.
+    """
+
+    def add() -> Finding | None:
+        if _is_annotated(error):
+            return None
+        finding = _finding(error, roots, history)
+        if finding is not None:
+            _add_note(error, render(finding))
+        return finding
+
+    return protected(add, functools.partial(_add_note, error))
+
+
+def explained_before(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
+    """The explanation of an error that has its note already; None where there is none, or where it fails again."""
+    return protected(lambda: _finding(error, roots, history), len)
+
+
+def _finding(error: BaseException, roots: Roots, history: History | None) -> Finding | None:
     chain = _with_causes(error)
     for index, one in enumerate(chain):
         message = read(one)
         if message is not None:
             scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one), history)
-            return _placed(WRITERS[message.trouble](scene, message), scene, one)
+            return _placed(with_way(scene, WRITERS[message.trouble](scene, message)), scene, one)
     return None
-
-
-def annotate(error: BaseException, roots: Roots = (), history: History | None = None) -> bool:
-    """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
-
-    Returns whether it has added one.
-
-    Never raises: an error of a program must not be hidden by one of the explanation. On CPython 3.10, which has
-    no notes, the text is appended to the message.
-    """
-    try:
-        if _is_annotated(error):
-            return False
-        finding = explain(error, roots, history)
-        if finding is None:
-            return False
-        _add_note(error, render(finding))
-    except Exception:
-        return False
-    return True
 
 
 def install_excepthook() -> Callable[[], None]:

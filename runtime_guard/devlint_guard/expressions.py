@@ -225,6 +225,8 @@ class Reader:
             return [term for value in node.values for term in self.terms(value)]
         if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.Lambda)):
             return []
+        if isinstance(node, ast.IfExp) and (chosen := self.chosen(node)) is not None:
+            return self.terms(chosen)
         text, value = self._source.of(node), self.value(node)
         if isinstance(value, (torch.Tensor, torch.Generator)):
             return [Term(text, node, str(value.device), value, callee=callee)]
@@ -250,6 +252,8 @@ class Reader:
                     if node.id in names:
                         return names[node.id]
                 builtins = self._globals.get("__builtins__")
+                if isinstance(builtins, dict):  # as in any file but the one that is run
+                    return builtins.get(node.id, UNKNOWN)
                 return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
             case ast.Attribute():
                 owner = self.value(node.value)
@@ -261,10 +265,30 @@ class Reader:
                 return -number
             case ast.NamedExpr():
                 return self.value(node.value)
+            case ast.IfExp():
+                chosen = self.chosen(node)
+                return UNKNOWN if chosen is None else self.value(chosen)
             case ast.Call(keywords=[]) if self.value(node.func) is torch.device:
                 values = [self.value(argument) for argument in node.args]
                 return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
         return UNKNOWN
+
+    def chosen(self, node: ast.IfExp) -> ast.expr | None:
+        """The branch of a conditional expression that is taken; None where its test would run code."""
+        answer = self._truth(node.test)
+        return None if answer is None else node.body if answer else node.orelse
+
+    def _truth(self, test: ast.expr) -> bool | None:
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                answer = self._truth(operand)
+                return None if answer is None else not answer
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]):
+                one, other = self.value(left), self.value(right)
+                known = one is not UNKNOWN and other is not UNKNOWN
+                return (one is other) is isinstance(operator, ast.Is) if known else None
+        value = self.value(test)
+        return bool(value) if type(value) in (bool, int, float, str, type(None), list, tuple, dict) else None
 
     # --- devices of what has no value any more ---
 
@@ -290,6 +314,9 @@ class Reader:
                 return self.device(node.value)
             case ast.NamedExpr():
                 return self.device(node.value)
+            case ast.IfExp():
+                chosen = self.chosen(node)
+                return None if chosen is None else self.device(chosen)
         return None
 
     def _device_of_call(self, node: ast.Call) -> torch.device | None:
@@ -299,6 +326,8 @@ class Reader:
         function = self.value(node.func)
         if isinstance(function, type) and function.__module__ in _MODULES_WITH_TENSORS:
             return torch.get_default_device()
+        if getattr(function, "__module__", None) == "torch.cuda" and function.__name__.endswith("Tensor"):  # type: ignore[attr-defined]
+            return torch.device("cuda")
         if function is torch.Generator:
             return as_device(self.value(node.args[0])) if node.args else torch.device("cpu")
         if isinstance(function, nn.Module):
@@ -332,6 +361,14 @@ class Reader:
                 return target.device
             return receiver if isinstance(target, torch.dtype) else as_device(target)
         return None if node.func.attr == "cuda" else receiver
+
+    def creates(self, node: ast.Call) -> str:
+        """How a call that creates a tensor is told a device: by a `keyword` or a later `move`; else empty."""
+        function = self.value(node.func)
+        name = getattr(function, "__name__", "")
+        if name in _FACTORIES and getattr(torch, name, None) is function:
+            return "move" if name.endswith("Tensor") else "keyword"  # the old constructors take no device
+        return "move" if function is torch.from_numpy else ""
 
     def _is_factory(self, node: ast.expr) -> bool:
         """Whether a call creates a tensor from no other, with no device given."""

@@ -79,6 +79,21 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One line of the user's source, as it is and as it should be.
+
+    Attributes:
+        place: the line.
+        before: its text.
+        after: the text to put there, of one line or two.
+    """
+
+    place: Place
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing found.
 
@@ -91,6 +106,7 @@ class Finding:
         operands: the values that meet, the blamed one first.
         pytorch: PyTorch's own message, or None when PyTorch has raised nothing.
         help: changes to make, in the imperative, the best first.
+        changes: the first of them, carried out; empty where it takes more than to exchange a line.
         suspect: something may legitimately mend it before it matters; shown only when the call fails.
         step: the number of the training step or root call, from 0; None where no steps are counted.
         ranks: of the processes that have found it; empty in a job of one process.
@@ -105,6 +121,7 @@ class Finding:
     operands: tuple[Operand, ...] = ()
     pytorch: str | None = None
     help: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
     suspect: bool = False
     step: int | None = None
     ranks: tuple[int, ...] = ()
@@ -142,6 +159,8 @@ class Finding:
         fields["operands"] = tuple(_operand(operand) for operand in data["operands"])
         fields["help"] = tuple(data["help"])
         fields["ranks"] = tuple(data["ranks"])
+        changes = data.get("changes", ())  # reports of older versions have none
+        fields["changes"] = tuple(Change(Place(**one["place"]), one["before"], one["after"]) for one in changes)
         return cls(**fields)
 
 

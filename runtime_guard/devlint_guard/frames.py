@@ -251,14 +251,27 @@ def node_at(site: Site) -> ast.AST | None:
     if span is None:
         return _statement_at(source.tree, site.line)
     (line, column), end = span
-    around = [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, (ast.expr, ast.stmt)) and _start(node) <= (line, column) and end <= _end(node)
-    ]
+    around = list(nodes_around(source.tree, (line, column), end))
     # The outermost of those that are equally long is the operation, the others are parts of it.
     found = min(around, key=lambda node: _end_minus_start(source, node), default=None)
     return _head(found, line) if isinstance(found, ast.stmt) else found
+
+
+def nodes_around(tree: ast.AST, start: Position, end: Position) -> Iterator[ast.expr | ast.stmt]:
+    """The nodes that span a stretch. Files may be long: a node that lies elsewhere is passed over as a whole."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            if end[0] < _first_line(node) or _end(node)[0] < start[0]:
+                continue
+            if _start(node) <= start and end <= _end(node):
+                yield node
+        yield from nodes_around(node, start, end)
+
+
+def _first_line(node: ast.expr | ast.stmt) -> int:
+    """The line where a node begins; decorators come before the line that a definition has by itself."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _head(statement: ast.stmt, line: int) -> ast.AST:

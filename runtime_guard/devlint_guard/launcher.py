@@ -22,7 +22,7 @@ from devlint_guard.options import chosen
 from devlint_guard.ranks import gathered
 from devlint_guard.record import Record
 from devlint_guard.report.files import write
-from devlint_guard.report.text import render_all
+from devlint_guard.report.text import render_all, wants_colour
 from devlint_guard.session import Guard
 
 INTERRUPTED: Final = -signal.SIGINT
@@ -201,4 +201,5 @@ def _tell(guard: Guard, report: str | None) -> int:
 def _print(record: Record) -> None:
     if record.findings:
         count = "1 finding" if len(record.findings) == 1 else f"{len(record.findings)} findings"
-        print(f"{render_all(record.findings)}\n\ndevlint: {count}", file=sys.stderr)
+        text = render_all(record.findings, colour=wants_colour(sys.stderr))
+        print(f"{text}\n\ndevlint: {count}", file=sys.stderr)

@@ -63,6 +63,8 @@ class Layers:
         with _lock:
             self._thread = threading.get_ident()
             scopes.follow()
+            if self.ledger is not None:
+                self.ledger.follow_prints()
             if self._provenance is not None and _provenance is None:
                 _provenance = self._provenance
                 _provenance.install()
@@ -118,6 +120,8 @@ class Layers:
         """Switches everything off."""
         global _provenance
         with _lock:
+            if self.ledger is not None:
+                self.ledger.leave_prints()
             if self._mode is not None and self._thread is not None:
                 if not self._take_out(self._mode, self._thread):
                     _forget(self._thread)

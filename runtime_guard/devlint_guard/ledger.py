@@ -7,6 +7,7 @@ kernel makes inside itself is known from PyTorch's sources: an index on the CPU 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from devlint_guard.callers import Caller
+from devlint_guard import printing
+from devlint_guard.callers import Caller, caller_of
 from devlint_guard.finding import Place
 from devlint_guard.frames import source_line
 from devlint_guard.operators import Call, OperatorMode, Overload, name_of
@@ -39,6 +41,10 @@ _WAITING = {
 }
 
 
+_SHOWN = 1000
+"""PyTorch prints a part of a tensor that has more elements."""
+
+
 class Ledger:
     """Adds up transfers and synchronisations: a watcher of an `OperatorMode`, or a context manager with its own."""
 
@@ -58,12 +64,35 @@ class Ledger:
         """Watches the operators of this thread with a mode of its own."""
         self._mode = OperatorMode(watchers=(self,))
         self._mode.install()
+        self.follow_prints()
 
     def uninstall(self) -> None:
         """Ends that mode; the sums stay."""
+        self.leave_prints()
         if self._mode is not None:
             self._mode.uninstall()
             self._mode = None
+
+    def follow_prints(self) -> None:
+        """Counts tensors that are printed, which no mode sees."""
+        printing.follow(self._printed)
+
+    def leave_prints(self) -> None:
+        """Ends that."""
+        printing.leave(self._printed)
+
+    def _printed(self, tensor: Tensor) -> None:
+        size = min(tensor.numel(), _SHOWN) * tensor.element_size()
+        caller = caller_of(sys._getframe(), threading.get_ident())
+        self._add(caller, (Direction.TO_HOST, "print", size, True, True))
+
+    def _add(self, caller: Caller | None, entry: _Entry) -> None:
+        direction, by, size, waits, implicit = entry
+        with self._lock:
+            sums = self._sums.setdefault((caller, direction, by, implicit), [0, 0, 0])
+            sums[0] += 1
+            sums[1] += size
+            sums[2] += waits
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
@@ -94,12 +123,8 @@ class Ledger:
         """One of them has run."""
         found = list(_entries(call))
         caller = call.caller() if found else None
-        for direction, by, size, waits, implicit in found:
-            with self._lock:
-                sums = self._sums.setdefault((caller, direction, by, implicit), [0, 0, 0])
-                sums[0] += 1
-                sums[1] += size
-                sums[2] += waits
+        for entry in found:
+            self._add(caller, entry)
 
 
 def _order(transfer: Transfer) -> tuple[Any, ...]:

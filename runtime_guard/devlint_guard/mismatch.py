@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
 from torch import nn
 
 from devlint_guard import naming
 from devlint_guard.expressions import attached
-from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.messages import Message, Trouble
-from devlint_guard.operands import PASSED, Met, Scene, meeting, with_history
-from devlint_guard.stored import devices_of
+from devlint_guard.operands import Met, Scene, meeting, operand
+from devlint_guard.remedies import Astray, Remedy, remedy_for
+from devlint_guard.stored import devices_of, registered_in
+from devlint_guard.trail import How, Link, trail
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -33,11 +36,66 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
     first, second = ordered[0], next(one for one in ordered if one.operand.device != ordered[0].operand.device)
     others = [one for one in ordered[1:] if one is not second]
-    first = replace(first, operand=with_history(scene, first))
-    operands = (replace(first.operand, blamed=True), second.operand, *(one.operand for one in others))
+    second = _called_instead(scene, first, second)
+    links = _way_of(scene, first)
     code = _code(scene, first, second, message)
+    remedy = _remedy(scene, code, first, second, links)
+    first = replace(first, operand=replace(first.operand, history=_history(scene, first, links, remedy)))
+    met_there = replace(second.operand, history=_recorded(scene, second))
+    operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
     text = _text(scene, code, first.operand, second.operand)
-    return Finding(code, text, operands=operands, help=tuple(_help(scene, code, first, second)))
+    return Finding(
+        code,
+        text,
+        operands=operands,
+        help=tuple(_help(scene, code, first, second, remedy)),
+        changes=() if remedy is None else (remedy.change,),
+    )
+
+
+def _called_instead(scene: Scene, blamed: Met, other: Met) -> Met:
+    """The module that is called, where an argument is elsewhere: it says where all arguments have to be."""
+    if isinstance(blamed.value, nn.Module) or isinstance(other.value, nn.Module):
+        return other
+    for term in scene.operation.terms if scene.operation and not scene.carried else ():
+        if term.callee and isinstance(term.value, nn.Module) and term.device == other.operand.device:
+            found = registered_in(term.value)
+            return Met(operand(scene, term, found[0] if found else None), term.value, node=term.node)
+    return other
+
+
+# --- where it comes from ------------------------------------------------------------------------------------
+
+
+def _way_of(scene: Scene, met: Met) -> list[Link]:
+    """The way of the blamed value back, the failing line first; empty if it is not on that line."""
+    if scene.user is None or met.node is None or scene.carried is not None:
+        return []
+    return trail(scene.sites, scene.user, met.node, met.operand.device.partition(" and ")[0], met.value)
+
+
+def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | None) -> tuple[Step, ...]:
+    """Where a value was made and how it came to the line: as recorded, and as the source says."""
+    if remedy is not None and remedy.cause is not None:
+        return (remedy.cause,)
+    recorded = _recorded(scene, met)
+    lines = {(step.place.file, step.place.line) for step in recorded if step.place}
+    steps = [link.step for link in links[:0:-1] if link.how is not How.RETURNED]
+    return (*recorded, *(one for one in steps if one.place and (one.place.file, one.place.line) not in lines))
+
+
+def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
+    """Where a value was created and moved, if the run was recorded."""
+    tensor = met.tensor if met.tensor is not None else met.value
+    if scene.history is None or not isinstance(tensor, torch.Tensor):
+        return met.operand.history
+    return met.operand.history or scene.history(tensor)
+
+
+def _remedy(scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link]) -> Remedy | None:
+    if code in ("DEV602", "DEV206") or not (links or blamed.operand.role is Role.MODULE):
+        return None
+    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node))
 
 
 def _of_backward(message: Message) -> Finding:
@@ -62,7 +120,10 @@ def _without_names(message: Message) -> str:
 def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
     operation = scene.operation.text if scene.operation and not scene.carried else ""
     if code == "DEV102" and other.role is Role.MODULE:
-        return f"`{other.name}` is on {other.device} and its input `{blamed.name}` on {blamed.device}"
+        return f"`{blamed.name}` is on {blamed.device}, and `{other.name}`, which it is given to, on {other.device}"
+    if blamed.role is Role.MODULE and code in ("DEV102", "DEV108", "DEV202"):
+        why = ": a plain container does not move its modules" if code == "DEV202" else ""
+        return f"`{blamed.name}` is on {blamed.device}, its input `{other.name}` on {other.device}{why}"
     both = f"`{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
     if code == "DEV104":
         return f"{both}: an index selects from one device"
@@ -81,7 +142,8 @@ def _blamed(scene: Scene, met: Sequence[Met], message: Message) -> int:
         return 0
     replica = message.fields.get("replica")
     usual = f"cuda:{replica}" if replica else _usual_device(scene, met)
-    ranks = [_rank(one, usual) for one in met]
+    deliberate = _is_meta_deliberate(scene, met)
+    ranks = [_rank(one, usual, deliberate) for one in met]
     return ranks.index(max(ranks))
 
 
@@ -90,7 +152,11 @@ def _usual_device(scene: Scene, met: Sequence[Met]) -> str:
     given = [scene.roots[name] for name in scene.given]
     around = [module for module in scene.modules[:1] if not any(one.value is module for one in met)]
     devices = [device for module in given or around for device in devices_of(module)]
-    return devices[0] if devices else ""
+    if not devices and all(one.operand.device != "cpu" for one in met):
+        # Between two accelerators, that of the networks in the user's variables decides.
+        networks = [module for module in scene.roots.values() if not any(one.value is module for one in met)]
+        devices = [device for module in networks for device in devices_of(module) if device != "cpu"]
+    return "" if not devices or (len(set(devices)) > 1 and "cpu" not in devices) else devices[0]
 
 
 _SUSPICION = {
@@ -100,14 +166,30 @@ _SUSPICION = {
 }
 
 
-def _rank(met: Met, usual: str) -> tuple[int, ...]:
+def _is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
+    """Whether a module has data in a network that is on meta as a whole: nothing is missing there."""
+    has_data = any(isinstance(one.value, nn.Module) and one.operand.device != "meta" for one in met)
+    return has_data and _usual_device(scene, met) == "meta"
+
+
+def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, ...]:
     operand = met.operand
-    without_data = operand.device == "meta"
+    without_data = operand.device == "meta" and not is_meta_deliberate
     # A module that is on the CPU may just as well be the one that was not moved.
     astray = usual not in ("", "cpu") and operand.device != usual
     on_cpu = operand.device == "cpu"
     named = operand.role is not Role.TEMPORARY
-    return (without_data, astray, on_cpu, met.factory, _SUSPICION.get(operand.role, 0), named)
+    # Of two values on accelerators, that which no network computed follows the other.
+    given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
+    return (
+        without_data,
+        astray,
+        on_cpu,
+        met.factory,
+        _SUSPICION.get(operand.role, 0),
+        given or met.value is None,
+        named,
+    )
 
 
 # --- which code ---------------------------------------------------------------------------------------------
@@ -115,7 +197,8 @@ def _rank(met: Met, usual: str) -> tuple[int, ...]:
 
 def _code(scene: Scene, blamed: Met, other: Met, message: Message) -> str:
     role = blamed.operand.role
-    if "meta" in (blamed.operand.device, other.operand.device):
+    is_empty = "meta" in (blamed.operand.device, other.operand.device)
+    if is_empty and not _is_meta_deliberate(scene, (blamed, other)):
         return "DEV602"
     if Role.OPTIMIZER_STATE in (role, other.operand.role):
         return "DEV206"
@@ -143,15 +226,14 @@ def _is_criterion(scene: Scene, value: object = None) -> bool:
 def _in_plain_container(scene: Scene, met: Met) -> bool:
     if not isinstance(met.value, nn.Module):
         return False
-    path = naming.module_path(met.value, scene.roots)
-    return path.endswith("]")
+    return "[" in naming.module_path(met.value, scene.roots)
 
 
 # --- what to change -----------------------------------------------------------------------------------------
 
 
-def _help(scene: Scene, code: str, blamed: Met, other: Met) -> list[str]:
-    mine, theirs = blamed.operand, other.operand
+def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | None) -> list[str]:
+    mine = blamed.operand
     target = _device_expression(other)
     if code == "DEV602":
         return [
@@ -159,6 +241,8 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met) -> list[str]:
         ]
     if code == "DEV206":
         return ["move the module before the optimizer takes its first step; `load_state_dict` brings the state along"]
+    if remedy is not None:
+        return [remedy.text]
     if code == "DEV202":
         return [
             "keep the modules in `nn.ModuleList` or `nn.ModuleDict`, so that they move with the module that holds them"
@@ -167,35 +251,17 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met) -> list[str]:
         key = mine.qualified.rpartition(".")[2] or mine.name
         if key.isidentifier():
             return [f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`']
-        return [f"keep it as a buffer, not in a container, or move it where it is used: `{moved(mine.name, target)}`"]
-    if blamed.factory:
-        return [f"create it where it is used: `{_with_device(mine.name, target)}`"]
+        return ["keep it as a buffer, not in a container, so that it moves with its module"]
     if mine.role is Role.MODULE:
         return [f"move the module to where its input is: `{moved(mine.name, target)}`"]
     if mine.role in (Role.BUFFER, Role.PARAMETER):
         return [f"move the module that holds it, after everything is attached to it: `.to({target})`"]
-    passed = _passed_as(mine)
-    if passed:
-        root = naming.module_path(scene.modules[0], scene.roots) if scene.modules else ""
-        target = f"next({root}.parameters()).device" if root.isidentifier() else f'"{theirs.device}"'
-        there = moved(passed, target)
-        return [f"move it before it is passed on: `{f'{passed} = {there}' if passed.isidentifier() else there}`"]
-    if mine.name.isidentifier():
-        return [f"move it before it is used: `{mine.name} = {moved(mine.name, target)}`"]
-    if mine.name and theirs.name:
-        return [f"move it: `{moved(mine.name, target)}`"]
-    return []
+    return [f"move it: `{moved(mine.name, target)}`"] if blamed.node is not None and mine.name else []
 
 
 def moved(text: str, device: str) -> str:
     """The source of a move."""
     return f"{attached(text)}.to({device})"
-
-
-def _passed_as(operand: Operand) -> str:
-    """What the outermost of the user's functions calls a value that it passes on."""
-    steps = (step.message for step in operand.history if step.message.startswith(PASSED))
-    return next(steps, "").removeprefix(PASSED).strip("`")
 
 
 def _device_expression(met: Met) -> str:
@@ -206,8 +272,3 @@ def _device_expression(met: Met) -> str:
     if name.replace(".", "").replace("_", "").isalnum() and met.operand.role is not Role.TEMPORARY:
         return f"{name}.device"
     return f'"{met.operand.device}"'
-
-
-def _with_device(call: str, target: str) -> str:
-    inside = call[:-1].rstrip().rstrip(",")
-    return f"{inside}, device={target})" if not inside.endswith("(") else f"{inside}device={target})"

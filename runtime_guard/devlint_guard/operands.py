@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import torch
 from torch import nn
@@ -22,11 +21,9 @@ from devlint_guard.frames import (
     place_in,
     place_of,
     source_of,
-    text_of,
     user_site,
 )
 from devlint_guard.messages import Message
-from devlint_guard.origins import origin_of
 from devlint_guard.stored import devices_of, modules_in, registered_in
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
@@ -349,41 +346,3 @@ def _is_or_holds(term: Term, tensor: torch.Tensor) -> bool:
     if isinstance(term.value, nn.Module):
         return bool(naming.name_of(tensor, {"": term.value}).qualified)
     return term.value is tensor
-
-
-# --- where a value comes from -------------------------------------------------------------------------------
-
-
-PASSED: Final = "passed as "
-"""How the steps begin that tell of a call."""
-
-
-def with_history(scene: Scene, met: Met) -> Operand:
-    """An operand with where its value was assigned, unless a record of the run tells, and how it was passed on."""
-    tensor = met.tensor if met.tensor is not None else met.value
-    if scene.history is not None and isinstance(tensor, torch.Tensor) and not met.operand.history:
-        met = replace(met, operand=replace(met.operand, history=scene.history(tensor)))
-    passes = _passes(scene, met)
-    site, node = passes[0][:2] if passes else (scene.user, met.node)
-    # Of one element of a container, the assignment of the container tells nothing.
-    whole = site is not None and node is not None and (passes or text_of(site, node) == met.operand.name)
-    origin = origin_of(site, node) if site and node and whole and not met.operand.history else None
-    steps = [Step(f"{PASSED}`{text}`", place_of(at, argument)) for at, argument, text in passes]
-    return replace(met.operand, history=(*met.operand.history, *([origin] if origin else []), *steps))
-
-
-def _passes(scene: Scene, met: Met) -> list[tuple[Site, ast.expr, str]]:
-    """The calls by which the user's own functions passed a value on until it came to the line, outermost first."""
-    found: list[tuple[Site, ast.expr, str]] = []
-    callers = [site for site in scene.sites if site.is_user and site is not scene.user]
-    for site in callers:
-        operation = operation_at(site)
-        terms = [one for one in operation.terms if not isinstance(one.value, nn.Module)] if operation else []
-        same = [one for one in terms if met.value is not None and one.value is met.value]
-        if not same and site is callers[-1] and met.operand.role is Role.ARGUMENT:
-            # A value that the call creates is gone, and can only be meant if it is the only one there.
-            made = [one for one in terms if one.value is None and one.device == met.operand.device]
-            same = made if len(made) == 1 else []
-        if same and same[0].text != met.operand.name:
-            found.append((site, same[0].node, same[0].text))
-    return found

@@ -26,12 +26,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from devlint_guard import scopes
 from devlint_guard.callers import Caller, caller_of
 from devlint_guard.conflicts import Conflict, Value, finding_of
+from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.finding import Finding
 from devlint_guard.naming import Roots
 from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
 from devlint_guard.uncompiled import CAN_MARK, uncompiled
-from devlint_guard.undisturbed import is_of_a_signal
+from devlint_guard.undisturbed import is_of_the_program
 
 Overload = Any
 """An overload of `torch.ops`."""
@@ -263,7 +264,7 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
     def _tell(self, error: Exception) -> None:
-        if self._failed is None or is_of_a_signal(error):
+        if self._failed is None or is_of_the_program(error):
             raise error
         if not isinstance(error, RecursionError):
             self._failed(error)
@@ -276,11 +277,12 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._mixed(plan, args, {})
 
     def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        given = (*args, *kwargs.values())
-        values = [one for value in given for one in (value if value.__class__ is list else (value,))]
-        with DisableTorchFunction():
-            devices = {one.device for one in values if one.__class__ in _PLAIN}
-        if len(devices) > 1:
+        if _function_modes():
+            with DisableTorchFunction():
+                is_mixed = _are_mixed(args, kwargs)
+        else:
+            is_mixed = _are_mixed(args, kwargs)
+        if is_mixed:
             self._mixed(plan, args, kwargs)
 
     def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -293,10 +295,24 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 if conflict is None:
                     return
                 finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
+                self._sink(finding)
+        except (GuardError, DevlintWarning):
+            raise
         except Exception as error:
             self._tell(error)
-            return
-        self._sink(finding)
+
+
+def _are_mixed(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the tensors that an operator is given, also in lists, are on several devices."""
+    device = None
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        for one in value if value.__class__ is list else (value,):
+            if one.__class__ in _PLAIN:
+                if device is None:
+                    device = one.device
+                elif one.device != device:
+                    return True
+    return False
 
 
 def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import NamedTuple
 
-from torch.nn.modules.loss import _Loss
+from torch.nn import Module
 
 from devlint_guard.entry import Mismatch, Value, devices_by_size
+from devlint_guard.expressions import Term
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
+from devlint_guard.messages import Message, Trouble
+from devlint_guard.mismatch import finding_on
 from devlint_guard.naming import Roots, module_path, names_of_parameter, role_in
-from devlint_guard.operands import History, Scene, describe, found_operand, operand
-from devlint_guard.stored import registered_in
+from devlint_guard.operands import History, Met, Scene, describe, found_operand, operand
+from devlint_guard.stored import modules_in, registered_in
 
 
 def tied(names: Sequence[str]) -> Iterator[str]:
@@ -48,17 +51,13 @@ def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots, histor
         roots: the modules that paths begin with; others are looked for in the frames.
         history: tells how a tensor came to be where it is.
     """
-    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots), history)
-    verdict = entry.verdict()
-    scene = entry.scene
-    return Finding(
-        verdict.code,
-        verdict.message,
-        place=scene.place,
+    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots, history=history), history)
+    found = entry.finding()
+    return replace(
+        found,
+        place=entry.scene.place,
         module=entry.path,
         module_class=type(mismatch.module).__name__,
-        operands=(replace(verdict.blamed, blamed=True), verdict.other),
-        help=(verdict.help, *entry.ties(verdict)),
         suspect=not mismatch.certain,
     )
 
@@ -93,14 +92,64 @@ class _Entry:
         """What a message calls the module."""
         return f"`{self.path}` ({type(self.mismatch.module).__name__})"
 
-    def verdict(self) -> Verdict:
+    def finding(self) -> Finding:
+        """What to say of it, in the words in which PyTorch's own error would be explained."""
         if self.mismatch.without_data and (self.usual != "meta" or self._has_no_data):
-            return self._without_data()
+            return self._told(self._without_data())
         if len(self.mismatch.own_devices) > 1:
-            return self._split()
-        if not self.mismatch.own:
-            return self._arguments_apart()
-        return self._apart_from_module(self.mismatch.own_devices[0])
+            return self._told(self._split())
+        met = self._met()
+        devices = tuple(dict.fromkeys(one.operand.device for one in met))
+        found = finding_on(self.scene, met, Message(Trouble.APART, devices))
+        return replace(found, help=(*found.help, *self._ties(found.operands[0], found.code)))
+
+    def _told(self, verdict: Verdict) -> Finding:
+        return Finding(
+            verdict.code,
+            verdict.message,
+            operands=(replace(verdict.blamed, blamed=True), verdict.other),
+            help=(verdict.help, *self._ties(verdict.blamed, verdict.code)),
+        )
+
+    def _met(self) -> list[Met]:
+        """The module and the first argument that is elsewhere, or two arguments of a module without tensors."""
+        if self.mismatch.own:
+            device = self.mismatch.own_devices[0]
+            term = self._caller_term()
+            node = None if term is None else term.node
+            module = Met(self._module(device), self.mismatch.module, self.mismatch.own[0].tensor, node=node)
+            return [module, self._given(_first(self.mismatch.given, device, elsewhere=True))]
+        device = devices_by_size([value.tensor for value in self.mismatch.given])[0]
+        given = self.mismatch.given
+        return [self._given(_first(given, device)), self._given(_first(given, device, elsewhere=True))]
+
+    def _given(self, value: Value) -> Met:
+        term = self._term(value.tensor)
+        if term is not None:
+            return Met(operand(self.scene, term), value.tensor, node=term.node)
+        made = self._only_argument_on(str(value.tensor.device))
+        if made is not None:
+            return Met(operand(self.scene, made), value.tensor, None, made.factory, made.node)
+        return Met(self._described(value), value.tensor)
+
+    def _caller_term(self) -> Term | None:
+        """What the user's line calls: the module, or one that calls it."""
+        terms = self.scene.operation.terms if self.scene.operation else ()
+        for term in terms:
+            if isinstance(term.value, Module) and any(one is self.mismatch.module for one in modules_in(term.value)):
+                return term
+        return None
+
+    def _term(self, value: object) -> Term | None:
+        """Where a value stands on the user's line."""
+        terms = self.scene.operation.terms if self.scene.operation else ()
+        return next((term for term in terms if term.value is value), None)
+
+    def _only_argument_on(self, device: str) -> Term | None:
+        """The only expression of the call whose value is gone, or was passed on as a part, and that is on a device."""
+        terms = self.scene.operation.terms if self.scene.operation and self._caller_term() else ()
+        found = [term for term in terms if term.device == device and not term.callee]
+        return found[0] if len(found) == 1 else None
 
     @property
     def _has_no_data(self) -> bool:
@@ -133,33 +182,11 @@ class _Entry:
         remedy = f"move the module after all of its tensors are set: `{self.path}.to({_quoted(other)})`"
         return Verdict("DEV601", message, blamed, other, remedy)
 
-    def ties(self, verdict: Verdict) -> Iterator[str]:
+    def _ties(self, blamed: Operand, code: str) -> Iterator[str]:
         """What to know where the module is astray: a parameter that it shares may have been moved with another one."""
-        if verdict.blamed.role is Role.MODULE or verdict.code == "DEV601":
+        if blamed.role is Role.MODULE or code == "DEV601":
             for value in self.mismatch.own:
                 yield from tied(names_of_parameter(value.tensor, self.scene.roots))
-
-    def _arguments_apart(self) -> Verdict:
-        devices = devices_by_size([value.tensor for value in self.mismatch.given])
-        right = self.usual if self.usual in devices else next(one for one in devices if one != "cpu")
-        blamed = self._operand(_first(self.mismatch.given, right, elsewhere=True))
-        other = self._operand(_first(self.mismatch.given, right))
-        message = f"{self.name} is given `{blamed.name}` on {blamed.device} and `{other.name}` on {other.device}"
-        return Verdict("DEV101", message, blamed, other, _move(blamed, other))
-
-    def _apart_from_module(self, device: str) -> Verdict:
-        astray = _first(self.mismatch.given, device, elsewhere=True)
-        given, module = self._operand(astray), self._module(device)
-        is_loss = isinstance(self.mismatch.module, _Loss)
-        if given.device != self.usual and not (is_loss and device == "cpu"):
-            message = f"{self.name} is on {device} and its input `{given.name}` on {given.device}"
-            return Verdict("DEV102", message, given, module, _move(given, module))
-        message = f"{self.name} is on {device}, its input `{given.name}` on {given.device}"
-        if self.path.endswith("]"):
-            remedy = "keep it in `nn.ModuleList` or `nn.ModuleDict`, so that it moves with the module that holds it"
-            return Verdict("DEV202", f"{message}: a plain container does not move its modules", module, given, remedy)
-        remedy = f"move the module too: `{self.path}.to({_quoted(given)})`"
-        return Verdict("DEV108" if is_loss else "DEV102", message, module, given, remedy)
 
     # --- operands ---
 
@@ -179,10 +206,9 @@ class _Entry:
     def _module(self, device: str) -> Operand:
         own = self.mismatch.own
         detail = f"{own[0].name}: {describe(own[0].tensor)}" + (f" and {len(own) - 1} more" if len(own) > 1 else "")
-        for term in self.scene.operation.terms if self.scene.operation else ():
-            if term.value is self.mismatch.module:
-                place = operand(self.scene, term).place
-                return Operand(term.text, Role.MODULE, device, detail, self.path, place)
+        term = self._caller_term()
+        if term is not None:
+            return Operand(term.text, Role.MODULE, device, detail, self.path, operand(self.scene, term).place)
         return Operand(self.path, Role.MODULE, device, detail, self.path)
 
 
@@ -193,9 +219,3 @@ def _first(values: Sequence[Value], device: str, *, elsewhere: bool = False) -> 
 
 def _quoted(operand: Operand) -> str:
     return f'"{operand.device}"'
-
-
-def _move(blamed: Operand, other: Operand) -> str:
-    if blamed.name.isidentifier():
-        return f"move it before the call: `{blamed.name} = {blamed.name}.to({_quoted(other)})`"
-    return f"move it before the call: `{blamed.name}.to({_quoted(other)})`"

@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -26,7 +26,7 @@ from devlint_guard.allow import Allowances, is_allowed
 from devlint_guard.audit import audit, audit_called
 from devlint_guard.entry import Mismatch, own_tensors
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
-from devlint_guard.explain import annotate, explain
+from devlint_guard.explain import annotate, explained_before
 from devlint_guard.finding import Finding, Place
 from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
@@ -72,7 +72,8 @@ class Guard:
             with the call of a module.
         every: `adaptive` also looks at each step whose number this divides.
         expect: the device that all tensors of `modules` are to be on: `cuda`, `cuda:1`.
-        allow: what is no finding: codes, names, and patterns of module paths such as `*.rotary_emb`.
+        allow: what is no finding: codes, names, and patterns of module paths such as `*.rotary_emb`; a dictionary has
+            the reason of each, which reports show.
         ledger: count copies between devices and synchronisations, by source line.
         report: the file to write a report to at the end: `.json`, `.html`, or else text; in a job of several processes
             each writes one of its own, `report.rank0.json`.
@@ -90,7 +91,7 @@ class Guard:
         first_steps: int = 3,
         every: int = 0,
         expect: str | torch.device | None = None,
-        allow: Iterable[str] = (),
+        allow: Iterable[str] | Mapping[str, str] = (),
         ledger: bool = False,
         report: str | os.PathLike[str] | None = None,
         strict: bool = False,
@@ -114,7 +115,7 @@ class Guard:
             "first_steps": first_steps,
             "every": every,
             "expect": None if expect is None else str(expect),
-            "allow": allowed,
+            "allow": dict(allow) if isinstance(allow, Mapping) else allowed,
             "ledger": ledger,
             "strict": strict,
         }
@@ -219,21 +220,23 @@ class Guard:
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
-        with self._lock:
+        roots: Roots = self._roots
+        with self._lock, Undisturbed(self):
             self._entries -= 1
             if self._entries == 0:
                 if self._observer is not None:
                     self._observer.end()
                 self._layers.end()
-        entry = active.remove(self)
+        with Undisturbed(self):
+            roots = active.remove(self).roots
         with Undisturbed(self):
             if error is not None and not isinstance(error, GuardError):
-                finding = explain(error, entry.roots, history_of)
-                annotate(error, entry.roots, history_of)
+                finding = annotate(error, roots, history_of) or explained_before(error, roots, history_of)
                 if finding is not None and not self._has_found_at(finding.place):
                     self._record(finding, self._findings)
+        with Undisturbed(self):
             if self._report is not None:
-                record = self.record(entry.roots)
+                record = self.record(roots)
                 self._trees = record.roots
                 try:
                     write(record, self._report)
@@ -259,8 +262,9 @@ class Guard:
             warnings.warn_explicit(text, DevlintWarning, file, line, registry={})
 
     def _has_found_at(self, place: Place | None) -> bool:
-        """Whether what PyTorch refuses at a place has been foretold there, under whatever code."""
-        return place is not None and any(one.place == place for one in self.findings)
+        """Whether what PyTorch refuses on a line has been foretold there, under whatever code."""
+        line = None if place is None else (place.file, place.line)
+        return any(one.place is not None and (one.place.file, one.place.line) == line for one in self.findings)
 
     # --- what becomes of findings ---
 
@@ -322,7 +326,9 @@ class Guard:
 
     def failed(self, error: Exception, roots: Roots) -> bool:
         """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
-        return not isinstance(error, GuardError) and annotate(error, roots, history_of)
+        if isinstance(error, GuardError):
+            return False
+        return annotate(error, roots, history_of) is not None
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """Keeps what may be the reason of a failure."""

@@ -25,13 +25,16 @@ from devlint_guard.blame import (
     values_on,
     whole_expression,
 )
+from devlint_guard.edits import followed_by, preceded_by, replaced, with_keyword
 from devlint_guard.expressions import Argument, Term, as_device, attached
-from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.finding import Change, Finding, Operand, Role
 from devlint_guard.frames import place_of, text_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
+from devlint_guard.remedies import moved_by_choice, node_of, with_argument, with_constant, with_method
 from devlint_guard.stored import UNKNOWN, attribute, devices_of
+from devlint_guard.trail import Scope, trail
 
 _AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
 
@@ -50,7 +53,21 @@ def _host_access(scene: Scene, message: Message) -> Finding:
         else "numpy reads a tensor",
         operands=found,
         help=(f"bring it to the CPU first: `{attached(name)}.detach().cpu()`",),
+        changes=_read_on_cpu(scene, found),
     )
+
+
+def _read_on_cpu(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]:
+    place = node_of(scene, found[0]) if found else None
+    if place is None:
+        return ()
+    scope, node = place
+    value = scope.reader.value(node)
+    # Of a container, each tensor has to be brought.
+    if isinstance(value, list):
+        change = replaced(scope, node, f"[one.detach().cpu() for one in {scope.source.of(node)}]")
+        return () if change is None else (change,)
+    return with_method(scene, found[0], ".detach().cpu()")
 
 
 def _not_on_cpu(scene: Scene, message: Message) -> Finding:
@@ -67,6 +84,7 @@ def _not_on_cpu(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` is on {device}: `{operation}` takes {taken} from the CPU",
         operands=found,
         help=(f"pass it on the CPU: `{attached(first_name(found))}.cpu()`",),
+        changes=with_method(scene, found[0], ".cpu()") if found else (),
     )
 
 
@@ -79,6 +97,7 @@ def _no_kernel(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` is on {found[0].device}, and {operator} exists on the CPU only",
         operands=found,
         help=(f"compute this on the CPU: `{attached(first_name(found))}.cpu()`",),
+        changes=with_method(scene, found[0], ".cpu()"),
     )
 
 
@@ -89,7 +108,13 @@ def _pinned(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` is on {found[0].device}: only memory of the CPU can be pinned",
         operands=found,
         help=("pin what is still on the CPU, and leave it out for what is already on a device",),
+        changes=_unpinned(scene, found),
     )
+
+
+def _unpinned(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]:
+    """The loader without `pin_memory`: its data set is on a device already."""
+    return with_argument(scene, found[0], "pin_memory", "False", "DataLoader")
 
 
 def _meta(scene: Scene, message: Message) -> Finding:
@@ -118,7 +143,31 @@ def _generator(scene: Scene, message: Message) -> Finding:
             f'make it for the device of the numbers: `torch.Generator(device="{wanted}")`',
             "a default device or tensor type on CUDA reaches the samplers of DataLoader too: give them a generator",
         ),
+        changes=_generator_made_for(scene, first, wanted),
     )
+
+
+def _generator_made_for(scene: Scene, first: tuple[Operand, ...], device: str) -> tuple[Change, ...]:
+    """The line that makes the generator, for another device; or that of the loader that makes its own."""
+    place = node_of(scene, first[0]) if first and device else None
+    if place is None or scene.user is None:
+        return ()
+    for link in trail(scene.sites, scene.user, place[1], first[0].device):
+        for node in (one for one in ast.walk(link.node) if isinstance(one, ast.Call)):
+            name = link.scope.source.of(node.func)
+            prefix, _, function = name.rpartition(".")
+            if function == "manual_seed" and not isinstance(node.func, ast.Name) and "Generator" not in prefix:
+                text = f'{prefix}.Generator("{device}").manual_seed({link.scope.source.of(node.args[0])})'
+                change = replaced(link.scope, node, text) if len(node.args) == 1 else None
+            elif function == "Generator":
+                change = replaced(link.scope, node, f'{name}(device="{device}")')
+            elif function == "DataLoader":
+                torch_name = next((key for key, value in link.scope.more_names.items() if value is torch), "torch")
+                change = with_keyword(link.scope, node, "generator", f'{torch_name}.Generator(device="{device}")')
+            else:
+                continue
+            return () if change is None else (change,)
+    return ()
 
 
 def _is_generator(scene: Scene, term: Term) -> bool:
@@ -144,7 +193,23 @@ def _no_device(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` asks for {asked}, and this process has no {kind.upper()} device",
         operands=found,
         help=(_AVAILABLE,),
+        changes=_chosen(scene, found[0]) if kind == "CUDA" else (),
     )
+
+
+def _chosen(scene: Scene, asked: Operand) -> tuple[Change, ...]:
+    """The device is chosen by what is there, on the line that names it."""
+    choice = '"cuda" if torch.cuda.is_available() else "cpu"'
+    return moved_by_choice(scene, choice) or with_constant(
+        scene, asked, lambda value: choice if str(value).startswith("cuda") or type(value) is int else ""
+    )
+
+
+def _there(value: object) -> str:
+    """The source of a device that is there, instead of one by number."""
+    if isinstance(value, str):
+        return '"cuda"' if value.startswith("cuda:") else ""
+    return "0" if type(value) is int and value > 0 else ""
 
 
 def _no_index(scene: Scene, message: Message) -> Finding:
@@ -158,6 +223,7 @@ def _no_index(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
         operands=found,
         help=("choose it from what is there: `torch.cuda.device_count()`, or `cuda` for the current device",),
+        changes=() if ids or not count else with_constant(scene, found[0], _there),
     )
 
 
@@ -195,7 +261,15 @@ def _device_text(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` names no device that can be used here",
         operands=found,
         help=(_spelling(text),),
+        changes=_respelled(scene, found, text),
     )
+
+
+def _respelled(scene: Scene, found: tuple[Operand, ...], text: str) -> tuple[Change, ...]:
+    meant = re.match(r"write `([^`]+)`", _spelling(text))
+    if meant is None or not found:
+        return ()
+    return with_constant(scene, found[0], lambda value: meant[1] if value == text else "")
 
 
 def _constants(scene: Scene, text: str) -> tuple[Operand, ...]:
@@ -232,7 +306,17 @@ def _checkpoint(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` is for {kind}{':' + index if index else ''}, which is not here",
         operands=found,
         help=('read it to a device that is there: `torch.load(…, map_location="cpu")`',),
+        changes=_mapped(scene),
     )
+
+
+def _mapped(scene: Scene) -> tuple[Change, ...]:
+    scope = None if scene.user is None else Scope.at(scene.user)
+    node = scene.operation.node if scene.operation else None
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
+    loads = [one for one in calls if scope is not None and scope.source.of(one.func).endswith("load")]
+    change = with_keyword(scope, loads[0], "map_location", '"cpu"') if scope is not None and loads else None
+    return () if change is None else (change,)
 
 
 def _forked(scene: Scene, message: Message) -> Finding:
@@ -260,7 +344,17 @@ def _no_attribute(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}` is a module, and modules have no attribute `device`",
         operands=found,
         help=(f"ask one of its parameters: `next({first_name(found)}.parameters()).device`",),
+        changes=_asked_of_parameter(scene, first_name(found)),
     )
+
+
+def _asked_of_parameter(scene: Scene, name: str) -> tuple[Change, ...]:
+    scope = None if scene.user is None else Scope.at(scene.user)
+    node = scene.operation.node if scene.operation else None
+    if scope is None or not isinstance(node, ast.Attribute):
+        return ()
+    change = replaced(scope, node, f"next({name}.parameters()).device")
+    return () if change is None else (change,)
 
 
 def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:
@@ -293,7 +387,22 @@ def _data_parallel(scene: Scene, message: Message) -> Finding:
             f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
             "the inputs may be anywhere: DataParallel scatters them",
         ),
+        changes=_wrapped_moved(scene, found, wanted),
     )
+
+
+def _wrapped_moved(scene: Scene, found: tuple[Operand, ...], wanted: str) -> tuple[Change, ...]:
+    """A line before the call that moves the module; where it is wrapped on the failing line, the module in the call."""
+    place = node_of(scene, found[0]) if found and wanted else None
+    if place is None or found[0].role is not Role.MODULE:
+        return ()
+    scope, node = place
+    operation = scene.operation.node if scene.operation else None
+    if isinstance(operation, ast.Call) and node is operation.func:
+        change = preceded_by(scope, node, f'{scope.source.of(node)}.to("{wanted}")')
+    else:
+        change = followed_by(scope, node, f'.to("{wanted}")')
+    return () if change is None else (change,)
 
 
 def _distributed(scene: Scene, message: Message) -> Finding:

@@ -2,13 +2,64 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Protocol
+from typing import Final, Protocol, TypeVar
 
 from torch._C import DisableTorchFunction
 
 from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.frames import is_user_code
+
+T = TypeVar("T")
+
+FAILED: Final = "devlint: the explanation failed"
+"""How the line begins that says so."""
+
+
+def protected(work: Callable[[], T], failed: Callable[[str], object]) -> T | None:
+    """Returns what explaining code returns; None if it fails, which the program's own error must not suffer from.
+
+    All code that explains an error of the program is called through here. `KeyboardInterrupt`, `SystemExit` and what a
+    signal handler of the program raises go on their way.
+
+    Args:
+        work: explains.
+        failed: is told of a failure, in one line.
+    """
+    try:
+        with DisableTorchFunction():
+            return work()
+    except Exception as problem:
+        if is_of_the_program(problem):
+            raise
+        line = f"{FAILED}, which is a bug of devlint: {_text_of(problem)}"
+    with contextlib.suppress(Exception):
+        failed(line)
+    return None
+
+
+def warn(line: str) -> None:
+    """Warns of a failure, at the caller of the public function that has failed."""
+    warnings.warn(line, DevlintWarning, stacklevel=4)
+
+
+def is_of_the_program(problem: Exception) -> bool:
+    """Whether an error that was raised while the guard looked is of the program; never raises."""
+    try:
+        return is_of_a_signal(problem)
+    except Exception:
+        return False
+
+
+def _text_of(problem: Exception) -> str:
+    """The class and the text of an error, on one line."""
+    try:
+        return " ".join(f"{type(problem).__name__}: {problem}".split())
+    except Exception:
+        return type(problem).__name__
 
 
 class Fallible(Protocol):
@@ -41,11 +92,14 @@ class Undisturbed:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._unseen.__exit__(kind, error, traceback)
-        if not isinstance(error, Exception) or isinstance(error, (GuardError, DevlintWarning)) or is_of_a_signal(error):
+        if not isinstance(error, Exception) or isinstance(error, (GuardError, DevlintWarning)):
+            return False
+        if is_of_the_program(error):
             return False
         # Where the program has gone so deep that the guard finds no room, its own next calls fail by themselves.
         if self._fallible is not None and not isinstance(error, RecursionError):
-            self._fallible.step_back(error)
+            with contextlib.suppress(Exception):
+                self._fallible.step_back(error)
         return True
 
 

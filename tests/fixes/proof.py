@@ -1,4 +1,6 @@
-"""Holds a fix against PyTorch: the program as it is and the fixed one run on pretended machines, and are compared.
+"""`python -m tests.fixes.proof [NAME …]`: hold each fix against PyTorch, and print those that it refuses.
+
+The program as it is and the fixed one run on pretended machines, and are compared.
 
 A fix has to make PyTorch content at the reported operation, and where the program ran before it must compute what it
 computed. Where it raised, what it was meant to compute is what a lenient machine computes, whose operators take tensors
@@ -7,21 +9,35 @@ from several devices: a fix that adds to a copy is found by that.
 
 from __future__ import annotations
 
+import argparse
 import enum
+import os
 import shutil
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from devlint import engine
-from devlint.diagnostics import Diagnostic, Edit
+from devlint.diagnostics import Diagnostic, Edit, Place
 from devlint.fixes import apply_to_bytes
 from devlint.fixes.applying import moved
+from devlint.fixes.harm import allows, new_errors, useless
+from devlint.project import decode
 from devlint.settings import Settings
 
+from tests.conftest import REPOSITORY
 from tests.expectations import read
 from tests.judge import Judge, Variant, Verdict
+
+LACKING = ("no-cuda", "ordinal")
+"""The kinds of errors of a machine without the device."""
+
+TRIED = ("DEV1", "DEV2", "DEV4")
+"""The rules whose fixes are tried alone; those of portability are alike and many, and are made all together."""
 
 EVERY, BUT = ("ALL",), ("DEV7",)
 """The rules whose fixes are tried: all but those about wording."""
@@ -65,9 +81,14 @@ class Program:
 
 @dataclass
 class Tried:
-    """One fix, and its effect wherever it was tried."""
+    """One fix, and its effect wherever it was tried.
+
+    Attributes:
+        withdrawn: the analysis of the fixed file objects, so that `--fix` does not make it; no program is run.
+    """
 
     diagnostic: Diagnostic
+    withdrawn: bool = False
     results: list[tuple[str, Result, str]] = field(default_factory=list)
 
     @property
@@ -96,15 +117,19 @@ class Proof:
     ) -> Iterator[Tried]:
         """Try each fix of some rules in the folder, or in some files of it, alone."""
         shutil.copytree(self._folder, self._copy, ignore=shutil.ignore_patterns("__pycache__"))
-        for diagnostic in _reports(files or (self._folder,)):
+        analysed = files or (self._folder,)
+        before = _relative(_reports(analysed), self._folder)
+        for diagnostic in _reports(analysed):
             if diagnostic.fix is None or not diagnostic.code.startswith(codes):
                 continue
             path = Path(diagnostic.place.file).resolve()
             fixed = self._copy / path.relative_to(self._folder.resolve())
             data = path.read_bytes()
             fixed.write_bytes(apply_to_bytes(data, diagnostic.fix.edits, diagnostic.place.file))
-            tried = Tried(diagnostic)
-            for program in self._concerned(programs, path, diagnostic.fix.edits):
+            copies = tuple(self._copy / one.resolve().relative_to(self._folder.resolve()) for one in analysed)
+            after = _relative(_reports(copies), self._copy)
+            tried = Tried(diagnostic, withdrawn=_is_refused(diagnostic, before, after, self._folder))
+            for program in () if tried.withdrawn else self._concerned(programs, path, diagnostic.fix.edits):
                 for devices in program.machines:
                     result, why = self._compare(program, devices, diagnostic, fixed)
                     tried.results.append((f"{program.name} on {devices}", result, why))
@@ -151,6 +176,8 @@ class Proof:
                 return Result.BROKEN, why
         if after.outcome == "ok":
             return Result.MENDS, ""
+        if after.kind in LACKING and not diagnostic.code.startswith("DEV3"):
+            return Result.SAME, ""  # the machine lacks a device that the program names, with the fix and without
         if self._raises_alike(before, after, diagnostic, program):
             if not self._reported_there(before, diagnostic, program):
                 return Result.SAME, ""
@@ -172,7 +199,7 @@ class Proof:
         place = diagnostic.place
         if Path(place.file).resolve() != (program.folder / program.main).resolve():
             return False
-        is_missing = before.kind in ("no-cuda", "ordinal")
+        is_missing = before.kind in LACKING
         if is_missing != diagnostic.code.startswith("DEV3"):
             return False
         if is_missing:
@@ -183,6 +210,26 @@ class Proof:
 def _reports(paths: tuple[Path, ...]) -> tuple[Diagnostic, ...]:
     run = engine.run(Settings(tuple(map(str, paths)), isolated=True, select=EVERY, ignore=BUT))
     return tuple(run.outcome.diagnostics)
+
+
+def _relative(reports: Iterable[Diagnostic], folder: Path) -> list[Diagnostic]:
+    """The reports with places in files relative to a folder."""
+
+    def change(place: Place) -> Place:
+        return replace(place, file=os.path.relpath(os.path.realpath(place.file), os.path.realpath(folder)))
+
+    return [one.with_places(change) for one in reports]
+
+
+def _is_refused(settled: Diagnostic, before: list[Diagnostic], after: list[Diagnostic], folder: Path) -> bool:
+    """Whether `--fix --unsafe-fixes` would undo a fix."""
+    assert settled.fix is not None
+    (one,) = _relative([settled], folder)
+    text = decode(Path(settled.place.file).read_bytes(), settled.place.file)
+    where = partial(moved, text, settled.fix.edits)
+    own = [each for each in after if each.place.file == one.place.file]
+    brought = new_errors(before, after, {one.place.file: where})
+    return bool(useless([one], own, where)) or not all(allows(one, new, unsafe=True) for new in brought)
 
 
 def _others(diagnostic: Diagnostic, fixed: Path) -> bool:
@@ -249,11 +296,48 @@ def programs_of(fixture: Path) -> list[Program]:
     return found
 
 
+def fixtures() -> list[Path]:
+    """The fixture files with programs for each rule, in order."""
+    folders = ("rules", "tutorials", "causes")
+    return [file for name in folders for file in sorted((REPOSITORY / "fixtures" / name).rglob("*.py"))]
+
+
 def table(tried: Mapping[str, list[Tried]]) -> str:
     """The figures as text: fixes tried, by their effect."""
     counts: Counter[str] = Counter()
     for fixes in tried.values():
         for one in fixes:
-            counts[one.result.value if one.result is not None else "not reached by a program"] += 1
+            none = "withdrawn by devlint" if one.withdrawn else "not reached by a program"
+            counts[one.result.value if one.result is not None else none] += 1
     rows = [f"{number:5} {what}" for what, number in counts.most_common()]
     return "\n".join([f"{sum(counts.values()):5} fixes tried", *rows])
+
+
+def main() -> int:
+    """Try each fix of all fixtures and question programs, print those that PyTorch refuses and the figures."""
+    from tests.fixes.questions import programs
+
+    parser = argparse.ArgumentParser(prog="python -m tests.fixes.proof", description=main.__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only files or programs with this in their paths")
+    options = parser.parse_args()
+    units: list[tuple[Path, Path, tuple[Path, ...], list[Program]]] = [
+        (file, file.parent, (file,), programs_of(file)) for file in fixtures()
+    ]
+    units += [(one.folder, one.folder, (), [one]) for one in programs()]
+    found: dict[str, list[Tried]] = {}
+    with Judge() as judge, tempfile.TemporaryDirectory() as folder:
+        for number, (path, root, files, own) in enumerate(units):
+            if options.names and not any(name in str(path) for name in options.names):
+                continue
+            copy = Path(folder) / str(number)
+            found[str(path)] = list(Proof(judge, root, copy).try_fixes(own, files=files, codes=TRIED))
+            shutil.rmtree(copy)
+            for one in found[str(path)]:
+                if one.result in (Result.BROKEN, Result.USELESS):
+                    print(f"{one.diagnostic.place}: {one.diagnostic.code}: {one.results}", flush=True)
+    print(table(found))
+    return int(any(one.result in (Result.BROKEN, Result.USELESS) for fixes in found.values() for one in fixes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -41,6 +41,18 @@ CASES = {
         "import torch\nx = torch.ones(3)\nx.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
         "import torch\nx = torch.ones(3)\nx = x.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
     ),
+    "discarded move, reported at its consequence": (
+        "DEV101",
+        "import torch\nx = torch.ones(3)\nx.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
+        "import torch\nx = torch.ones(3)\nx = x.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
+    ),
+    "table that a loop uses": (
+        "DEV104",
+        "import torch\nt = torch.from_numpy(a)\ni = torch.tensor([1], device='cuda')\n"
+        "for k in range(3):\n    print(t[i])\n",
+        "import torch\nt = torch.from_numpy(a)\ni = torch.tensor([1], device='cuda')\nt = t.to(i.device)\n"
+        "for k in range(3):\n    print(t[i])\n",
+    ),
     "factory": (
         "DEV103",
         "import torch\n\ndef f(x: torch.Tensor):\n    return x + torch.ones(\n        3,  # three\n    )\n",
@@ -196,6 +208,23 @@ def test_a_safe_fix(name: str) -> None:
 
 
 UNSAFE = {
+    "move whose result nobody needs": (
+        "DEV203",
+        "import torch\nx = torch.ones(3)\nx.to('cuda')\ny = x + torch.ones(3)\n",
+    ),
+    "global that a function uses": (
+        "DEV101",
+        "import torch\nx = torch.ones(3)\n\ndef f():\n    return x + torch.ones(3, device='cuda')\n",
+    ),
+    "generator": (
+        "DEV106",
+        "import torch\n\ndef f(x: torch.Tensor):\n    g = torch.Generator()\n"
+        "    return torch.randn(3, device=x.device, generator=g)\n",
+    ),
+    "module that is made beside a moved batch": (
+        "DEV102",
+        "import torch\nnet = torch.nn.Linear(3, 3)\nfor x in [torch.ones(2, 3)]:\n    net(x.cuda())\n",
+    ),
     "used twice": (
         "DEV103",
         "import torch\n\ndef f(x: torch.Tensor):\n    m = torch.ones(3)\n    g(m)\n    return x + m\n",
@@ -216,6 +245,10 @@ def test_an_unsafe_fix(name: str) -> None:
 
 
 NONE = {
+    "element of several that numpy reads": (
+        "DEV105",
+        "import torch\nimport numpy as np\nx = torch.ones(3, device='cuda')\nnp.array([x, x])\n",
+    ),
     "attribute that is stored twice": (
         "DEV201",
         _net("self.shift = None\nself.shift = torch.ones(3)", "return x + self.shift"),

@@ -7,19 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import sampled
-from tests.fixes.proof import Proof, Result, programs_of
+from tests.fixes.proof import TRIED, Proof, Result, programs_of
 from tests.fixes.questions import mended, programs
 from tests.fixes.test_on_fixtures import FILES, FIXTURES
 from tests.judge import Judge
-
-KNOWN = {
-    ("DEV203", "bad_harmless_so_far"): "the move that was thrown away counts now, and meets a tensor that relied on it",
-    ("DEV112", "ok_array_among_the_results_of_a_module"): "the report is wrong, its rule is opt-in and its fix unsafe",
-    ("DEV105", "bad_list_of_tensors"): "a list of tensors, whose elements the unsafe fix does not move",
-    ("DEV402", "bad_module_on_the_cpu"): "on a machine without a device it needs one all the same",
-    ("DEV402", "bad_in_a_class"): "on a machine without a device it needs one all the same",
-}
-"""The rule and the program of each fix that PyTorch refuses today, with the reason."""
 
 QUESTIONS = {program.name: program for program in programs()}
 
@@ -30,11 +21,8 @@ def test_pytorch_is_content_with_each_fix(file: Path, judge: Judge, tmp_path: Pa
     proof = Proof(judge, file.parent, tmp_path / "copy")
     refused = [
         (tried.diagnostic.place.line, tried.diagnostic.code, tried.results)
-        for tried in proof.try_fixes(programs_of(file), files=(file,), codes=("DEV1", "DEV2", "DEV4"))
+        for tried in proof.try_fixes(programs_of(file), files=(file,), codes=TRIED)
         if tried.result in (Result.BROKEN, Result.USELESS)
-        if not any(
-            code == tried.diagnostic.code and program in where for where, *_ in tried.results for code, program in KNOWN
-        )
     ]
     assert refused == []
 

@@ -1,4 +1,4 @@
-"""Edits are made only in the content that they were made for."""
+"""Edits are made only in the content that they were made for, and are kept only if they bring no error."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from devlint import engine
 from devlint.diagnostics import Diagnostic
+from devlint.engine import Run
 from devlint.facts import FileFacts
 from devlint.inspector import Tools, load_tools
 from devlint.selection import Rules
@@ -47,3 +48,49 @@ def test_a_file_that_changes_after_its_check_is_not_fixed(
     assert [warning.split(": ", 1)[1] for warning in run.warnings] == [
         "the fix of DEV101 is not made: the file has changed since it was checked"
     ]
+
+
+HARMLESS = """\
+import torch
+
+def used(x=None):
+    x = torch.ones(3)
+    x.to("cuda:0")
+    return x + torch.ones(3)
+
+def needed():
+    y = torch.ones(3)
+    y.to("cuda:0")
+    return y + torch.ones(3, device="cuda:0")
+"""
+
+
+def _repaired(folder: Path, *, unsafe: bool) -> Run:
+    settings = Settings((str(folder),), select=("DEV1", "DEV2"), isolated=True, fix=True, unsafe_fixes=unsafe)
+    return engine.run(settings)
+
+
+def test_a_fix_that_brings_an_error_is_undone_and_the_others_are_made(tmp_path: Path) -> None:
+    """Moves that were thrown away: one is missed later, and on the other one relies code that runs today."""
+    (tmp_path / "m.py").write_text(HARMLESS, encoding="utf-8")
+    for unsafe in (False, True):
+        run = _repaired(tmp_path, unsafe=unsafe)
+        (change,) = run.changes
+        after = change.after.decode()
+        assert 'y = y.to("cuda:0")' in after
+        assert "x = x.to" not in after
+        # Without being asked for unsafe ones, devlint tries no fix that it cannot vouch for.
+        reasons = [warning.partition(": ")[2].split(" in ")[0] for warning in run.warnings]
+        assert reasons == (["the fix of DEV203 is not made: it brings DEV101"] if unsafe else [])
+
+
+def test_an_error_that_a_fix_brings_in_another_file_undoes_it(tmp_path: Path) -> None:
+    (tmp_path / "table.py").write_text(
+        "import torch\n\ndef table(n):\n    t = torch.ones(n)\n    t.to('cuda:0')\n    return t\n", encoding="utf-8"
+    )
+    (tmp_path / "main.py").write_text(
+        "import torch\nfrom table import table\n\nprint(table(3) + torch.ones(3))\n", encoding="utf-8"
+    )
+    run = _repaired(tmp_path, unsafe=True)
+    assert run.changes == ()
+    assert [warning.rpartition(": ")[2].split()[2] for warning in run.warnings] == ["DEV101"]

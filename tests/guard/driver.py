@@ -1,10 +1,12 @@
-"""Run by the judge as a program: executes another one and prints what `explain` makes of the error that ends it.
+"""Run by the judge as a program: executes another one and prints what the guard makes of the error that ends it.
 
-Arguments: the folder of the judge, the file of the program or "", its text, a function to call or "".
+Arguments: the folder of the judge, the file of the program or "", its text, a function to call or "", and the way to
+the explanation: `explain` reads the error, `run` has a guard around the program, as `devlint run` has.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import linecache
 import re
@@ -15,7 +17,10 @@ from pathlib import Path
 from types import TracebackType
 
 import torch
+from devlint_guard import frames
+from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.explain import explain
+from devlint_guard.session import Guard
 
 MARK = "explained: "
 
@@ -23,7 +28,7 @@ Found = tuple[list[torch.nn.Module], dict[str, object]]
 """The modules whose calls an error went through, and the variables of the program's own frames."""
 
 
-def main(judge: str, file: str, text: str, call: str) -> None:
+def main(judge: str, file: str, text: str, call: str, way: str = "explain") -> None:
     """Executes the program; raises what it raises."""
     if not file:
         file = str(Path("program.py").resolve())
@@ -32,13 +37,22 @@ def main(judge: str, file: str, text: str, call: str) -> None:
     program = types.ModuleType("program" if call else "__main__")
     program.__file__ = file
     sys.modules[program.__name__] = program
+    sys.argv = [file]
+    _hide(judge)
     try:
-        exec(compile(text, file, "exec", dont_inherit=True), program.__dict__)
-        if call:
-            getattr(program, call)()
+        with Guard() if way == "run" else contextlib.nullcontext():
+            exec(compile(text, file, "exec", dont_inherit=True), program.__dict__)
+            if call:
+                getattr(program, call)()
     except BaseException as error:
         _report(error, judge, file)
         raise
+
+
+def _hide(judge: str) -> None:
+    """What pretends devices is no code of the user's."""
+    original = frames.is_installed
+    frames.is_installed = lambda file: file == __file__ or file.startswith(judge) or original(file)  # type: ignore[assignment]
 
 
 def _report(error: BaseException, judge: str, file: str) -> None:
@@ -50,7 +64,7 @@ def _report(error: BaseException, judge: str, file: str) -> None:
         _collect(one.__traceback__, file, found)
         one = one.__cause__ or one.__context__
     modules, names = found
-    finding = explain(error)
+    finding = error.finding if isinstance(error, DeviceMismatchError) else explain(error)
     path = None
     if modules and finding is not None:
         # A module that no variable holds is called by the name of its class.

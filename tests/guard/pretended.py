@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from devlint_guard.finding import Finding
 
-from tests.judge import Judge, Verdict
+from tests.judge import Judge, Variant, Verdict
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DRIVER = Path(__file__).with_name("driver.py")
 
 _MARK = "explained: "
+
+Way = Literal["explain", "run"]
+"""How a program comes to its explanation: its error is read, or a guard is around it as with `devlint run`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,14 @@ class Explained:
 
 
 def explained(
-    judge: Judge, text: str, *, file: Path | None = None, call: str | None = None, devices: int = 4
+    judge: Judge,
+    text: str,
+    *,
+    file: Path | None = None,
+    call: str | None = None,
+    devices: int = 4,
+    variant: Variant = "cuda",
+    way: Way = "explain",
 ) -> Explained:
     """Runs a program.
 
@@ -42,11 +53,14 @@ def explained(
         file: where it stands; None: in a file `program.py` of its own.
         call: a function to call once the text was executed.
         devices: how many CUDA devices there are.
+        variant: the build of torch.
+        way: see `Way`.
     """
     verdict = judge.run(
         DRIVER.read_text(encoding="utf-8"),
         devices=devices,
-        argv=[str(REPOSITORY / "tests" / "judge"), "" if file is None else str(file.resolve()), text, call or ""],
+        variant=variant,
+        argv=[str(REPOSITORY / "tests" / "judge"), "" if file is None else str(file.resolve()), text, call or "", way],
         paths=[] if file is None else [file.resolve().parent],
     )
     said = [line.removeprefix(_MARK) for line in verdict.stdout.splitlines() if line.startswith(_MARK)]

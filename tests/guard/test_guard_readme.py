@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 
-from devlint_guard import guard
+import pytest
+from devlint_guard import MetaTensorError, guard
 
 from tests.conftest import REPOSITORY
 from tests.judge import Judge
@@ -26,7 +28,15 @@ def test_the_program_prints_what_is_shown(judge: Judge) -> None:
     verdict = judge.run(_block("python"), devices=1)
     assert verdict.exception == "devlint_guard.errors.DeviceMismatchError"
     assert verdict.message is not None
-    assert re.sub(r"--> \S+:", "--> program.py:", verdict.message) == _block("console").strip()
+    assert re.sub(r"\S*prog\.py:", "program.py:", verdict.message) == _block("console").strip()
+
+
+def test_the_program_without_a_gpu_ends_as_is_told(tmp_path: Path) -> None:
+    code = _section().partition("\nWithout a GPU")[2].partition("```python\n")[2].partition("```")[0]
+    file = tmp_path / "program.py"
+    file.write_text(code, encoding="utf-8")
+    with pytest.raises(MetaTensorError, match=r"`self\.table` is on meta"):
+        exec(compile(code, str(file), "exec"), {"__name__": "__main__"})
 
 
 def test_every_option_is_explained() -> None:

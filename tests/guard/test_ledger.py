@@ -175,3 +175,23 @@ assert one.place.file == "prog.py", one
 """
     verdict = judge.run(program)
     assert verdict.outcome == "ok", verdict.message
+
+
+PRINTS = """\
+import torch
+loss = torch.ones(3, device="cuda").sum()
+for step in range(4):
+    print(loss)
+    shown = repr(loss), str(torch.ones(2))
+before = torch._tensor_str._str
+"""
+
+
+def test_tensors_that_are_printed_are_waited_for(judge: Judge) -> None:
+    said, _ = _run(judge, PRINTS)
+    printed = [(line, count, size, waits) for line, _, by, count, size, waits, _ in said if by == "print"]
+    assert printed == [(4, 4, 16, 4), (5, 4, 16, 4)]
+    before = torch._tensor_str._str
+    with Ledger(), Ledger():
+        assert torch._tensor_str._str is not before
+    assert torch._tensor_str._str is before

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import re
 from pathlib import Path
 
 import pytest
+from devlint_guard.finding import Finding
 from devlint_guard.report.text import render
 
 from tests.conftest import REPOSITORY, Expect
@@ -126,10 +128,13 @@ def test_reports(name: str, judge: Judge, expect: Expect, monkeypatch: pytest.Mo
     expect(REPORTS / f"{name}.txt", render(finding) + "\n")
 
 
-def test_the_report_in_the_readme(judge: Judge, expect: Expect) -> None:
+def test_the_report_in_the_readme(judge: Judge, expect: Expect, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = explained(judge, SHOWCASE.read_text(encoding="utf-8"), file=SHOWCASE).finding
     assert finding is not None
-    report = render(finding).replace(f"{REPOSITORY}/", "")
+    # As in the repository's root, where lines are broken for the short names of files.
+    monkeypatch.chdir(REPOSITORY)
+    data = json.loads(json.dumps(finding.to_json()).replace(f"{REPOSITORY}/", ""))
+    report = render(Finding.from_json(data))
     text = README.read_text(encoding="utf-8")
     block = re.compile(r"(?<=followed by:\n\n)```console\ndevlint: .*?^```$", re.MULTILINE | re.DOTALL)
     assert len(block.findall(text)) == 1

@@ -167,6 +167,13 @@ def test_what_pytorch_refuses_where_it_was_foretold_is_one_finding() -> None:
     assert [one.count for one in active.findings] == [1]
 
 
+def test_what_is_allowed_may_have_a_reason() -> None:
+    active = guard(nn.Linear(4, 4, device="meta"), mode="record", allow={"DEV602": "shapes only"})
+    with pytest.raises(RuntimeError), active:
+        nn.Linear(4, 4)(elsewhere())
+    assert active.record().config["allow"] == {"DEV602": "shapes only"}
+
+
 def test_arguments_of_a_loss_must_be_together() -> None:
     with pytest.raises(DeviceMismatchError) as caught, guard():
         nn.MSELoss()(here(), target=elsewhere())

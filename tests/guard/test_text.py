@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from devlint_guard.finding import Finding, Operand, Place, Role, Step
+from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step
 from devlint_guard.report.text import render, render_all
 
 SOURCE = """\
@@ -21,10 +21,10 @@ def forward(self, x):
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
-    path = tmp_path / "train.py"
-    path.write_text(SOURCE, encoding="utf-8")
-    return str(path)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "train.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return "train.py"
 
 
 def _finding(file: str) -> Finding:
@@ -46,17 +46,18 @@ def _finding(file: str) -> Finding:
 
 
 def test_text(file: str) -> None:
-    text = render(_finding(file)).replace(file, "train.py")
+    text = render(_finding(file))
     assert text == (
-        "devlint[rank 3]: DEV102 input-not-on-module-device: `layer` is on cuda:0 and its input `mask` on cpu\n"
+        "devlint[rank 3]: DEV102 input-not-on-module-device:\n"
+        "  `layer` is on cuda:0 and its input `mask` on cpu\n"
         "\n"
         "  --> train.py:5 in Net.forward\n"
         "  2 |     mask = torch.full((4, 4), -1.0)\n"
         '  5 |     y = "é" + name; x = layer(x, src_mask=mask)\n'
-        "    |                               ^ float32[2, 4] on cuda:0\n"
         "    |                                           ^^^^ float32[4, 4] on cpu\n"
+        "    |                               ^ float32[2, 4] on cuda:0\n"
         "\n"
-        "  history   `mask` created on cpu by torch.full  train.py:2 in Net.forward\n"
+        "  cause     `mask` created on cpu by torch.full train.py:2 in Net.forward\n"
         "  path      net.layers.0 (Layer), step 7\n"
         "  help      do this\n"
         "  or        do that\n"
@@ -73,7 +74,7 @@ def test_colour_adds_escape_sequences_only(file: str) -> None:
 def test_a_mark_below_a_line_with_a_tab(file: str) -> None:
     operand = Operand("w", Role.VARIABLE, "cpu", "float32[4]", "", Place(file, 6, 13, 6, 14))
     text = render(replace(_finding(file), place=Place(file, 6, 2, 6, 14), operands=(operand,)))
-    line, mark = (one.partition("| ")[2] for one in text.splitlines()[3:5])
+    line, mark = (one.partition("| ")[2] for one in text.splitlines()[4:6])
     assert mark.startswith("\t")
     assert mark.index("^") == line.index("w")
 
@@ -113,3 +114,27 @@ def test_a_file_that_cannot_be_read_has_no_lines() -> None:
         "",
         '  silence   with allow("DEV101", reason="…"):',
     ]
+
+
+def test_a_long_line_shows_the_part_with_the_marks(file: str) -> None:
+    arguments = ", ".join(f"argument_{number}" for number in range(20))
+    Path(file).write_text(f"y = first({arguments}, mask)\n", encoding="utf-8")
+    column = len(Path(file).read_text(encoding="utf-8")) - 5
+    place = Place(file, 1, column, 1, column + 4)
+    mask = Operand("mask", Role.VARIABLE, "cpu", "float32[4, 4]", "", place, blamed=True)
+    text = render(replace(_finding(file), place=Place(file, 1, 5, 1, column + 5), operands=(mask,)))
+    assert max(map(len, text.splitlines())) <= 80
+    line, marks = text.splitlines()[4:6]
+    assert line[marks.index("^") :].startswith("mask")
+
+
+def test_the_change_is_a_diff_of_the_users_lines(file: str) -> None:
+    place = Place(file, 5, 0, 5)
+    before = '    y = "é" + name; x = layer(x, src_mask=mask)'
+    change = Change(place, before, before.replace("=mask", "=mask.to(x.device)"))
+    exchanged = replace(_finding(file), changes=(change,))
+    assert '- y = "é" + name; x = layer(x, src_mask=mask)\n' in render(exchanged)
+    assert '+ y = "é" + name; x = layer(x, src_mask=mask.to(x.device))\n' in render(exchanged)
+    inserted = replace(_finding(file), changes=(Change(place, before, f"    mask = mask.to(x.device)\n{before}"),))
+    assert "            + mask = mask.to(x.device)\n" in render(inserted)
+    assert "            - " not in render(inserted)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from devlint.analysis.callers import Callers, Doubt
+from devlint.analysis.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
 from devlint.frontend.ir import Span
@@ -129,7 +130,7 @@ class Recorder:
             for (span, _), item in found.items()
             if not self._is_told_elsewhere(item) and not self._is_refuted(file, span, item.fact)
         ]
-        ordered = sorted(own, key=lambda item: (item.place, type(item.fact).__name__))
+        ordered = with_need(sorted(own, key=lambda item: (item.place, type(item.fact).__name__)))
         seen = self._occurrences.get(file, {})
         return FileFacts(
             tuple(ordered),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,13 +14,13 @@ from devlint.errors import SourceError
 from devlint.fixes.applying import apply_to_bytes, moved
 from devlint.fixes.changes import Change
 from devlint.fixes.choosing import choose
+from devlint.fixes.harm import Moved, allows, new_errors, useless
 from devlint.project import decode, digest, read_bytes
 from devlint.records import dataclass
-from devlint.selection import ALWAYS
 from devlint.sources import program_of
 
-MOST_ROUNDS = 20
-"""Each round makes at least one fix that helps; files with more than this in one place are left for the next run."""
+MOST_ROUNDS = 60
+"""Each round makes a fix that helps, refuses one, or halves their number; what is left then is for the next run."""
 
 Contents: TypeAlias = Mapping[Path, bytes]
 """What stands for the content of files, by absolute path, instead of what is on the disk."""
@@ -35,17 +37,25 @@ class Checked:
 Found: TypeAlias = Mapping[str, Checked]
 """What was found, by file as shown to the user."""
 
-_Cause: TypeAlias = tuple[str, str, str, int]
-_Made: TypeAlias = Mapping[Diagnostic, tuple[tuple[int, int], ...]]
-"""Diagnostics whose fixes were made, and where each would be reported now if that had not helped."""
+_Place: TypeAlias = tuple[str, str, str, int, int]
+"""A diagnostic: its file, code and message, and where it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The fixes that were made at once in one file: their diagnostics, and where they leave the others."""
+
+    settled: tuple[Diagnostic, ...]
+    where: Moved
 
 
 class Repair:
     """One repair of a set of files, in memory.
 
-    An edit is made only in the content that it was made for, byte for byte. A fix is kept only if the analysis no
-    longer reports what it settles, and if it can still read the file. A file in which that is not so gets back the
-    content that it had before the round, and that fix is not tried again.
+    An edit is made only in the content that it was made for, byte for byte. A fix is kept only if the analysis can
+    still read the file, no longer reports the diagnostic that the fix settles, and reports no new error in any file.
+    An unsafe fix may bring a new error, but none that is worse than the one that it settles. A fix that is not kept
+    is undone and not tried again. If one of several fixes brings an error, half of them are made first.
 
     Args:
         look: inspects the files, some of them with other content than on the disk.
@@ -64,23 +74,34 @@ class Repair:
         self._before: dict[str, bytes] = {}
         self._now: dict[str, bytes] = {}
         self._settled: dict[str, tuple[Diagnostic, ...]] = {}
-        self._refused: set[_Cause] = set()
+        self._refused: set[_Place] = set()
 
     def run(self, found: Found) -> None:
-        """Make the fixes of the files as they were found."""
+        """Make the fixes of the files as they were found; the last look is at the files as they are then."""
+        most: int | None = None
         for _ in range(MOST_ROUNDS):
-            earlier, settled = dict(self._now), dict(self._settled)
-            made = self._make(found)
-            if not made:
+            wanted = self._wanted(found)
+            if not wanted:
                 return
+            earlier, settled = dict(self._now), dict(self._settled)
+            made = self._make(found, wanted[:most])
+            after = self._look(self.contents) if made else found
+            wasted = [one for file in made for one in useless(made[file].settled, _of(after, file), made[file].where)]
+            brought = _first_harm(found, after, made, unsafe=self._unsafe)
+            if not wasted and brought is None:
+                self._move_refused(made)
+                found, most = after, most and 2 * most
+                continue
+            self._now, self._settled = earlier, settled
             found = self._look(self.contents)
-            useless = {file: _useless(found[file].diagnostics if file in found else (), made[file]) for file in made}
-            if any(useless.values()):
-                for file in [file for file, fixes in useless.items() if fixes]:
-                    self._refuse(file, useless[file])
-                    self._settled[file] = settled.get(file, ())
-                    self._now[file] = earlier.get(file, self._before[file])
-                found = self._look(self.contents)
+            fixes = [one for file in made.values() for one in file.settled]
+            if wasted:
+                self._refuse(wasted, "it does not help")
+            elif len(fixes) > 1:
+                most = len(fixes) // 2
+            elif brought is not None:
+                self._refuse(fixes, f"it brings {brought.code} in {brought.place.file}:{brought.place.line}")
+                most = None
 
     @property
     def contents(self) -> Contents:
@@ -101,24 +122,39 @@ class Repair:
             if self._now[file] != self._before[file]
         )
 
-    def _make(self, found: Found) -> dict[str, _Made]:
-        """Make what can be made at once, and return what that should settle."""
+    def _wanted(self, found: Found) -> list[Diagnostic]:
+        """The diagnostics whose fixes can be made at once, in order."""
+        return [
+            one
+            for checked in found.values()
+            for one in choose(
+                (one for one in checked.diagnostics if _place(one) not in self._refused), unsafe=self._unsafe
+            ).settled
+        ]
+
+    def _move_refused(self, made: Mapping[str, _Made]) -> None:
+        """Let the refused diagnostics move with the text of their files."""
+        self._refused = {
+            (file, code, message, *at)
+            for file, code, message, line, column in self._refused
+            for at in (made[file].where(line, column) if file in made else ((line, column),))
+        }
+
+    def _make(self, found: Found, wanted: Iterable[Diagnostic]) -> dict[str, _Made]:
+        """Make fixes that go together, by file."""
         made: dict[str, _Made] = {}
-        for file, checked in found.items():
-            wanted = [one for one in checked.diagnostics if _cause(one) not in self._refused]
-            choice = choose(wanted, unsafe=self._unsafe)
-            if not choice.edits:
-                continue
+        for file, own in groupby(wanted, key=lambda one: one.place.file):
+            choice, checked = choose(own, unsafe=self._unsafe), found[file]
             try:
                 data = self._content(file)
                 if digest(data) != checked.digest:
                     raise SourceError("the file has changed since it was checked")
                 self._now[file] = apply_to_bytes(data, choice.edits, file)
             except (SourceError, UnicodeEncodeError, ValueError) as error:
-                self._refuse(file, choice.settled, str(error))
+                self._refuse(choice.settled, str(error))
                 continue
             text = program_of(decode(data, file), file).original
-            made[file] = {one: moved(text, choice.edits, one.place.line, one.place.column) for one in choice.settled}
+            made[file] = _Made(choice.settled, partial(moved, text, choice.edits))
             self._settled[file] = self._settled.get(file, ()) + choice.settled
         return made
 
@@ -128,24 +164,31 @@ class Repair:
             self._before[file] = self._given[path] if path in self._given else read_bytes(path, file)
         return self._now.get(file, self._before[file])
 
-    def _refuse(self, file: str, fixes: Sequence[Diagnostic], reason: str = "it does not help") -> None:
+    def _refuse(self, fixes: Iterable[Diagnostic], reason: str) -> None:
         for one in fixes:
-            self._refused.add(_cause(one))
-            where = f"{file}:{one.place.line}:{one.place.column}"
+            self._refused.add(_place(one))
+            where = f"{one.place.file}:{one.place.line}:{one.place.column}"
             self.warnings.append(f"{where}: the fix of {one.code} is not made: {reason}")
 
 
-def _useless(after: Sequence[Diagnostic], made: _Made) -> tuple[Diagnostic, ...]:
-    """Those of the fixes made that do not help; all of them if the file cannot be read any more."""
-    if any(one.code in ALWAYS for one in after):
-        return tuple(made)
-    reported = {(one.code, one.message, one.place.line, one.place.column) for one in after}
-    return tuple(one for one, places in made.items() if any((one.code, one.message, *at) in reported for at in places))
+def _first_harm(found: Found, after: Found, made: Mapping[str, _Made], *, unsafe: bool) -> Diagnostic | None:
+    """Return a new error that forbids one of the fixes made, or None."""
+    before = [one for checked in found.values() for one in checked.diagnostics]
+    now = [one for checked in after.values() for one in checked.diagnostics]
+    where = {file: one.where for file, one in made.items()}
+    fixes = [one for file in made.values() for one in file.settled]
+    return next(
+        (new for new in new_errors(before, now, where) if not all(allows(one, new, unsafe=unsafe) for one in fixes)),
+        None,
+    )
 
 
-def _cause(diagnostic: Diagnostic) -> _Cause:
-    """What tells a diagnostic from others when lines have moved a little."""
-    return (diagnostic.place.file, diagnostic.code, diagnostic.message, diagnostic.place.column)
+def _of(found: Found, file: str) -> tuple[Diagnostic, ...]:
+    return found[file].diagnostics if file in found else ()
+
+
+def _place(one: Diagnostic) -> _Place:
+    return (one.place.file, one.code, one.message, one.place.line, one.place.column)
 
 
 def _path(file: str) -> Path:

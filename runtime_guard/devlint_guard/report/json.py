@@ -73,6 +73,8 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
     return str(value)
 
 

@@ -1,17 +1,22 @@
-"""Findings as text, for a terminal, a note of an exception, a log."""
+"""Findings as text, for a terminal, a note of an exception, a log: a note fits a screen of 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
 
 from devlint_guard.finding import Finding, Operand, Place, Role, ranks_named
 from devlint_guard.frames import source_line
 from devlint_guard.quoting import printable
 
-_BOLD, _RED, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m"
+_BOLD, _RED, _GREEN, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[34m", "\x1b[0m"
+
+_WIDTH = 80
 
 _LABEL = 9
-"""The width of `history`, `path`, `help` and `silence`."""
+"""The width of `cause`, `value`, `path`, `help` and `silence`."""
 
 
 def render_all(findings: Iterable[Finding], colour: bool = False) -> str:
@@ -20,20 +25,52 @@ def render_all(findings: Iterable[Finding], colour: bool = False) -> str:
 
 
 def render(finding: Finding, colour: bool = False) -> str:
-    """One finding: what, where with each operand marked, how it came about, what to change.
+    """One finding in a screen of 80 columns: the culprit, its line, where that came from, one change.
+
+    Lines of source that are longer show the part with the marks. Lines of the change are whole.
 
     Args:
         finding: it.
         colour: whether to write escape sequences for a terminal.
     """
     paint = _Paint(colour)
-    lines = [_headline(finding, paint)]
+    lines = list(_headline(finding, paint))
     if finding.place is not None:
         lines += ["", *_excerpt(finding, finding.place, paint)]
     details = list(_details(finding))
     if details:
-        lines += ["", *(f"  {paint(label.ljust(_LABEL), _BLUE)} {text}".rstrip() for label, text in details)]
+        lines.append("")
+    for label, text in details:
+        first, *rest = _wrapped(text, _WIDTH - _LABEL - 3)
+        lines.append(f"  {paint(label.ljust(_LABEL), _BLUE)} {first}".rstrip())
+        lines += [f"{' ' * (_LABEL + 3)}{one}" for one in rest]
+        if label == "help":
+            lines += _diff(finding, paint)
     return "\n".join(lines if colour else map(printable, lines))
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that shows colours, and the user has not said otherwise (`NO_COLOR`)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # closed, or put in the place of a stream
+        return False
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Text in lines; what stands in backquotes is not broken.
+
+    No line but the first begins with `::` or `##`, which the runner of GitHub Actions takes for a command.
+    """
+    lines: list[str] = [""]
+    for word in re.findall(r"[^\s`]*`[^`]*`\S*|\S+", text):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width and not word.startswith(("::", "##")):
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".lstrip()
+    return lines
 
 
 class _Paint:
@@ -45,12 +82,36 @@ class _Paint:
         return f"{''.join(codes)}{text}{_RESET}" if self._colour and text.strip() else text
 
 
-def _headline(finding: Finding, paint: _Paint) -> str:
+def _headline(finding: Finding, paint: _Paint) -> Iterator[str]:
     rank = f"[{ranks_named(finding.ranks)}]" if finding.ranks else ""
-    mark = paint(f"devlint{rank}: {finding.code}", _BOLD, _RED)
+    mark = f"devlint{rank}: {finding.code}"
     often = f" ({finding.count} times)" if finding.count > 1 else ""
     maybe = " (suspect)" if finding.suspect else ""
-    return f"{mark} {finding.name}{maybe}: {paint(finding.message, _BOLD)}{often}"
+    head, message = f"{finding.name}{maybe}:", f"{finding.message}{often}"
+    whole = f"{mark} {head} {message}"
+    # A note that other notes come before is found by its first line.
+    if len(whole) <= _WIDTH or message.startswith(("::", "##")):
+        yield f"{paint(mark, _BOLD, _RED)} {head} {paint(message, _BOLD)}"
+    else:
+        yield f"{paint(mark, _BOLD, _RED)} {head}"
+        yield from (f"  {paint(line, _BOLD)}" for line in _wrapped(printable(message), _WIDTH - 2))
+
+
+def _diff(finding: Finding, paint: _Paint) -> Iterator[str]:
+    """The change of the user's line, without its indentation, which the line after keeps."""
+    margin = " " * (_LABEL + 3)
+    for change in finding.changes:
+        place = finding.place
+        if place is None or (change.place.file, change.place.line) != (place.file, place.line):
+            yield f"{margin}{paint('-->', _BLUE)} {printable(f'{change.place.file}:{change.place.line}')}"
+        after = change.after.split("\n")
+        indent = min(len(line) - len(line.lstrip()) for line in [change.before, *after])
+        before = [change.before] if change.before not in after else []
+        for sign, lines, colour in (("-", before, _RED), ("+", after, _GREEN)):
+            for line in lines:
+                is_kept = sign == "+" and line == change.before
+                text = f"{' ' if is_kept else sign} {line[indent:]}"
+                yield f"{margin}{text if is_kept else paint(text, colour)}"
 
 
 # --- the source ---------------------------------------------------------------------------------------------
@@ -68,8 +129,10 @@ def _excerpt(finding: Finding, place: Place, paint: _Paint) -> Iterator[str]:
         text = source_line(place.file, line)
         if before is not None and line > before + 1 and line - before > _GAP:
             yield paint("  " + "." * width, _BLUE)
+        marked = [one for one in here if one.place and one.place.line == line]
+        text, shift = _window(text, marked, _WIDTH - width - 5)
         yield f"  {paint(str(line).rjust(width) + ' |', _BLUE)} {text}".rstrip()
-        yield from _marks(text, [one for one in here if one.place and one.place.line == line], width, paint)
+        yield from _marks(text, marked, width, shift, paint)
         before = line
 
 
@@ -97,19 +160,46 @@ def _within(inner: Place | None, outer: Place) -> bool:
     return outer.line <= inner.line <= max(outer.end_line, outer.line)
 
 
-def _marks(text: str, operands: list[Operand], width: int, paint: _Paint) -> Iterator[str]:
-    """A line of carets for each operand, the leftmost first."""
-    for operand in sorted(operands, key=lambda one: one.place.column if one.place else 0):
+def _window(text: str, operands: Sequence[Operand], room: int) -> tuple[str, int]:
+    """The part of a long line that shows the marks, and how many columns it is shifted to the left."""
+    if len(text) <= room or not operands or "\t" in text:
+        return text if len(text) <= room or operands else f"{text[: room - 1]}…", 0
+    ordered = sorted(operands, key=lambda one: not one.blamed)
+    places = [one.place for one in ordered if one.place is not None]
+    start, end = min(one.column for one in places) - 1, max(_end(one, text) for one in places)
+    if end - start > room - 2:  # not all of them at once
+        start, end = places[0].column - 1, min(_end(places[0], text), places[0].column - 1 + room - 2)
+    shift = max(0, end - room + 1)
+    shown = text[shift : shift + room]
+    shown = f"…{shown[1:]}" if shift else shown
+    return (f"{shown[:-1]}…" if shift + room < len(text) else shown), shift
+
+
+def _end(place: Place, text: str) -> int:
+    return place.end_column - 1 if place.end_line == place.line else len(text)
+
+
+def _marks(text: str, operands: list[Operand], width: int, shift: int, paint: _Paint) -> Iterator[str]:
+    """A line of carets for each operand, the culprit first."""
+    for operand in sorted(operands, key=lambda one: (not one.blamed, one.place.column if one.place else 0)):
         place = operand.place
         assert place is not None
-        end = place.end_column if place.end_line == place.line else len(text) + 1
+        start = place.column - 1 - shift
+        if start < 0 or start >= len(text):
+            continue
+        end = min(_end(place, text) - shift if place.end_line == place.line else len(text), len(text))
         # A tab before the operand stays one, so that the mark is below it whatever a tab is.
-        before = "".join("\t" if character == "\t" else " " for character in text[: place.column - 1])
-        carets = "^" * max(end - place.column, 1)
+        before = "".join("\t" if character == "\t" else " " for character in text[:start])
+        carets = "^" * max(end - start, 1)
         note = " on ".join(part for part in (operand.detail, operand.device) if part)
-        yield (
-            f"  {paint(' ' * width + ' |', _BLUE)} {before}{paint(carets, _RED if operand.blamed else _BLUE)} {note}"
-        ).rstrip()
+        gutter = f"  {paint(' ' * width + ' |', _BLUE)} "
+        colour = _RED if operand.blamed else _BLUE
+        if width + 6 + end + len(note) <= _WIDTH:
+            yield f"{gutter}{before}{paint(carets, colour)} {note}".rstrip()
+        else:
+            yield f"{gutter}{before}{paint(carets, colour)}"
+            room = max(_WIDTH - width - 5 - len(note), 0)
+            yield f"{gutter}{' ' * min(start, room)}{note}".rstrip()
 
 
 # --- what else there is to say ------------------------------------------------------------------------------
@@ -117,15 +207,15 @@ def _marks(text: str, operands: list[Operand], width: int, paint: _Paint) -> Ite
 
 def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     for operand in finding.operands:
+        for index, step in enumerate(operand.history if operand.blamed else ()):
+            where = "" if step.place is None else f"  {step.place.file}:{step.place.line}"
+            inside = "" if step.place is None or not step.place.function else f" in {step.place.function}"
+            yield "" if index else "cause", f"{_quoted(operand)} {step.message}{where}{inside}"
+    for operand in finding.operands:
         if not _within(operand.place, finding.place) if finding.place else True:
             yield "value", f"{_quoted(operand)} ({_what(operand)}) is on {operand.device}"
         elif operand.qualified and operand.qualified != operand.name:
             yield "value", f"{_quoted(operand)} is the {operand.role.value} {operand.qualified}"
-    for operand in finding.operands:
-        for index, step in enumerate(operand.history):
-            where = "" if step.place is None else f"  {step.place.file}:{step.place.line}"
-            inside = "" if step.place is None or not step.place.function else f" in {step.place.function}"
-            yield "" if index else "history", f"{_quoted(operand)} {step.message}{where}{inside}"
     if finding.module:
         step_number = "" if finding.step is None else f", step {finding.step}"
         yield "path", f"{finding.module} ({finding.module_class}){step_number}"

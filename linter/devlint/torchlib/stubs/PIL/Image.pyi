@@ -1,4 +1,4 @@
-"""PIL.Image: pictures, which are no tensors; their methods give pictures (held against 12.0)."""
+"""PIL.Image: pictures, which are no tensors; their methods give pictures."""
 
 class Image:
     def __init__(self, *args: object, **kwargs: object) -> None: ...

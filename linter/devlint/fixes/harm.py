@@ -1,0 +1,74 @@
+"""Fixes that the analysis objects to: it reports the same as before, or an error that it did not report before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from devlint.diagnostics import Certainty, Diagnostic, Severity
+from devlint.selection import ALWAYS
+
+Moved: TypeAlias = Callable[[int, int], tuple[tuple[int, int], ...]]
+"""Where edits leave a line and column; two places if an edit inserts something there."""
+
+_MACHINES = "DEV3"
+"""The rules about devices that a machine lacks; a program that needs such a device once may do so again."""
+
+_CERTAINTIES = (Certainty.POSSIBLE, Certainty.ON_ACCELERATOR, Certainty.CERTAIN)
+
+
+def useless(settled: Iterable[Diagnostic], after: Sequence[Diagnostic], moved: Moved) -> list[Diagnostic]:
+    """Return those of the fixes made that do not help; all of them if the file cannot be read any more.
+
+    Args:
+        settled: the diagnostics of one file whose fixes were made.
+        after: the diagnostics of that file now.
+        moved: where a position of the file is now.
+    """
+    if any(one.code in ALWAYS for one in after):
+        return list(settled)
+    reported = {(one.code, one.message, one.place.line, one.place.column) for one in after}
+    return [
+        one
+        for one in settled
+        if any((one.code, one.message, *at) in reported for at in moved(one.place.line, one.place.column))
+    ]
+
+
+def new_errors(
+    before: Iterable[Diagnostic], after: Iterable[Diagnostic], moved: Mapping[str, Moved]
+) -> Iterator[Diagnostic]:
+    """Yield the reports of errors that PyTorch raises, and that are new with a fix.
+
+    A report of the same family at the place of an earlier one is not new: it tells of the next value in an operation
+    of several, or names a device by another name. Reports of other kinds, such as those of words or of speed, and
+    errors that are merely possible, tell of no harm.
+
+    Args:
+        before, after: the diagnostics of all files.
+        moved: by file that was edited, where a position is now.
+    """
+    known = {key for one in before for key in _keys(one, moved.get(one.place.file))}
+    for one in after:
+        raises = one.pytorch is not None and one.certainty is not Certainty.POSSIBLE
+        if raises and not known.issuperset(_keys(one)):
+            yield one
+
+
+def allows(settled: Diagnostic, brought: Diagnostic, *, unsafe: bool) -> bool:
+    """Whether a fix may bring a new error for the report that it settles: an unsafe one, if the error is no worse."""
+    return unsafe and _gravity(brought) <= _gravity(settled)
+
+
+def _keys(diagnostic: Diagnostic, moved: Moved | None = None) -> list[tuple[str | int, ...]]:
+    """Return the properties that tell a report from new ones, once for each place where it may be now."""
+    family, at = diagnostic.code[: len(_MACHINES)], (diagnostic.place.line, diagnostic.place.column)
+    if family == _MACHINES:
+        return [(diagnostic.place.file, family)]
+    return [(diagnostic.place.file, family, *place) for place in ((at,) if moved is None else moved(*at))]
+
+
+def _gravity(diagnostic: Diagnostic) -> tuple[bool, bool, int]:
+    """Order reports by whether PyTorch raises, by the severity, and by the runs that they concern."""
+    raises = diagnostic.pytorch is not None
+    return (raises, diagnostic.severity is Severity.ERROR, _CERTAINTIES.index(diagnostic.certainty))

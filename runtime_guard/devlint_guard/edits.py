@@ -1,0 +1,96 @@
+"""Changes of one line of the user's source, each tried before it is offered: the file still has to be Python."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+
+from devlint_guard.expressions import attached
+from devlint_guard.finding import Change, Place
+from devlint_guard.frames import nodes_around, shown_path
+from devlint_guard.trail import Scope
+
+
+def with_keyword(scope: Scope, call: ast.Call, name: str, value: str) -> Change | None:
+    """A call with a keyword argument more, or with another value for one that it has."""
+    given = next((one for one in call.keywords if one.arg == name), None)
+    if given is not None:
+        return replaced(scope, given.value, value)
+    if call.end_lineno is None or call.end_col_offset is None:
+        return None
+    line = _line(scope, call.end_lineno)
+    before = line.encode()[: call.end_col_offset - 1].decode(errors="ignore").rstrip()
+    comma = "" if before.endswith(("(", ",")) or not before else ", "
+    comma = " " if before.endswith(",") else comma
+    return _spliced(scope, call.end_lineno, (call.end_col_offset - 1,) * 2, f"{comma}{name}={value}")
+
+
+def replaced(scope: Scope, node: ast.expr, text: str) -> Change | None:
+    """Another expression in the place of one that stands on one line."""
+    if node.end_lineno != node.lineno or node.end_col_offset is None:
+        return None
+    return _spliced(scope, node.lineno, (node.col_offset, node.end_col_offset), text)
+
+
+def followed_by(scope: Scope, node: ast.expr, suffix: str) -> Change | None:
+    """An expression with something behind it, such as `.to(device)`, in parentheses where it needs them."""
+    text = scope.source.of(node)
+    if attached(text) != text:
+        return replaced(scope, node, attached(text) + suffix)
+    if node.end_lineno is None or node.end_col_offset is None:
+        return None
+    return _spliced(scope, node.end_lineno, (node.end_col_offset,) * 2, suffix)
+
+
+def preceded_by(scope: Scope, node: ast.AST, statement: str) -> Change | None:
+    """The statement that a node is in, with another one before it."""
+    around = statement_of(scope, node)
+    if around is None:
+        return None
+    line = _line(scope, around.lineno)
+    start = line.encode()[: around.col_offset].decode(errors="ignore")
+    if start.strip():
+        return None
+    return _change(scope, around.lineno, line, f"{start}{statement}\n{line}")
+
+
+def statement_of(scope: Scope, node: ast.AST) -> ast.stmt | None:
+    """The statement that a node is in, if another one can stand before it and is executed with it each time."""
+    if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None or node.end_col_offset is None:
+        return None
+    start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    around = [one for one in nodes_around(scope.source.tree, start, end) if isinstance(one, ast.stmt)]
+    found = around[-1] if around else None
+    is_tested_again = isinstance(found, (ast.While, ast.If)) and any(inner is node for inner in ast.walk(found.test))
+    if found is None or (is_tested_again and (isinstance(found, ast.While) or _is_elif(scope, found))):
+        return None
+    return found
+
+
+def _is_elif(scope: Scope, statement: ast.stmt) -> bool:
+    return _line(scope, statement.lineno).strip().startswith("elif")
+
+
+def _spliced(scope: Scope, number: int, columns: tuple[int, int], text: str) -> Change | None:
+    line = _line(scope, number)
+    encoded = line.encode()
+    after = (encoded[: columns[0]] + text.encode() + encoded[columns[1] :]).decode(errors="replace")
+    return _change(scope, number, line, after)
+
+
+def _change(scope: Scope, number: int, before: str, after: str) -> Change | None:
+    lines = scope.source.text.split("\n")
+    if before == after or number > len(lines):
+        return None
+    lines[number - 1] = after
+    try:
+        ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    function = scope.place(scope.source.tree.body[0]).function if scope.source.tree.body else ""
+    return Change(Place(shown_path(scope.code.co_filename), number, 0, number, 0, function), before, after)
+
+
+def _line(scope: Scope, number: int) -> str:
+    lines = scope.source.text.split("\n")
+    return lines[number - 1] if 0 < number <= len(lines) else linecache.getline(scope.code.co_filename, number)
