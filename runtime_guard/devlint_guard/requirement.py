@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LOWEST: Final = (2, 9)
+LOWEST: Final = (2, 11)
 """The lowest release of torch that the guard supports; `python -m tests.guard.matrix` runs the tests with others.
 
 Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tensors`, 2.5 the name by which Dynamo knows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -25,7 +26,9 @@ def write(file: Path, text: str) -> Path:
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> Ended:
-    """Runs Python."""
+    """Runs Python, which answers SIGINT also where these tests run in the background and ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
