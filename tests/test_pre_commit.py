@@ -33,7 +33,8 @@ DISCARDED = """\
 import torch
 
 
-def moved(x: torch.Tensor, device: torch.device) -> torch.Tensor:
+def moved(device: torch.device) -> torch.Tensor:
+    x = torch.ones(3)
     x.to(device)
     return x + torch.ones(3, device=device)
 """

@@ -117,13 +117,13 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
     ]
     if len(made) != 1 or not isinstance(made[0], cst.Call):
         return None
-    constructor = site.syntax.code(made[0].func)
     place = site.syntax.place(made[0])
     device = site.device(settled, place)
-    if device is None or (of_class is not None and of_class.search(constructor) is None):
+    if device is None or (of_class is not None and of_class.search(site.syntax.code(made[0].func)) is None):
         return None
     edits = site.syntax.attribute(made[0], f".to({device})")
-    what = f"move {quoted(name)} where it is made, in line {place.line}: {quoted(f'{constructor}(…).to({device})')}"
+    code = quoted(site.syntax.code(made[0]))
+    what = f"move {quoted(name)} where it is made, in line {place.line}: {code} with {quoted(f'.to({device})')}"
     return Remedy(what, edits, Safety.UNSAFE, site.subject(name))
 
 

@@ -188,7 +188,7 @@ async def _a_quick_fix_mends_and_a_comment_silences(client: Client) -> None:
     fix, silence = await _actions(client, document, found.range)
 
     mended = _edited(client, text, fix, "mended.py")
-    assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, True)
+    assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, False)
     assert mended == text.replace('x.to("', 'x = x.to("')
     silenced = _edited(client, text, silence, "mended.py")
     assert silence.title == "DEV203: suppress on this line"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from devlint.frontend.lower import lower
-from hypothesis import given, reject, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from tests.frontend.execution import execute
@@ -194,7 +194,7 @@ def _agree_if_legal(source: str) -> None:
     _agree(source, code)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 @given(_PROGRAMS)
 def test_any_program(source: str) -> None:
     _agree_if_legal(source)

@@ -1,263 +1,36 @@
-"""No failure of the code that explains an error reaches the program: each function of it is made to fail.
-
-The functions are not listed but observed: those of the guard that run, in any of the programs below, while the guard
-explains an error or foretells one. Each of them then raises whenever it is called, and the program must end with its
-own error, in its own words.
-"""
+"""No failure of the code that explains an error reaches the program; see `tests.guard.faults`."""
 
 from __future__ import annotations
 
-import functools
-import gc
-import sys
-import types
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 import pytest
-from devlint_guard import errors, interpose, session, undisturbed
-from devlint_guard import operators as operators_file
-from devlint_guard.active import _Listener, responsible
-from devlint_guard.explain import _add_note, annotate, explain, explained_before
-from devlint_guard.messages import Trouble, read
+
+pytest.importorskip("torch")
+
+from devlint_guard import undisturbed
 from devlint_guard.session import Guard
 
-HOME = str(Path(session.__file__).parent)
-
-DOORS = {
-    undisturbed.protected.__code__,
-    operators_file.OperatorMode._mixed.__code__,
-    _Listener.entered.__code__,
-    _Listener.failed.__code__,
-}
-"""Below these the guard explains."""
-
-BOUNDARY = {
-    *DOORS,
-    *(one.__code__ for one in vars(undisturbed).values() if isinstance(one, types.FunctionType)),
-    *(one.__code__ for one in vars(undisturbed.Undisturbed).values() if isinstance(one, types.FunctionType)),
-    operators_file.OperatorMode._tell.__code__,
-    explain.__code__,
-    annotate.__code__,
-    _add_note.__code__,
-    responsible.__code__,
-    session.Guard.exit.__code__,
-    explained_before.__code__,
-    interpose._failed.__code__,
-    session.Guard.__exit__.__code__,
-    errors.DeviceMismatchError.__init__.__code__,
-}
-"""They hold errors back, tell of them, or lead there; `DeviceMismatchError` is what the guard has to say."""
-
-NETWORK = """
-import torch
-from torch import nn
-
-class Inner(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = torch.ones(3, device="meta")
-        self.parts = [nn.Linear(3, 3, device="meta")]
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(3, 3)
-        self.inner = Inner()
-
-    def forward(self, x, noise=None):
-        return combine(self, self.fc(x), noise)
-
-def combine(net, hidden, noise):
-    if noise is not None:
-        return hidden + noise
-    return hidden * net.inner.scale
-
-net, x = Net(), torch.ones(2, 3)
-"""
-
-FAILING = {
-    "attribute": NETWORK + "net(x)\n",
-    "passed": NETWORK + "made = torch.zeros(2, 3, device='meta')\nnet(x, made)\n",
-    "loop": NETWORK + "for x in [torch.ones(2, 3, device='meta')]:\n    net(x)\n",
-    "input": NETWORK + "def given(x):\n    y = x.float()\n    return torch.ones(2, 3) + (y if y.ndim else x)\n"
-    "given(torch.ones(2, 3, device='meta'))\n",
-    "list": NETWORK + "net.inner.parts[0](x) + x\n",
-    "stack": NETWORK + "kept = {'a': [x]}\nkept['a'].append(x.to('meta'))\ntorch.stack(kept['a']) + kept['a'][0]\n",
-    "optimizer": NETWORK + "opt = torch.optim.Adam(net.fc.parameters())\nnet.fc(x).sum().backward()\nopt.step()\n"
-    "for state in opt.state.values():\n    state['exp_avg'] = state['exp_avg'].to('meta')\n"
-    "opt.step()\nraise RuntimeError('Expected all tensors to be on the same device')\n",
-    "caused": NETWORK + "try:\n    net(x)\nexcept RuntimeError as error:\n    raise ValueError('failed') from error\n",
-}
-
-TEXTS = {
-    Trouble.HOST_ACCESS: "can't convert cuda:0 device type tensor to numpy",
-    Trouble.NOT_ON_CPU: "'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
-    Trouble.PINNED: "cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
-    Trouble.GENERATOR: "Expected a 'cuda' device type for generator but found 'cpu'",
-    Trouble.META: "Cannot copy out of meta tensor; no data!",
-    Trouble.NO_DEVICE: "Torch not compiled with CUDA enabled",
-    Trouble.NO_INDEX: "CUDA error: invalid device ordinal",
-    Trouble.DEVICE_TEXT: "Invalid device string: 'gpu'",
-    Trouble.CHECKPOINT: "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 1",
-    Trouble.DATA_PARALLEL: "Expected a non cpu device, but got: cpu",
-    Trouble.DISTRIBUTED: "DistributedDataParallel device_ids and output_device arguments only work",
-    Trouble.COLLECTIVE: "No backend type associated with device type cpu",
-    Trouble.NO_KERNEL: "Could not run 'aten::some' with arguments from the 'CUDA' backend",
-    Trouble.FORKED: "Cannot re-initialize CUDA in forked subprocess",
-    Trouble.INDEX: "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
-}
-SAID = "\ndef says(*args, **kwargs):\n    raise RuntimeError({text!r})\ndevice, generator = 'gpu', torch.Generator()\n"
-CALL = "says(x, device=device, generator=generator, device_ids=[1, 0])\n"
-
-PROGRAMS = {**FAILING, **{one.name: NETWORK + SAID.format(text=text) + CALL for one, text in TEXTS.items()}}
-
-WAYS: dict[str, Callable[[], Guard] | None] = {
-    "explain": None,
-    "raise": Guard,
-    "record": lambda: Guard(mode="record", level="deep"),
-}
-
-SAMPLE = ("attribute", "passed", "NO_DEVICE")
-STRIDE = 9
-"""In each run a part of the functions fails in one way, in the long run each of them in all ways."""
-
-_READ = cast(types.FunctionType, read)
-
-Case = tuple[str, str]
-"""A program and a way to its explanation."""
-
-
-def end_of(file: Path, make: Callable[[], Guard] | None) -> tuple[BaseException, list[str]]:
-    """How a program ends, with the first lines of the notes and warnings that it ends with."""
-    names: dict[str, object] = {"__name__": "__main__"}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            if make is None:
-                exec(compiled(file), names)
-            else:
-                with make():
-                    exec(compiled(file), names)
-        except Exception as error:
-            if make is None:
-                explain(error)
-                annotate(error)
-            notes = [str(note) for note in getattr(error, "__notes__", ())]
-            return error, [*notes, *(str(one.message) for one in caught)]
-    pytest.fail(f"{file.name} has to fail")
-
-
-@functools.cache
-def compiled(file: Path) -> types.CodeType:
-    return compile(file.read_text(encoding="utf-8"), str(file), "exec")
+from tests.guard import faults
+from tests.guard.faults import READ, end_of, failing, write_programs
+from tests.guard.processes import forked
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("failing")
-    for name, text in PROGRAMS.items():
-        (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    return {name: folder / f"{name}.py" for name in PROGRAMS}
+    return write_programs(tmp_path_factory.mktemp("failing"))
 
 
-@contextmanager
-def observed(found: set[types.CodeType]) -> Iterator[None]:
-    """Collects the functions of the guard that run below a door."""
-
-    def profile(frame: types.FrameType, event: str, _: object) -> None:
-        code = frame.f_code
-        if event == "call" and code not in found and code.co_filename.startswith(HOME):
-            outer = frame.f_back
-            while outer is not None and outer.f_code not in DOORS:
-                outer = outer.f_back
-            if outer is not None:
-                found.add(code)
-
-    sys.setprofile(profile)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-
-
-def _broken(kind: str) -> types.CodeType:
-    names: dict[str, types.FunctionType] = {}
-    exec(f"def broken():\n    raise {kind}('this function fails')\n", names)
-    return names["broken"].__code__
-
-
-@contextmanager
-def failing(functions: list[types.FunctionType], kind: str) -> Iterator[None]:
-    """Makes functions raise, whenever they are called and whoever calls them."""
-    stub = _broken(kind)
-    kept = [(function, function.__code__) for function in functions]
-    generator = 0x20 | 0x80 | 0x100 | 0x200
-    for function, code in kept:
-        changes = {"co_code": stub.co_code, "co_consts": stub.co_consts, "co_names": stub.co_names}
-        if sys.version_info >= (3, 11):
-            changes |= {"co_exceptiontable": stub.co_exceptiontable, "co_linetable": stub.co_linetable}
-        size = max(code.co_stacksize, stub.co_stacksize)
-        function.__code__ = code.replace(co_flags=code.co_flags & ~generator, co_stacksize=size, **changes)  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for function, code in kept:
-            function.__code__ = code
-
-
-@pytest.mark.parametrize("everywhere", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("arguments", [[], pytest.param(["--all"], marks=pytest.mark.long)], ids=["some", "all"])
 def test_the_program_ends_with_its_own_error_whatever_fails_in_explaining_it(
-    files: dict[str, Path], everywhere: bool
+    tmp_path: Path, arguments: list[str]
 ) -> None:
-    expected: dict[Case, tuple[BaseException, list[str]]] = {}
-    first: dict[types.CodeType, list[Case]] = {}
-    for way, make in WAYS.items():
-        for name, file in files.items():
-            if not (everywhere or name in SAMPLE):
-                continue
-            found: set[types.CodeType] = set()
-            with observed(found):
-                expected[name, way] = end_of(file, make)
-            for code in found - BOUNDARY:
-                first.setdefault(code, []).append((name, way))
-    functions: dict[types.CodeType, list[types.FunctionType]] = {}
-    for one in gc.get_objects():
-        if type(one) is types.FunctionType and one.__code__ in first and "<locals>" not in one.__qualname__:
-            functions.setdefault(one.__code__, []).append(one)
-    assert len(functions) > (200 if everywhere else 150), "the programs no longer go through the code that explains"
-    wrong = []
-    for number, (code, cases) in enumerate(sorted(first.items(), key=lambda item: str(item[0]))):
-        if code not in functions or not (everywhere or number % STRIDE == 0):
-            continue  # what is defined inside of another function fails with that
-        ways = {way: name for name, way in reversed(cases)}
-        for way, name in ways.items():
-            own = _own_error(expected[name, "explain"][0])
-            with failing(functions[code], ("ZeroDivisionError", "RecursionError")[number % 2]):
-                error, lines = end_of(files[name], WAYS[way])
-            if isinstance(error, errors.DeviceMismatchError) and not _is_said(lines):
-                continue  # foretold, without this function
-            if (type(error), error.args) != own:
-                wrong.append(f"{code.co_qualname} in {name}, {way}: {type(error).__name__}: {error}")
-            elif len([line for line in lines if line.startswith(undisturbed.FAILED)]) > 2 or not lines:
-                wrong.append(f"{code.co_qualname} in {name}, {way}: {lines or 'silence'}")
-    assert wrong == [], "\n".join(wrong)
-
-
-def _own_error(error: BaseException) -> tuple[type[BaseException], tuple[object, ...]]:
-    assert not isinstance(error, errors.GuardError)
-    return type(error), error.args
-
-
-def _is_said(lines: list[str]) -> bool:
-    return any(line.startswith(undisturbed.FAILED) for line in lines)
+    ended = forked(tmp_path, faults.main, ["faults", *arguments], {})
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_a_failed_explanation_is_told_in_one_line(files: dict[str, Path]) -> None:
-    with failing([_READ], "ZeroDivisionError"):
+    with failing([READ], "ZeroDivisionError"):
         error, lines = end_of(files["attribute"], lambda: Guard(mode="record", level="module"))
     assert type(error) is RuntimeError
     assert lines == [f"{undisturbed.FAILED}, which is a bug of devlint: ZeroDivisionError: this function fails"]
@@ -265,6 +38,6 @@ def test_a_failed_explanation_is_told_in_one_line(files: dict[str, Path]) -> Non
 
 @pytest.mark.parametrize("kind", ["KeyboardInterrupt", "SystemExit"])
 def test_an_interruption_is_not_held_back(files: dict[str, Path], kind: str) -> None:
-    with failing([_READ], kind), pytest.raises((KeyboardInterrupt, SystemExit)) as caught:
+    with failing([READ], kind), pytest.raises((KeyboardInterrupt, SystemExit)) as caught:
         end_of(files["attribute"], None)
     assert type(caught.value).__name__ == kind

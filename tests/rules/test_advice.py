@@ -43,6 +43,10 @@ def follow(text: str, diagnostic: Diagnostic) -> str | None:
         lines[at] = lines[at].replace(match[2], match[1], 1)
     elif match := re.fullmatch(r"(?:in a module, .*; elsewhere )?use `((.*)\.to\(.*\))`", advice):
         _replace_operand(lines, diagnostic, match[2], match[1])
+    elif match := re.fullmatch(r"move `.*` where it is made, in line (\d+): `(.*)` with `(.*)`", advice):
+        made = int(match[1]) - 1
+        assert "…" in match[2] or match[2] in lines[made]
+        lines[made] = lines[made].rstrip() + match[3]
     elif match := re.fullmatch(r"move `(.*)` with `(.*)`", advice):
         _replace_operand(lines, diagnostic, match[1], f"({match[1]}){match[2]}")
     elif match := re.fullmatch(r"move .*: `(.*)`", advice):

@@ -143,8 +143,8 @@ def test_fixes_are_written_into_the_cells(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "a.ipynb").write_text(before, encoding="utf-8")
     found = _check(tmp_path, monkeypatch, "a.ipynb", "--output-format", "json")
     (fix,) = [one["fix"] for one in json.loads(found.stdout)["diagnostics"]]
-    diff = _check(tmp_path, monkeypatch, "a.ipynb", "--diff").stdout
-    fixed = _check(tmp_path, monkeypatch, "a.ipynb", "--fix")
+    diff = _check(tmp_path, monkeypatch, "a.ipynb", "--diff", "--unsafe-fixes").stdout
+    fixed = _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--unsafe-fixes")
 
     assert [(edit["cell"], edit["line"], edit["column"]) for edit in fix["edits"]] == [(3, 2, 1)]
     assert fixed.exit_code == 0, fixed.output
@@ -159,7 +159,7 @@ def test_places_are_those_of_the_program_whatever_the_form_of_the_file(
 ) -> None:
     code = "import torch\n\n\nx = torch.ones(2)\nx.to('cuda')"
     (tmp_path / "a.ipynb").write_text(notebook(code, indent=None), encoding="utf-8")
-    assert _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--select", "DEV203").exit_code == 0
+    assert _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--unsafe-fixes", "--select", "DEV203").exit_code == 0
     assert _sources((tmp_path / "a.ipynb").read_text(encoding="utf-8")) == [code.replace("x.to", "x = x.to")]
 
 
@@ -232,7 +232,7 @@ def test_line_ends_in_cells_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     cells = [{"cell_type": "code", "source": each} for each in (other, source)]
     before = json.dumps({"cells": cells}, indent=1).encode().replace(b"\n", b"\r\n")
     (tmp_path / "a.ipynb").write_bytes(before)
-    assert _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--select", "DEV203").exit_code == 0
+    assert _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--unsafe-fixes", "--select", "DEV203").exit_code == 0
     assert (tmp_path / "a.ipynb").read_bytes() == before.replace(b"x.to('cuda')", b"x = x.to('cuda')")
 
 
@@ -283,7 +283,7 @@ def test_an_indented_cell_has_its_columns(tmp_path: Path, monkeypatch: pytest.Mo
     cells = ("import torch", "    x = torch.ones(2)\n    x.to('cuda')\n\n    print(await x)", "  # a note", "x.shape")
     (tmp_path / "a.ipynb").write_text(notebook(*cells), encoding="utf-8")
     found = _check(tmp_path, monkeypatch, "a.ipynb", "--output-format", "concise")
-    fixed = _check(tmp_path, monkeypatch, "a.ipynb", "--fix")
+    fixed = _check(tmp_path, monkeypatch, "a.ipynb", "--fix", "--unsafe-fixes")
 
     assert found.stdout.startswith("a.ipynb:cell 2:2:5: DEV203"), found.output
     assert fixed.exit_code == 0, fixed.output

@@ -46,7 +46,7 @@ def test_a_sample_of_operators_and_modules_agrees_with_torch(every: int) -> None
     unexpected = [line for line in done.stdout.splitlines() if not line.startswith(("known, ", "absent: "))]
     assert done.returncode == 0, "\n".join([*unexpected, done.stderr[-2000:]])
     compared = int(unexpected[-1].split(" of ")[0])
-    assert compared > 90 / every, unexpected[-1]
+    assert compared >= 90 / every, unexpected[-1]
 
 
 def test_a_prediction_tells_conflicts_exemptions_and_wrong_claims() -> None:
