@@ -27,6 +27,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.cli": (
         "click",
         "devlint.cli.run",
+        "devlint.cli.rehearse",
         "devlint.engine",
         "devlint.cache",
         "devlint.settings",
@@ -47,7 +48,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "pygls",
     ),
     "devlint.cli.run": ("click", "devlint_guard"),
-    "devlint.cli.rehearse": ("click", "devlint.cli.run", "devlint_guard"),
+    "devlint.cli.rehearse": ("click", "devlint.cli.run", "devlint_guard", "devlint_guard.rehearsal"),
     "devlint.explain": (
         "devlint.sources",
         "devlint.project",
