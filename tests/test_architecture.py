@@ -27,6 +27,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.cli": (
         "click",
         "devlint.cli.run",
+        "devlint.cli.rehearse",
         "devlint.engine",
         "devlint.cache",
         "devlint.settings",
@@ -47,6 +48,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "pygls",
     ),
     "devlint.cli.run": ("click", "devlint_guard"),
+    "devlint.cli.rehearse": ("click", "devlint.cli.run", "devlint_guard", "devlint_guard.rehearsal"),
     "devlint.explain": (
         "devlint.sources",
         "devlint.project",
@@ -257,6 +259,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     # The guard stands alone.
     "devlint_guard": ("torch",),
+    "devlint_guard.rehearsal": ("torch", "devlint_guard"),
     "devlint_guard.integrations": (
         "torch",
         "devlint_guard",
@@ -286,6 +289,7 @@ TOGETHER = (
     "devlint.fixes",
     "devlint.writing",
     "devlint_guard",
+    "devlint_guard.rehearsal",
     "devlint_guard.integrations",
 )
 

@@ -47,14 +47,33 @@ def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **
     settings = chosen(options)
     guard = None if settings is None else Guard(**settings)
     settings = settings or {}
-    _enter_folder_of(target, as_module)
-    sys.argv = [target, *arguments]
-    spec = _module(target) if as_module else _script(target)
-    code = _run(spec, guard)
+    code = _run(prepare(target, arguments, as_module), guard)
     return code if guard is None or code else _tell(guard, settings.get("report"))
 
 
 # --- the program --------------------------------------------------------------------------------------------
+
+
+def prepare(target: str, arguments: Sequence[str], as_module: bool) -> ModuleSpec:
+    """Return the specification of a program, and make `sys.argv` and `sys.path` what Python would make them.
+
+    Raises:
+        GuardUsageError: there is no such program.
+    """
+    _enter_folder_of(target, as_module)
+    sys.argv = [target, *arguments]
+    return _module(target) if as_module else _script(target)
+
+
+def run_prepared(spec: ModuleSpec, guard: Guard | None = None) -> None:
+    """Execute a program as `__main__`, with a guard around it if there is one; its exceptions go on."""
+    main = _as_main(spec)
+    room: dict[str, Any] = {}
+    exec(_PROBE, room)
+    # The program stands on frames of its launcher, which take nothing from the depth that its own calls may have.
+    sys.setrecursionlimit(2 * sys.getrecursionlimit() - 1 - room["deepest"])
+    with contextlib.nullcontext() if guard is None else guard:
+        exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
 
 
 def _enter_folder_of(target: str, as_module: bool) -> None:
@@ -100,15 +119,9 @@ def _module(name: str) -> ModuleSpec:
 
 def _run(spec: ModuleSpec, guard: Guard | None) -> int:
     try:
-        main = _as_main(spec)
-        room: dict[str, Any] = {}
-        exec(_PROBE, room)
-        # The program stands on frames of its launcher, which take nothing from the depth that its own calls may have.
-        sys.setrecursionlimit(2 * sys.getrecursionlimit() - 1 - room["deepest"])
-        with contextlib.nullcontext() if guard is None else guard:
-            exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
+        run_prepared(spec, guard)
     except SystemExit as error:
-        return _status(error)
+        return status_of(error)
     except BaseException as error:
         error.__traceback__ = _without_launcher(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
@@ -151,8 +164,8 @@ deepest = deeper(1)
 """How deep calls can nest in a program that is executed where this is."""
 
 
-def _status(error: SystemExit) -> int:
-    """The exit code that Python makes of `SystemExit`; prints what is no code."""
+def status_of(error: SystemExit) -> int:
+    """Return the exit code that Python makes of `SystemExit`; print an argument that is no code."""
     if error.code is None:
         return 0
     if isinstance(error.code, int):

@@ -62,7 +62,9 @@ def test_fixes_change_fences_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     text = "x.to('cuda')\n\n* so\n  ```python\n  import torch\n\n  x = torch.ones(2)\n  x.to('cuda')\n  ```\n"
     (tmp_path / "a.md").write_text(text)
-    result = CliRunner().invoke(devlint, ["check", "a.md", "--isolated", "--no-cache", "--select", "DEV2", "--fix", "--unsafe-fixes"])
+    result = CliRunner().invoke(
+        devlint, ["check", "a.md", "--isolated", "--no-cache", "--select", "DEV2", "--fix", "--unsafe-fixes"]
+    )
 
     assert result.exit_code == 0, result.output
     assert (tmp_path / "a.md").read_text() == text.replace("  x.to(", "  x = x.to(")

@@ -12,6 +12,7 @@ from devlint.cli.check import check
 from devlint.cli.facts import facts
 from devlint.cli.group import Commands
 from devlint.cli.init import init
+from devlint.cli.rehearse import rehearse
 from devlint.cli.rules import explain, rules
 from devlint.cli.run import merge_reports, run
 from devlint.cli.server import server
@@ -31,6 +32,7 @@ def devlint() -> None:
 _COMMANDS = (
     check,
     run,
+    rehearse,
     merge_reports,
     baseline,
     init,

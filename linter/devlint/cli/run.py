@@ -32,7 +32,7 @@ def run(
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.launcher import launch
     except ImportError as error:
-        raise _torch_problem(error) from None
+        raise torch_problem(error) from None
     try:
         return launch(script, arguments, as_module=module, mode=guard_mode, level=guard_level, report=guard_report)
     except GuardUsageError as error:
@@ -50,7 +50,7 @@ def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
         from devlint_guard.report.files import write
         from devlint_guard.report.json import read
     except ImportError as error:
-        raise _torch_problem(error) from None
+        raise torch_problem(error) from None
     try:
         write(merge([read(path.read_text(encoding="utf-8")) for path in reports]), output)
     except (GuardUsageError, OSError, UnicodeDecodeError) as error:
@@ -58,6 +58,6 @@ def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
     return 0
 
 
-def _torch_problem(error: ImportError) -> Exception:
+def torch_problem(error: ImportError) -> Exception:
     """Return a usage error for a torch that is missing or too old, and any other error as it is."""
     return click.ClickException(str(error)) if error.name == "torch" else error

@@ -1,0 +1,113 @@
+"""A rehearsal: a program runs on the CPU as if the machine had CUDA devices.
+
+    with rehearse(devices=2):
+        net = Net().cuda()
+        net(torch.ones(3))  # raises what PyTorch would raise on a machine with two GPUs
+
+All tensors are plain tensors on the CPU. Each storage has a label that says where it would be (`labels`). A dispatch
+mode compares the labels of an operator's tensors by PyTorch's own rules before the operator runs, and labels what the
+operator makes (`dispatch`, with `plans` and `checks`). What a program asks `torch.cuda` is answered for a pretended
+machine (`machine`, `cuda_api`). Nothing is native code, and nothing is tied to one build of torch.
+
+    x = torch.ones(2)          aten.ones, called by the program: its storage has no label, and is on the CPU
+    y = x.cuda()               a copy, whose storage gets the label cuda:0
+    z = y[0]                   a view: the same storage, so the same label
+    x + y                      aten.add.Tensor is ELEMENTWISE, the labels are cpu and cuda:0: it raises
+
+A rehearsal knows what the linter guesses, on the one path that runs. It says in `unjudged` what it could not judge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+
+import torch
+
+from devlint_guard.errors import GuardUsageError
+
+MOST_DEVICES = 64
+
+_is_running = False
+
+
+def available() -> str:
+    """Return why the installed torch cannot rehearse, or an empty text."""
+    if importlib.util.find_spec("torchgen") is None:
+        return "this torch comes without torchgen, whose table says which operators compare devices"
+    for name in ("_storage_address", "_has_storage"):
+        if not hasattr(torch._C, name):
+            return f"this torch has no torch._C.{name}"
+    if not hasattr(torch, "accelerator"):
+        return "this torch has no torch.accelerator"
+    return ""
+
+
+@contextlib.contextmanager
+def rehearse(devices: int = 1) -> Iterator[None]:
+    """While the body runs, the machine has so many CUDA devices; afterwards torch is as it was.
+
+    Tensors that were labelled are plain CPU tensors afterwards.
+
+    Args:
+        devices: how many devices there are; 0 is a CUDA build of torch on a machine without any.
+
+    Raises:
+        GuardUsageError: the number is out of range, the installed torch lacks something that a rehearsal needs, or
+            a rehearsal is running already.
+    """
+    global _is_running
+    if not 0 <= devices <= MOST_DEVICES:
+        raise GuardUsageError(f"a rehearsal has 0 to {MOST_DEVICES} devices, and not {devices}")
+    if _is_running:
+        raise GuardUsageError("a rehearsal is running already")
+    missing = available()
+    if missing:
+        raise GuardUsageError(f"a rehearsal is not possible here: {missing}")
+
+    from devlint_guard.rehearsal import (
+        calls,
+        composites,
+        cuda_api,
+        dispatch,
+        distributed,
+        labels,
+        machine,
+        parallel,
+        storages,
+        tensors,
+        threads,
+        types_of_torch,
+    )
+    from devlint_guard.rehearsal.replacements import Replacements
+
+    replaced = Replacements()
+    _is_running = True
+    machine.MACHINE.devices, machine.MACHINE.visible = devices, None
+    machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
+    try:
+        for part in (cuda_api, tensors, types_of_torch, calls, composites, storages, parallel, distributed, threads):
+            part.install(replaced)
+        cuda_api.install_autocast(replaced)
+        replaced.put(torch, "compile", _uncompiled)
+        with dispatch.RehearsalMode():  # type: ignore[no-untyped-call]
+            yield
+    finally:
+        replaced.undo()
+        labels.forget()
+        machine.MACHINE.devices = 0
+        _is_running = False
+
+
+def _uncompiled(model: object = None, **options: object) -> object:
+    """Stand for `torch.compile`: what it would compile runs as it is."""
+    return (lambda function: function) if model is None else model
+
+
+def begin(devices: int) -> None:
+    """Rehearse from now to the end of the process: for a process that a rehearsed one has spawned."""
+    _kept.enter_context(rehearse(devices))
+
+
+_kept = contextlib.ExitStack()

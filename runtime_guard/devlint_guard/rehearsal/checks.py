@@ -1,0 +1,348 @@
+"""Whether PyTorch would let the tensors of an operator meet, and where its result would be.
+
+Most operators follow one of the rules of `regimes`. The others compare devices by hand; each rule of `_BY_HAND` follows
+the C++ source that it names. Their checks are made in PyTorch's order, since a program can see which one failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import torch
+from torch.utils.weak import WeakIdKeyDictionary
+
+from devlint_guard.regimes import Regime
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU
+from devlint_guard.rehearsal.plans import Operand, Plan
+from devlint_guard.rehearsal.unjudged import UNJUDGED
+
+Rule = Callable[[Plan, list[Operand]], torch.device]
+
+# Operators that hand their tensors to another one, whose check speaks: the name in the message, and arguments that are
+# renamed (Embedding.cpp, TensorShape.cpp, Blas.cpp, LossNLL.cpp).
+_SPEAKS: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "embedding": ("wrapper_CUDA__index_select", {"weight": "self", "indices": "index"}),
+    "stack": ("wrapper_CUDA_cat", {}),
+    "mv": ("wrapper_CUDA_addmv_out", {"self": "mat"}),
+}
+
+# gpu_kernel() asserts that each operand is on the device, also where TensorIterator lets a 0-dim CPU tensor pass
+# (aten/src/ATen/native/cuda: Loops.cuh, BinaryMiscOpsKernels.cu, Lerp.cu, LogAddExpKernel.cu, GcdLcmKernel.cu).
+_NO_CPU_SCALARS: Final = frozenset({"logaddexp", "logaddexp2", "gcd", "lcm", "lerp"})
+
+
+_returning: Any = WeakIdKeyDictionary()
+"""The tensors whose gradients are moved to where they are."""
+
+
+def judge(plan: Plan, operands: list[Operand]) -> torch.device:
+    """Return the device of the results of an operator whose tensors are not all on one device.
+
+    Raises:
+        Exception: PyTorch would refuse to let the tensors meet; the exception has PyTorch's class and words.
+    """
+    definite = [one for one in operands if one.device != ANYWHERE]
+    if not definite:
+        return ANYWHERE
+    if len({one.device for one in definite}) == 1:
+        return definite[0].device
+    by_hand = _BY_HAND.get(plan.name) or _BY_HAND.get(plan.base)
+    if by_hand is not None:
+        return by_hand(plan, definite)
+    if plan.base.startswith("_foreach"):
+        return _foreach(plan, definite)
+    match plan.regime:
+        case Regime.STRICT:
+            return _strict(plan, definite)
+        case Regime.ELEMENTWISE:
+            return _elementwise(plan, definite)
+        case Regime.INDEX:
+            return _index(plan, definite)
+        case _:
+            return _unknown(plan, definite)
+
+
+def _unknown(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    devices = " and ".join(sorted({str(one.device) for one in operands}))
+    UNJUDGED.note(f"{plan.name} takes tensors on {devices}")
+    return _first_device(plan, operands)
+
+
+def _first_device(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Let all tensors meet."""
+    return _first_device_of(operands)
+
+
+def _first_device_of(operands: Sequence[Operand]) -> torch.device:
+    """Return the device of the first tensor that is not on the CPU."""
+    return next((one.device for one in operands if one.device != CPU), CPU)
+
+
+def _self_device(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Return the device of the first tensor; the others may be anywhere."""
+    return operands[0].device
+
+
+def _strict(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow torchgen's check: all tensors but those of other keyword arguments are on one device."""
+    keywords = {one.name for one in plan.overload._schema.arguments if one.kwarg_only and not one.is_out}
+    common: torch.device | None = None
+    for one in operands:
+        if one.argument in keywords:
+            continue
+        if common is None:
+            common = one.device
+        elif one.device != common:
+            wrapper, renamed = _SPEAKS.get(plan.base, (plan.wrapper, {}))
+            raise words.not_common(renamed.get(one.argument, one.argument), one.device, common, wrapper)
+    return operands[0].device if common is None else common
+
+
+def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorIterator.cpp, compute_types: one 0-dim input on the CPU may join tensors on a device."""
+    common = _first_device(plan, operands)
+    scalars = 0
+    for one in operands:
+        is_scalar = not one.is_written and one.device == CPU != common and one.tensor.dim() == 0
+        is_taken = plan.base not in _NO_CPU_SCALARS or one.argument == "weight"  # of `lerp`
+        if is_scalar and is_taken:
+            scalars += 1
+            if scalars > 1:
+                raise words.too_many_cpu_scalars()
+            _return_gradient(one.tensor)
+        elif one.device != common:
+            if is_scalar:
+                words.refuse(
+                    "iter.device(arg).is_cuda() INTERNAL ASSERT FAILED at "
+                    '"aten/src/ATen/native/cuda/Loops.cuh":118, please report a bug to PyTorch. '
+                    f"argument {operands.index(one) + 1}: expected a CUDA device but found cpu"
+                )
+            raise words.two_devices(common, one.device)
+    return common
+
+
+def _return_gradient(tensor: torch.Tensor) -> None:
+    """Follow engine.cpp, validate_outputs: the gradient of a 0-dim tensor is moved to where the tensor is."""
+    if tensor.requires_grad and tensor not in _returning:
+        _returning[tensor] = True
+        tensor.register_hook(lambda gradient: gradient.cpu())  # type: ignore[no-untyped-call]
+
+
+def _index(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorAdvancedIndexingUtils.h: an index is on the CPU or with the tensor that is indexed."""
+    own = operands[0].device
+    for one in operands:
+        if one.argument == "indices" and one.device not in (CPU, own):
+            raise words.index_elsewhere(own)
+    return own
+
+
+def _index_put(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow python_variable_indexing.cpp and TensorAdvancedIndexing.cpp, _index_put_impl_.
+
+    Indices and values without dimensions are moved to a tensor that is written on the CPU.
+    """
+    own = operands[0].device
+    if own != CPU:
+        _index(plan, operands)
+    for one in operands:
+        if one.argument == "values" and one.device != own and one.tensor.dim():
+            if own != CPU and one.device == CPU and one.tensor.numel() == 1:
+                continue
+            raise words.two_devices(*((own, one.device) if own != CPU else (one.device, own)))
+    return own
+
+
+def _index_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not."""
+    return _same([one for one in operands if one.argument != "value"])
+
+
+def _same(operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorIterator.cpp where no operand may be elsewhere."""
+    common = _first_device_of(operands)
+    for one in operands:
+        if one.device != common:
+            raise words.two_devices(common, one.device)
+    return common
+
+
+def _masked_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow Indexing.cu, masked_fill__cuda, and TensorAdvancedIndexing.cpp for the CPU."""
+    own = operands[0].device
+    for one in operands:
+        if one.argument == "value" and own == CPU and one.device != CPU:
+            words.refuse("masked_fill_: Expected inputs to be on same device")
+    for one in operands:
+        if one.argument == "mask" and one.device != own:
+            words.refuse(
+                f"expected self and mask to be on the same device, but got mask on {one.device} and self on {own}"
+            )
+    return own
+
+
+def _where(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorCompare.cpp, where_self_out: the first device wins, and tensors without dimensions are moved."""
+    named = {one.argument: one for one in operands}
+    ordered = [named[name] for name in ("condition", "self", "other") if name in named]
+    common = _first_device_of(ordered)
+    for one in (*(one for one in operands if one.is_written), *ordered):
+        if one.device != common and (one.tensor.dim() or one.is_written):
+            raise words.two_devices(common, one.device)
+    return common
+
+
+def _logical(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow BinaryOps.cpp, logical_and: the result is made where the first operand is, before the comparison."""
+    if operands[0].device == CPU and not operands[0].is_written:
+        other = next(one.device for one in operands if one.device != CPU)
+        raise words.two_devices(other, CPU)
+    return _elementwise(plan, operands)
+
+
+def _addcmul(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow PointwiseOpsKernel.cu: of the three tensors only the last may be a number on the CPU."""
+    if plan.base == "addcdiv":
+        return _same(operands)
+    common = _elementwise(plan, operands)
+    for one in operands:
+        if one.argument in ("self", "tensor1") and one.device == CPU != common:
+            advice = "CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2 terms."
+            words.refuse(
+                f"CPU Scalar support for {one.argument} argument is not supported when calling addcmul on CUDA "
+                "tensors." + (f" However, {advice}" if one.argument == "tensor1" else "")
+            )
+    return common
+
+
+def _complex(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorFactories.cpp, complex: the generated check of `complex_out` speaks."""
+    common = operands[0].device
+    for one in operands:
+        if one.device != common:
+            raise words.not_common(one.argument, one.device, common, "wrapper_CUDA_out_complex_out")
+    return common
+
+
+def _block_diag(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow TensorShape.cpp, block_diag."""
+    first = operands[0].device
+    for position, one in enumerate(operands):
+        if one.device != first:
+            words.refuse(
+                "torch.block_diag: input tensors must all be on the same device. "
+                f"Input 0 is on device {first} and input {position} is on device {one.device}"
+            )
+    return first
+
+
+def _set(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow Resize.h, checkSetStorage."""
+    own, source = operands[0].device, operands[-1].device
+    if own != source:
+        words.refuse(
+            f'Attempted to set the storage of a tensor on device "{own}" to a storage on different device "{source}".  '
+            "This is no longer allowed; the devices must match."
+        )
+    return own
+
+
+def _foreach(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow ForeachOpsKernels.cpp: lists on several devices are computed one after the other, each for itself."""
+    lists: dict[str, list[Operand]] = {}
+    for one in operands:
+        lists.setdefault(one.argument, []).append(one)
+    length = len(next(iter(lists.values())))
+    for position in range(length):
+        met = [group[position] for group in lists.values() if len(group) == length]
+        if len({one.device for one in met}) > 1:
+            _elementwise(plan, met)
+    return _first_device(plan, operands)
+
+
+def _convolution(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow Convolution.cpp, check_input_same_type_as_parameters, and the check of the kernel behind it."""
+    first = operands[0]
+    if first.device.type == "cuda":
+        for one in operands[1:]:
+            if one.device.type != "cuda":
+                words.refuse(f"Input type ({_kind(first)}) and {one.argument} type ({_kind(one)}) should be the same")
+    for one in operands:
+        if one.device != first.device:
+            wrapper = "_cudnn_convolution" if first.device.type == "cuda" else "__slow_conv2d_forward"
+            raise words.not_common(one.argument, one.device, first.device, f"wrapper_CUDA_{wrapper}")
+    return first.device
+
+
+def _kind(operand: Operand) -> str:
+    """Return the name of the old tensor type, `torch.cuda.FloatTensor`."""
+    return str(operand.tensor.type())
+
+
+def _attention(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow transformers/attention.cpp, validate_sdpa_input."""
+    named = {one.argument: one.device for one in operands}
+    query, key, value = named.get("query"), named.get("key"), named.get("value")
+    if not query == key == value:
+        words.refuse(
+            f"Expected query, key, and value to have the same device type, but got query.device: {query} key.device: "
+            f"{key} and value.device: {value} instead."
+        )
+    return _same([one for one in operands if one.argument in ("query", "attn_mask")] or operands)
+
+
+def _packed(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow PackedSequence.cpp: the lengths are on the CPU."""
+    lengths = operands[-1]
+    if lengths.device != CPU:
+        words.refuse(f"'lengths' argument should be a 1D CPU int64 tensor, but got 1D {lengths.device} Long tensor")
+    return operands[0].device
+
+
+_BY_HAND: Final[dict[str, Rule]] = {
+    "copy": _self_device,
+    "_copy_from": _self_device,
+    "_to_copy": _self_device,
+    "set": _set,
+    "fill": _self_device,
+    "_ctc_loss": _self_device,
+    "_ctc_loss_backward": _self_device,
+    "index": _index,
+    "index_put": _index_put,
+    "_index_put_impl": _index_put,
+    "_unsafe_index": _index,
+    "_unsafe_index_put": _index_put,
+    "index_fill": _index_fill,
+    "logical_and": _logical,
+    "logical_or": _logical,
+    "logical_xor": _logical,
+    "addcmul": _addcmul,
+    "addcdiv": _addcmul,
+    "mse_loss": lambda plan, operands: _same(operands),
+    "smooth_l1_loss": lambda plan, operands: _same(operands),
+    "complex": _complex,
+    "allclose": _elementwise,
+    "block_diag": _block_diag,
+    "masked_fill": _masked_fill,
+    "where": _where,
+    "convolution": _convolution,
+    "_pack_padded_sequence": _packed,
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "_scaled_dot_product_attention_math": _attention,
+    "_local_scalar_dense": _self_device,
+    "resize_as": _self_device,
+}
+"""By the name of an overload, or by the base name of an operator."""
+
+
+def check_lengths(plan: Plan, operands: Sequence[Operand]) -> None:
+    """Raise what packing raises for lengths that are on a device, also where the sequences are there too."""
+    if plan.base == "_pack_padded_sequence":
+        _packed(plan, operands)
+
+
+def results_on_cpu(plan: Plan) -> tuple[int, ...]:
+    """Return which results of an operator are on the CPU, wherever its tensors are."""
+    return (1,) if plan.base == "_pack_padded_sequence" else ()

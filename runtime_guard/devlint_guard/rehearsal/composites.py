@@ -1,0 +1,136 @@
+"""Composite functions of PyTorch that compare devices in C++ before any operator is dispatched.
+
+Each check follows the C++ source that it names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.calls import replace_function
+from devlint_guard.rehearsal.labels import CPU, label
+from devlint_guard.rehearsal.replacements import Replacements
+
+Check = Callable[..., None]
+
+
+def install(replaced: Replacements) -> None:
+    """Replace the functions of `torch` and the methods of `Tensor`."""
+    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+        checked = _recurrent(getattr(torch, name))
+        replace_function(replaced, torch, name, checked)
+        replaced.add(torch._VF, name, checked)
+    replace_function(replaced, torch, "ctc_loss", _with_numbers(torch.ctc_loss))
+    for name in ("stft", "istft"):
+        replaced.add(torch._VF, name, _with_window(name, getattr(torch._VF, name)))
+    for name, check in _CHECKS.items():
+        for owner in (torch, torch._VF, Tensor):
+            if hasattr(owner, name):
+                function = _behind(check, getattr(torch._C.TensorBase if owner is Tensor else owner, name))
+                replaced.add(owner, name, function)
+
+
+def _behind(check: Check, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1 and all(isinstance(one, Tensor) for one in args[:2]):
+            check(*args)
+        return function(*args, **kwargs)
+
+    return called
+
+
+def _take_along_dim(self: Tensor, indices: Tensor, *args: Any) -> None:
+    """Follow TensorAdvancedIndexing.cpp, take_along_dim."""
+    if label(self) != label(indices):
+        words.refuse(
+            f"Expected tensor to have {label(self)} Device, but got tensor with {label(indices)} Device (while "
+            "checking arguments for torch.take_along_dim():)"
+        )
+
+
+def _quantile(self: Tensor, q: Tensor, *args: Any) -> None:
+    """Follow Sorting.cpp, quantile_checks."""
+    if label(self) != label(q):
+        words.refuse("quantile() q tensor must be on the same device as the input tensor")
+
+
+def _tensor_split(self: Tensor, indices: Tensor, *args: Any) -> None:
+    """Follow TensorShape.cpp, tensor_split."""
+    if label(indices) != CPU:
+        words.refuse(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {label(indices)}")
+
+
+_CHECKS: dict[str, Check] = {
+    "take_along_dim": _take_along_dim,
+    "quantile": _quantile,
+    "nanquantile": _quantile,
+    "tensor_split": _tensor_split,
+}
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _tensors(one)
+
+
+def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow RNN.cpp, check_attributes, and the check of packed sequences before."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 3:
+            is_packed = isinstance(args[3], (list, tuple))
+            data, hidden, weights = args[0], args[2 if is_packed else 1], args[3 if is_packed else 2]
+            own = label(data)
+            for what, group in (("hidden", hidden), ("parameter", weights)):
+                for one in _tensors(group):
+                    if label(one) != own:
+                        words.refuse(
+                            f"Input and {what} tensors are not at the same device, found input tensor at {own} and "
+                            f"{what} tensor at {label(one)}"
+                        )
+        return function(*args, **kwargs)
+
+    return called
+
+
+def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow LossCTC.cpp: the lengths are read as numbers, wherever they are."""
+
+    @functools.wraps(function)
+    def called(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *args: Any, **kwargs: Any) -> Any:
+        lengths = [one.tolist() if isinstance(one, Tensor) else one for one in (input_lengths, target_lengths)]
+        if isinstance(targets, Tensor) and label(targets) != label(log_probs) and label(targets) != CPU:
+            words.refuse(
+                f"Expected tensor to have {label(log_probs)} Device, but got tensor with {label(targets)} Device "
+                "(while checking arguments for ctc_loss_gpu)"
+            )
+        return function(log_probs, targets, *lengths, *args, **kwargs)
+
+    return called
+
+
+def _with_window(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow SpectralOps.cpp, stft."""
+
+    @functools.wraps(function)
+    def called(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        window = next((one for one in (*args, kwargs.get("window")) if isinstance(one, Tensor)), None)
+        if window is not None and label(window) != label(self):
+            words.refuse(
+                f"{name} input and window must be on the same device but got self on {label(self)} and window on "
+                f"{label(window)}"
+            )
+        return function(self, *args, **kwargs)
+
+    return called

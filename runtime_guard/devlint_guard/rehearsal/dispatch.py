@@ -1,0 +1,177 @@
+"""The dispatch mode of a rehearsal: it compares labels before an operator runs, and labels what the operator makes.
+
+A mode sees operators below autograd and below the composite functions of PyTorch's C++ code. Such a function may make a
+helper tensor with the options of its arguments, and these say "cpu" here. So a factory counts as the program's own only
+while one of the program's calls is marked (`calls`); every other factory makes a tensor with the label `ANYWHERE`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Buffer, Parameter
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from devlint_guard.rehearsal import checks, generators, labels
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
+from devlint_guard.rehearsal.machine import resolve
+from devlint_guard.rehearsal.plans import Operand, Plan
+from devlint_guard.rehearsal.unjudged import UNJUDGED
+from devlint_guard.uncompiled import CAN_MARK, uncompiled
+
+_C: Any = torch._C
+_address = _C._storage_address
+_known = labels.known
+_plans: dict[int, Plan] = {}
+
+# The class of a buffer is only asked in `isinstance`: each buffer is a plain tensor or a parameter.
+_PLAIN = frozenset({Tensor, Parameter, Buffer})
+
+
+class Marks(threading.local):
+    """Whether the calling thread is inside a call that the program has made of a factory or of a move."""
+
+    is_marked = False
+
+
+MARKS = Marks()
+
+
+@contextlib.contextmanager
+def marked() -> Iterator[None]:
+    """While the body runs, factories and moves are the program's own."""
+    before, MARKS.is_marked = MARKS.is_marked, True
+    try:
+        yield
+    finally:
+        MARKS.is_marked = before
+
+
+class RehearsalMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """See the module's text."""
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Leave compiled functions alone."""
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return not CAN_MARK
+
+    @uncompiled
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        plan = _plans.get(id(func))
+        if plan is None:
+            if type(func) is not torch._ops.OpOverload:
+                return func(*args, **(kwargs or {}))
+            plan = _plans[id(func)] = Plan(func)
+        if types and not _PLAIN.issuperset(types):
+            return _run_for_subclass(plan, types, args, kwargs or {})
+        if not plan.is_plain:
+            return _run_any(plan, args, kwargs or {})
+        target = None
+        try:
+            for value in args:
+                if value.__class__ in _PLAIN:
+                    entry = _known.get(_address(value))
+                    device = CPU if entry is None else entry[1]
+                    if target is None:
+                        target = device
+                    elif device is not target and device != target:
+                        return _run_any(plan, args, kwargs or {})
+        except NotImplementedError:  # a tensor without a storage
+            return _run_any(plan, args, kwargs or {})
+        if target is CPU or target is None:
+            return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        makes_new = plan.makes_new
+        if len(makes_new) == 1:
+            if makes_new[0] and isinstance(result, Tensor):
+                put(result, target)
+                return result
+            if not makes_new[0]:
+                return result
+        _label_results(plan, result, target)
+        return result
+
+
+def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run an operator of which nothing is known beforehand."""
+    with _C.DisableTorchFunction():
+        operands = plan.operands(args, kwargs)
+        checks.check_lengths(plan, operands)
+        target = checks.judge(plan, operands) if operands else None
+        _settle(operands, target)
+        if plan.takes_device:
+            kwargs = dict(kwargs)
+            target = _device_for(plan, kwargs, target)
+            if target is None:
+                return plan.run(*args, **kwargs)
+        generators.check((*args, *kwargs.values()), target, plan.base)
+        result = plan.run(*args, **kwargs)
+        if target is not None and target != CPU:
+            _label_results(plan, result, target, operands)
+        return result
+
+
+def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) -> torch.device | None:
+    """Return the device of what a factory or a copy makes, and let the operator work on the CPU; None for other types.
+
+    Args:
+        plan: that of the factory.
+        kwargs: its keyword arguments, which are changed.
+        own: the device of the tensor that it takes, if it takes one.
+    """
+    wanted = kwargs.get("device")
+    kind = "cpu" if wanted is None else torch.device(wanted).type
+    if kind not in ("cpu", "cuda"):
+        return None
+    if kwargs.get("pin_memory"):
+        kwargs["pin_memory"] = False
+    if kind == "cuda":
+        kwargs["device"] = CPU
+        return resolve(wanted)
+    if wanted is None and own is not None:
+        return own
+    # PyTorch's own helpers are never random, so that a factory with a generator is the program's.
+    if MARKS.is_marked or (own is None and kwargs.get("generator") is not None):
+        return CPU
+    return ANYWHERE if own is None else own
+
+
+def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
+    """Give helper tensors the device of the tensors that they meet."""
+    if target is not None and target != ANYWHERE:
+        for one in operands:
+            if one.device == ANYWHERE:
+                put(one.tensor, target)
+
+
+def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
+    values = result if isinstance(result, (tuple, list)) and len(plan.makes_new) > 1 else (result,)
+    on_cpu = checks.results_on_cpu(plan)
+    for position, (value, is_new) in enumerate(zip(values, plan.makes_new, strict=False)):
+        if not is_new or position in on_cpu:
+            continue
+        if isinstance(value, Tensor):
+            put(value, target)
+        elif isinstance(value, (list, tuple)):
+            for each, one in enumerate(value):
+                if isinstance(one, Tensor):
+                    put(one, operands[each].device if plan.base.startswith("_foreach") and operands else target)
+
+
+def _run_for_subclass(plan: Plan, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    names = ", ".join(sorted({kind.__name__ for kind in types}))
+    UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
+    return plan.overload(*args, **kwargs)

@@ -1,0 +1,79 @@
+"""Random generators: each is one of the CPU underneath, and says on which device it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.machine import CPU, MACHINE, count, current, resolve
+
+_CpuGenerator: Any = torch._C.Generator
+_devices: dict[int, tuple[Any, torch.device]] = {}
+"""By the address of a generator, the generator and its device."""
+
+
+def device_of(generator: Any) -> torch.device:
+    """Return the device of a generator."""
+    entry = _devices.get(generator._cdata)
+    return CPU if entry is None else entry[1]
+
+
+def check(values: Iterable[Any], target: torch.device | None, operator: str) -> None:
+    """Raise what a kernel raises for the generator of another type of device."""
+    if target is None:
+        return
+    for value in values:
+        if isinstance(value, _CpuGenerator):
+            found = device_of(value)
+            if found.type != target.type and target.type in ("cpu", "cuda"):
+                if operator == "randperm" and target == CPU:  # TensorFactories.cpp, randperm
+                    words.refuse(f"Expected a 'cpu' generator device but found '{found}'")
+                raise words.wrong_generator(target.type, found.type)
+
+
+class Generator(_CpuGenerator):  # type: ignore[misc]
+    """Stands for `torch.Generator`."""
+
+    def __new__(cls, device: Any = "cpu") -> Generator:  # noqa: D102  (the class says it)
+        wanted = resolve(device)
+        self: Generator = super().__new__(cls, device=CPU if wanted.type == "cuda" else wanted)
+        if wanted.type == "cuda":
+            _devices[self._cdata] = self, wanted
+        return self
+
+    def __init__(self, device: Any = "cpu") -> None:
+        """Take the argument that `__new__` has used."""
+
+    @property
+    def device(self) -> torch.device:
+        """The device on which the generator would be."""
+        return device_of(self)
+
+
+class DefaultGenerators:
+    """The generators of all devices, made when they are first asked for: `torch.cuda.default_generators`."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Generator] = {}
+
+    def __len__(self) -> int:
+        return count()
+
+    def __getitem__(self, index: int) -> Generator:
+        if not 0 <= index < max(count(), MACHINE.devices):
+            raise IndexError("tuple index out of range")
+        if index not in self._made:
+            generator = self._made[index] = Generator(torch.device("cuda", index))
+            generator.manual_seed(torch.initial_seed())
+        return self._made[index]
+
+    def __iter__(self) -> Any:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def current(self) -> Generator:
+        """The generator of the current device."""
+        return self[current()]

@@ -1,0 +1,146 @@
+"""Where each tensor would be: a label for each storage.
+
+All tensors of a rehearsal are on the CPU. The label belongs to the storage, so that everything that shares memory has
+one device, as on a real machine: views, `.data`, parameters, gradients, saved tensors. A storage without a label is
+where PyTorch says it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+ANYWHERE: Final = torch.device("meta", 127)
+"""Labels a helper tensor that PyTorch's C++ code made for an operation, whose device cannot be seen.
+
+Such a tensor goes with every device, and takes the label of the tensors that it meets first.
+"""
+
+_C: Any = torch._C
+_address = _C._storage_address
+_device_of = _C.TensorBase.device.__get__
+_storage_of = _C.TensorBase.untyped_storage
+_Storage: Any = torch.UntypedStorage
+
+CPU: Final = torch.device("cpu")
+
+known: dict[int, tuple[int, torch.device]] = {}
+"""By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
+
+_pinned: dict[int, int] = {}
+_limit = 4_096
+
+
+def real_device(tensor: Tensor) -> torch.device:
+    """Return the device on which PyTorch has a tensor."""
+    with _C.DisableTorchFunctionSubclass():
+        return _device_of(tensor)  # type: ignore[no-any-return]
+
+
+def label(tensor: Tensor) -> torch.device:
+    """Return the device on which a tensor would be, or `ANYWHERE`."""
+    try:
+        entry = known.get(_address(tensor)) if known else None
+    except (RuntimeError, NotImplementedError):  # a tensor without a storage, such as a sparse one
+        return _without_storage(tensor)
+    return real_device(tensor) if entry is None else entry[1]
+
+
+def seen_device(tensor: Tensor) -> torch.device:
+    """Return the device that a program sees: `ANYWHERE` is the CPU there."""
+    device = label(tensor)
+    return CPU if device == ANYWHERE else device
+
+
+def put(tensor: Tensor, device: torch.device) -> Tensor:
+    """Give the memory of a tensor a label, and return the tensor."""
+    try:
+        storage = _storage_of(tensor)
+    except (RuntimeError, NotImplementedError):
+        _put_without_storage(tensor, device)
+        return tensor
+    put_storage(storage, device)
+    return tensor
+
+
+def put_storage(storage: Any, device: torch.device) -> None:
+    """Give a storage a label."""
+    address = storage._cdata
+    entry = known.get(address)
+    if entry is None:
+        if device == CPU:
+            return
+        if len(known) >= _limit:
+            _sweep()
+        known[address] = (storage._weak_ref(), device)
+    else:
+        known[address] = (entry[0], device)
+
+
+def storage_label(storage: Any) -> torch.device:
+    """Return the device on which a storage would be."""
+    entry = known.get(storage._cdata)
+    if entry is None:
+        return _storage_device(storage)  # type: ignore[no-any-return]
+    return CPU if entry[1] == ANYWHERE else entry[1]
+
+
+_storage_device = _C.StorageBase.device.__get__
+
+
+def pin(tensor: Tensor) -> Tensor:
+    """Mark the memory of a tensor as pinned, and return the tensor."""
+    storage = _storage_of(tensor)
+    if storage._cdata not in _pinned:
+        _pinned[storage._cdata] = storage._weak_ref()
+    return tensor
+
+
+def is_pinned(tensor: Tensor) -> bool:
+    """Whether the memory of a tensor was marked as pinned."""
+    return bool(_pinned) and bool(_C._has_storage(tensor)) and _address(tensor) in _pinned
+
+
+def forget() -> None:
+    """Drop all labels."""
+    for reference, _ in known.values():
+        _Storage._free_weak_ref(reference)
+    for reference in _pinned.values():
+        _Storage._free_weak_ref(reference)
+    known.clear()
+    _pinned.clear()
+
+
+def _sweep() -> None:
+    """Drop the labels of storages that no longer exist."""
+    global _limit
+    for address in [address for address, (reference, _) in known.items() if _Storage._expired(reference)]:
+        _Storage._free_weak_ref(known.pop(address)[0])
+    for address in [address for address, reference in _pinned.items() if _Storage._expired(reference)]:
+        _Storage._free_weak_ref(_pinned.pop(address))
+    _limit = max(4_096, 2 * len(known))
+
+
+def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
+    """Return the plain tensors of which a sparse tensor is made, if it is one."""
+    with _C.DisableTorchFunctionSubclass(), torch.no_grad():
+        layout = tensor.layout
+        if layout is torch.sparse_coo:
+            return tensor._indices(), tensor._values()
+        if layout in (torch.sparse_csr, torch.sparse_bsr):
+            return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+        if layout in (torch.sparse_csc, torch.sparse_bsc):
+            return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+    return ()
+
+
+def _without_storage(tensor: Tensor) -> torch.device:
+    parts = _parts(tensor)
+    return label(parts[-1]) if parts else real_device(tensor)
+
+
+def _put_without_storage(tensor: Tensor, device: torch.device) -> None:
+    for part in _parts(tensor):
+        put(part, device)

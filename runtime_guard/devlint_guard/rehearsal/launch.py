@@ -1,0 +1,215 @@
+"""`devlint rehearse`: runs a program to its end, or for a few steps, and tells what would raise.
+
+The exit codes are those that CI can decide by; see `Outcome`.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from devlint_guard.explain import annotate
+from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
+from devlint_guard.messages import read
+from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.unjudged import UNJUDGED
+
+_PACKAGE: Final = str(Path(__file__).parent)
+
+
+class Outcome(enum.IntEnum):
+    """How a rehearsal ended; the value is the exit code."""
+
+    JUDGED = 0
+    DEVICE_ERROR = 1
+    NOT_ALL_JUDGED = 3
+    FAILED = 4
+
+
+class StepsDone(BaseException):
+    """Ends a program after the number of steps that were asked for; no handler for errors catches it."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What a rehearsal has shown.
+
+    Attributes:
+        devices: how many devices were pretended.
+        steps: how many steps the program's optimizers took.
+        seconds: how long the program ran.
+        ending: how it ended, in words.
+        error: the class and the text of the exception that ended the program, if one did.
+        unjudged: a sentence for each thing that was not judged.
+    """
+
+    devices: int
+    steps: int = 0
+    seconds: float = 0.0
+    ending: str = "the program ran to its end"
+    error: str = ""
+    outcome: Outcome = Outcome.JUDGED
+    unjudged: list[str] = field(default_factory=list)
+
+
+def launch(
+    target: str,
+    arguments: Sequence[str],
+    *,
+    as_module: bool = False,
+    devices: int = 1,
+    steps: int | None = None,
+    report: str | None = None,
+) -> int:
+    """Run a program as if the machine had CUDA devices; return the exit code.
+
+    Args:
+        target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
+        arguments: what the program finds in `sys.argv[1:]`.
+        as_module: whether `target` is the name of a module, as in `python -m`.
+        devices: how many devices the machine has.
+        steps: after how many steps of optimizers the program ends; None for its own end.
+        report: a path for a report in JSON.
+
+    Raises:
+        GuardUsageError: there is no such program, or the installed torch cannot rehearse.
+    """
+    spec = prepare(target, arguments, as_module)
+    result = Result(devices)
+    counter = _Steps(steps, result)
+    began = time.monotonic()
+    with rehearse(devices):
+        hook = register_optimizer_step_post_hook(counter)
+        try:
+            run_prepared(spec)
+        except StepsDone:
+            result.ending = f"the program was ended after {_count(result.steps, 'step')}"
+        except SystemExit as error:
+            code = status_of(error)
+            if code:
+                result.outcome, result.ending = Outcome.FAILED, f"the program ended with the exit code {code}"
+        except KeyboardInterrupt as error:
+            _show(error)
+            return INTERRUPTED
+        except BaseException as error:
+            _judge(error, result)
+        finally:
+            hook.remove()
+    result.seconds = time.monotonic() - began
+    result.unjudged = UNJUDGED.lines()
+    if result.outcome is Outcome.JUDGED and result.unjudged:
+        result.outcome = Outcome.NOT_ALL_JUDGED
+    _tell(result)
+    if report is not None:
+        _write(result, Path(report), [target, *arguments])
+    return int(result.outcome)
+
+
+class _Steps:
+    """Counts the steps of all optimizers, shows them on a terminal, and ends the program after the last."""
+
+    def __init__(self, most: int | None, result: Result) -> None:
+        self._most = most
+        self._result = result
+        self._shows = sys.stderr.isatty()
+
+    def __call__(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._result.steps += 1
+        if self._shows:
+            of = "" if self._most is None else f" of {self._most}"
+            print(f"\rdevlint: step {self._result.steps}{of}", end="\n" if self._is_last else "", file=sys.stderr)
+        if self._is_last:
+            raise StepsDone
+
+    @property
+    def _is_last(self) -> bool:
+        return self._most is not None and self._result.steps >= self._most
+
+
+def _judge(error: BaseException, result: Result) -> None:
+    result.error = f"{type(error).__name__}: {error}".splitlines()[0]
+    if read(error) is None:
+        result.outcome, result.ending = Outcome.FAILED, "the program failed"
+    else:
+        result.outcome, result.ending = Outcome.DEVICE_ERROR, "the program would raise"
+        error.__traceback__ = _without_rehearsal(error.__traceback__)
+        annotate(error)
+    _show(error)
+
+
+def _show(error: BaseException) -> None:
+    error.__traceback__ = _from_program(error.__traceback__)
+    traceback.print_exception(type(error), error, error.__traceback__)
+
+
+def _from_program(found: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that begins with the program's own first frame."""
+    folder = str(Path(__file__).parents[1])
+    first = found
+    while first is not None and _is_ours(first, folder):
+        first = first.tb_next
+    return first or found
+
+
+def _without_rehearsal(found: TracebackType | None) -> TracebackType | None:
+    """Return a traceback whose last frames, which a machine with devices would not have, are cut off."""
+    frames: list[TracebackType] = []
+    one = found
+    while one is not None:
+        frames.append(one)
+        one = one.tb_next
+    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        frames.pop()
+        frames[-1].tb_next = None
+    return found
+
+
+def _is_ours(found: TracebackType, folder: str) -> bool:
+    name = found.tb_frame.f_code.co_filename
+    return name.startswith((folder, "<frozen"))
+
+
+def _tell(result: Result) -> None:
+    what = f"{_count(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
+    print(f"devlint: rehearsed on {_machine(result.devices)}: {result.ending} ({what})", file=sys.stderr)
+    if result.unjudged:
+        print("devlint: not judged:", file=sys.stderr)
+        for line in result.unjudged:
+            print(f"  {line}", file=sys.stderr)
+
+
+def _machine(devices: int) -> str:
+    return f"a pretended machine with {_count(devices, 'GPU')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _write(result: Result, path: Path, command: list[str]) -> None:
+    content = {
+        "command": command,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "devices": result.devices,
+        "steps": result.steps,
+        "seconds": round(result.seconds, 3),
+        "outcome": result.outcome.name.lower().replace("_", "-"),
+        "exit_code": int(result.outcome),
+        "ending": result.ending,
+        "error": result.error or None,
+        "not_judged": result.unjudged,
+    }
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,263 @@
+"""Methods and attributes of tensors that tell of devices, or that move tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.dispatch import MARKS, marked
+from devlint_guard.rehearsal.labels import CPU, is_pinned, label, pin, put, seen_device
+from devlint_guard.rehearsal.machine import resolve, start
+from devlint_guard.rehearsal.replacements import Replacements
+
+_C: Any = torch._C
+_Base: Any = _C.TensorBase
+_nn: Any = torch.nn
+_UNASKED = (_nn.Parameter, _nn.parameter.UninitializedTensorMixin)
+"""Classes whose `__torch_function__` knows PyTorch's own methods by identity, or does nothing."""
+
+_is_grad_needed = _Base.requires_grad.__get__
+
+
+def install(replaced: Replacements) -> None:
+    """Replace the attributes of `Tensor`."""
+    tensor: Any = Tensor
+    _install_devices(replaced, tensor)
+    _install_moves(replaced, tensor)
+    _install_host(replaced, tensor)
+    _install_pinning(replaced, tensor)
+
+
+def _seen_by_modes(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that function modes and subclasses of `Tensor` are asked about, as they are of PyTorch's own."""
+
+    @functools.wraps(method)
+    def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if torch.overrides.has_torch_function((self, *args)) and not isinstance(self, _UNASKED):
+            return torch.overrides.handle_torch_function(asked, (self, *args), self, *args, **kwargs)
+        # It has no memory yet; its class lets no operator see it, and it is given memory where its data is.
+        if isinstance(self, _nn.parameter.UninitializedTensorMixin):
+            put(self.data, seen_device(method(self.data, *args, **kwargs)))
+            return self
+        return method(self, *args, **kwargs)
+
+    return asked
+
+
+# --- attributes ---------------------------------------------------------------------------------------------
+
+
+def _install_devices(replaced: Replacements, tensor: Any) -> None:
+    replaced.put(tensor, "device", property(seen_device))
+    replaced.put(tensor, "is_cuda", property(lambda self: label(self).type == "cuda"))
+    replaced.put(tensor, "is_cpu", property(lambda self: seen_device(self).type == "cpu"))
+    replaced.put(tensor, "get_device", _get_device)
+    replaced.put(tensor, "grad", property(_Base.grad.__get__, _set_grad, _Base.grad.__delete__))
+    replaced.put(torch, "get_device", _get_device)
+    replaced.put(tensor, "record_stream", _record_stream)
+
+
+def _get_device(self: Tensor) -> int:
+    index = seen_device(self).index
+    return -1 if index is None else index
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    """Check what python_variable.cpp, THPVariable_set_grad, checks."""
+    if isinstance(value, Tensor):
+        own, given = label(self), label(value)
+        if own.type != given.type and {own.type, given.type} <= {"cpu", "cuda"}:
+            words.refuse(
+                f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
+                f"'{own.type}'. Please ensure that the gradient and the tensor are on the same device"
+            )
+        if own != given and own.type == "cuda":
+            words.refuse(
+                f"attempting to assign a gradient located on device with index {given.index} to a tensor located on "
+                f"device with index {own.index}. Please ensure that the gradient and the tensor are on the same device"
+            )
+    _Base.grad.__set__(self, value)
+
+
+def _record_stream(self: Tensor, stream: Any) -> None:
+    """Keep nothing: no work is asynchronous here."""
+
+
+# --- moves --------------------------------------------------------------------------------------------------
+
+
+class _Move(torch.autograd.Function):
+    """A copy on another device, whose gradient is copied back."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
+        return _copied(tensor, device, options)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        tensor, _, _ = inputs
+        ctx.device, ctx.dtype = label(tensor), tensor.dtype
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        (grad,) = grads
+        return move(grad, ctx.device, {"dtype": ctx.dtype}), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return tangents[0]
+
+
+def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
+    with marked():
+        made = torch.ops.aten._to_copy.default(tensor, device=CPU if device.type == "cuda" else device, **options)
+    return put(made, device)
+
+
+def move(tensor: Tensor, device: torch.device, options: dict[str, Any] | None = None) -> Tensor:
+    """Return a copy of a tensor on a device that `resolve` has returned."""
+    options = {} if options is None else options
+    if torch.is_grad_enabled() and _is_grad_needed(tensor):
+        return _Move.apply(tensor, device, options)  # type: ignore[no-any-return, no-untyped-call]
+    return _copied(tensor, device, options)
+
+
+_original_to = _Base.to
+_parse_to = _C._nn._parse_to
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Stand for `Tensor.to`."""
+    wanted, args, kwargs = _wanted_device(self, args, kwargs)
+    if wanted is None:
+        return _original_to(self, *args, **kwargs)  # type: ignore[no-any-return]
+    target = resolve(wanted)
+    own = seen_device(self)
+    names = dict(zip(("dtype", "non_blocking", "copy"), _with_dtype(args), strict=False)) | kwargs
+    names = {name: value for name, value in names.items() if value is not None}
+    if not {target.type, own.type} <= {"cpu", "cuda"}:
+        return _original_to(self, target, **names)  # type: ignore[no-any-return]
+    if target == own:
+        return _original_to(self, **names) if names else self
+    return move(self, target, {name: names[name] for name in ("dtype", "memory_format") if name in names})
+
+
+def _with_dtype(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return args if args and (args[0] is None or isinstance(args[0], torch.dtype)) else (None, *args)
+
+
+def _wanted_device(
+    self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the device that the arguments of `to` ask for, and the arguments without it."""
+    kwargs = dict(kwargs)
+    if "other" in kwargs:
+        args = (kwargs.pop("other"), *args)
+    if args and isinstance(args[0], Tensor):
+        return seen_device(args[0]), (args[0].dtype, *args[1:]), kwargs
+    if "device" in kwargs:
+        return kwargs.pop("device"), args, kwargs
+    if args and (isinstance(args[0], (str, torch.device)) or type(args[0]) is int):
+        return args[0], args[1:], kwargs
+    if len(args) > 1 and args[0] is None and isinstance(args[1], torch.dtype):
+        return None, args[1:], kwargs
+    return None, args, kwargs
+
+
+def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    wanted = "cuda" if device is None else device
+    target = resolve(wanted)
+    if target.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    options = {} if memory_format is None else {"memory_format": memory_format}
+    return to(self, target, **options)
+
+
+def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    options = {} if memory_format is None else {"memory_format": memory_format}
+    return to(self, CPU, **options)
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    return to(self, seen_device(other), other.dtype)
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Follow tensor_new.cpp, new_tensor: the device is that of `self`."""
+    made = torch.tensor(data, dtype=self.dtype if dtype is None else dtype, device="cpu")
+    made = to(made, seen_device(self) if device is None else device)
+    return made.requires_grad_(requires_grad)
+
+
+def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Follow tensor_new.cpp, legacy_tensor_new: the device is that of `self`."""
+    kwargs = dict(kwargs)
+    device = kwargs.pop("device", None)
+    with marked():
+        made = _Base.new(self, *args, **kwargs)
+    return put(made, seen_device(self) if device is None else resolve(device))
+
+
+def _install_moves(replaced: Replacements, tensor: Any) -> None:
+    replaced.put(tensor, "to", _seen_by_modes(to))
+    replaced.put(tensor, "cuda", _seen_by_modes(_cuda))
+    replaced.put(tensor, "cpu", _seen_by_modes(_cpu))
+    replaced.put(tensor, "type_as", _seen_by_modes(_type_as))
+    replaced.put(tensor, "new_tensor", _new_tensor)
+    replaced.put(tensor, "new", _new)
+
+
+# --- the host ----------------------------------------------------------------------------------------------
+
+
+def _install_host(replaced: Replacements, tensor: Any) -> None:
+    original, to_array = _Base.numpy, tensor.__array__
+
+    def numpy(self: Tensor, *, force: bool = False) -> Any:
+        device = label(self)
+        if device.type == "cuda":
+            if not force:
+                _refuse_numpy(device)
+            self = to(self.detach(), CPU)
+        return original(self, force=force)
+
+    def array(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if label(self).type == "cuda":
+            _refuse_numpy(label(self))
+        return to_array(self, *args, **kwargs)
+
+    replaced.put(tensor, "numpy", _seen_by_modes(numpy))
+    replaced.put(tensor, "__array__", array)
+
+
+def _refuse_numpy(device: torch.device) -> None:
+    words.refuse(
+        f"can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+        "first.",
+        TypeError,
+    )
+
+
+def _install_pinning(replaced: Replacements, tensor: Any) -> None:
+    def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+        if label(self).type == "cuda":
+            words.refuse(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+        start()
+        if is_pinned(self):
+            return self
+        before, MARKS.is_marked = MARKS.is_marked, True
+        try:
+            made = self.detach().clone()
+        finally:
+            MARKS.is_marked = before
+        return pin(made.requires_grad_(self.requires_grad))
+
+    replaced.put(tensor, "pin_memory", pin_memory)
+    replaced.put(tensor, "is_pinned", lambda self, device=None: is_pinned(self))

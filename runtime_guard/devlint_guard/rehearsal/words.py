@@ -1,0 +1,96 @@
+"""PyTorch's words: the exceptions that a machine with CUDA devices would raise.
+
+PyTorch rewords its messages from time to time. The words here are those of `KNOWN`, the releases whose sources were
+read; for every other release a message says "PyTorch would refuse" instead, since nobody has looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import torch
+
+KNOWN: Final = ((2, 9), (2, 14))
+"""The first and the last release whose words these are."""
+
+_release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+_is_known = KNOWN[0] <= _release <= KNOWN[1]
+
+_ASYNCHRONOUS: Final = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+    "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+)
+
+_CudaError: Callable[[str], Exception] = getattr(torch, "AcceleratorError", RuntimeError)
+
+
+def refusal(message: str, kind: type[Exception] = RuntimeError) -> Exception:
+    """Return the exception for an operation that PyTorch refuses, with its message in the known releases."""
+    return kind(message if _is_known else f"PyTorch would refuse: {message}")
+
+
+def refuse(message: str, kind: type[Exception] = RuntimeError) -> NoReturn:
+    """Raise what `refusal` returns."""
+    raise refusal(message, kind)
+
+
+# --- the CUDA runtime (c10/cuda/CUDAException.cpp; torch/cuda/__init__.py, _lazy_init) ---
+
+
+def invalid_ordinal() -> Exception:
+    """Return the exception for the index of a device that is not there."""
+    hint = "GPU device may be out of range, do you have enough GPUs?\n"
+    return _CudaError(f"CUDA error: invalid device ordinal\n{hint}{_ASYNCHRONOUS}")
+
+
+def no_devices() -> Exception:
+    """Return the exception for the use of CUDA on a machine without devices."""
+    return RuntimeError("No CUDA GPUs are available")
+
+
+def no_accelerator() -> Exception:
+    """Return the exception for a number as a device on a machine without devices (ATen/DeviceAccelerator.h)."""
+    return RuntimeError("Cannot access accelerator device when none is available.")
+
+
+def started_in_fork() -> Exception:
+    """Return the exception for the use of CUDA in a process forked from one that uses CUDA."""
+    return RuntimeError(
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+        "start method"
+    )
+
+
+# --- checks that many operators share ---
+
+
+def not_common(argument: str, device: Any, common: Any, wrapper: str) -> Exception:
+    """Return what the check in a generated wrapper raises (c10::impl::common_device_check_failure)."""
+    return refusal(
+        f"Expected all tensors to be on the same device, but got {argument} is on {device}, different from other "
+        f"tensors on {common} (when checking argument in method {wrapper})"
+    )
+
+
+def two_devices(one: Any, other: Any) -> Exception:
+    """Return what TensorIterator raises (aten/src/ATen/TensorIterator.cpp, compute_types)."""
+    return refusal(f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!")
+
+
+def too_many_cpu_scalars() -> Exception:
+    """Return what TensorIterator raises for a second 0-dim CPU tensor beside CUDA tensors."""
+    return refusal("Trying to pass too many CPU scalars to non-CPU kernel!")
+
+
+def index_elsewhere(device: Any) -> Exception:
+    """Return what indexing raises (aten/src/ATen/native/TensorAdvancedIndexingUtils.h)."""
+    return refusal(
+        f"indices should be either on cpu or on the same device as the indexed tensor ({device})",
+    )
+
+
+def wrong_generator(wanted: str, found: str) -> Exception:
+    """Return what a kernel raises for the generator of another type of device (ATen/core/Generator.h)."""
+    return refusal(f"Expected a '{wanted}' device type for generator but found '{found}'")

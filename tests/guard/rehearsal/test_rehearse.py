@@ -1,0 +1,161 @@
+"""The context `rehearse`: what it pretends, that nothing stays, and how far it agrees with PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from devlint_guard.errors import GuardUsageError  # noqa: E402
+from devlint_guard.rehearsal import available, rehearse  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+
+from tests.conftest import REPOSITORY  # noqa: E402
+
+pytestmark = pytest.mark.skipif(bool(available()), reason=available())
+
+PAGE = REPOSITORY / "runtime_guard/rehearsal.md"
+SPLIT = "Expected all tensors to be on the same device"
+
+
+def test_torch_is_as_it_was_afterwards() -> None:
+    def state() -> list[tuple[str, int]]:
+        owners: list[Any] = [torch, torch.cuda, torch.accelerator, torch.backends.cudnn, Tensor, torch.UntypedStorage]
+        owners += [torch._C, torch.fft, torch.serialization, threading.Thread, torch.autograd]
+        return [(f"{owner}.{name}", id(value)) for owner in owners for name, value in vars(owner).items()]
+
+    with rehearse():  # what is loaded on the first use is loaded
+        nn.Linear(2, 2).cuda()(torch.ones(1, 2).cuda()).sum().backward()
+    before = state()
+    with rehearse(devices=2):
+        kept = torch.ones(2).to("cuda:1")
+        assert torch.cuda.device_count() == 2
+    assert state() == before
+    assert kept.device.type == "cpu"
+    assert (kept + torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_memory_that_is_shared_has_one_device() -> None:
+    with rehearse(devices=2):
+        x = torch.arange(6.0).cuda()
+        parameter = nn.Parameter(x)
+        for one in (x[0], x.view(2, 3).t(), x.data, parameter, parameter.detach(), copy.deepcopy(x), x.float(), x + 1):
+            assert str(one.device) == "cuda:0"
+        assert str(x.to("cuda:1").device) == "cuda:1"
+        assert str(x.cpu().device) == "cpu"
+
+
+def test_gradients_and_the_state_of_an_optimizer_are_where_the_parameters_are() -> None:
+    with rehearse(devices=2):
+        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1)).to("cuda:1")
+        optimizer = torch.optim.Adam(net.parameters())
+        start = torch.ones(5, 3, requires_grad=True)
+        net(start.to("cuda:1")).sum().backward()
+        optimizer.step()
+        assert {str(one.grad.device) for one in net.parameters() if one.grad is not None} == {"cuda:1"}
+        assert str(optimizer.state[net[0].weight]["exp_avg"].device) == "cuda:1"
+        assert start.grad is not None
+        assert str(start.grad.device) == "cpu"
+
+
+def test_a_number_on_the_cpu_gets_its_gradient_there() -> None:
+    with rehearse():
+        scale = torch.tensor(2.0, requires_grad=True)
+        (torch.ones(3).cuda() * scale).sum().backward()
+        assert scale.grad is not None
+        assert str(scale.grad.device) == "cpu"
+
+
+def test_a_checkpoint_keeps_devices_and_map_location_moves_them() -> None:
+    file = io.BytesIO()
+    with rehearse(devices=2):
+        torch.save({"a": torch.ones(2).to("cuda:1"), "b": torch.ones(2)}, file)
+        file.seek(0)
+        loaded = torch.load(file)
+        assert [str(one.device) for one in loaded.values()] == ["cuda:1", "cpu"]
+        file.seek(0)
+        assert str(torch.load(file, map_location="cpu")["a"].device) == "cpu"
+    file.seek(0)
+    with rehearse(devices=1), pytest.raises(RuntimeError, match=r"CUDA device 1 but torch.cuda.device_count\(\) is 1"):
+        torch.load(file)
+
+
+def test_threads_and_autocast_take_part() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            made = torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()
+        seen.append(f"{made.device} {made.dtype}")
+
+    with rehearse():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert seen == ["cuda:0 torch.bfloat16"]
+
+
+def test_data_parallel_runs_on_all_devices() -> None:
+    with rehearse(devices=2):
+        net = nn.DataParallel(nn.Linear(4, 2).cuda())
+        out = net(torch.ones(6, 4).cuda())
+        assert (out.shape, str(out.device)) == ((6, 2), "cuda:0")
+        out.sum().backward()
+        assert net.module.weight.grad is not None
+        assert str(net.module.weight.grad.device) == "cuda:0"
+
+
+@pytest.mark.parametrize("devices", [-1, 65])
+def test_the_number_of_devices_has_limits(devices: int) -> None:
+    with pytest.raises(GuardUsageError, match="0 to 64"), rehearse(devices):
+        pass
+
+
+def test_a_rehearsal_inside_another_is_refused() -> None:
+    with rehearse(), pytest.raises(GuardUsageError, match="already"), rehearse():
+        pass
+    with rehearse():
+        assert torch.cuda.is_available()
+
+
+def test_the_examples_of_the_page_do_what_it_says() -> None:
+    program, context = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    with rehearse(), pytest.raises(RuntimeError, match=SPLIT):
+        exec(compile(program, "program.py", "exec"), vars(ModuleType("program")))
+    exec(compile(context, "context.py", "exec"), vars(ModuleType("context")))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each program is a copy of one process")
+@pytest.mark.parametrize(
+    "arguments", [("--every", "12"), pytest.param((), marks=pytest.mark.long)], ids=["some", "all"]
+)
+def test_programs_are_judged_as_pytorch_has_judged_them(arguments: tuple[str, ...]) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.guard.rehearsal.agreement", *arguments],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY / "runtime_guard"), str(REPOSITORY)))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_each_known_difference_has_a_reason() -> None:
+    text = (Path(__file__).parent / "differences.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert rows
+    assert all(row["why"] for row in rows)
+    assert len({row["id"] for row in rows}) == len(rows)

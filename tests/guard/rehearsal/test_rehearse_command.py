@@ -1,0 +1,143 @@
+"""`devlint rehearse`: a program on pretended GPUs, its exit codes, and what it says that it did not judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from devlint.cli import main
+
+from tests.guard.processes import Ended, forked
+
+TRAINING = """\
+import sys
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+        self.scale = torch.ones(2)
+
+    def forward(self, x):
+        return self.layer(x) * {scale}
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = Net().to(device)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(5):
+    loss = net(torch.randn(3, 4).to(device)).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print("step", step, loss.device, sys.argv[1:])
+"""
+
+RIGHT = TRAINING.format(scale="self.scale.to(x.device)")
+WRONG = TRAINING.format(scale="self.scale")
+
+
+def rehearse(folder: Path, program: str, *arguments: str) -> Ended:
+    """Run `devlint rehearse` on a program; `PROGRAM` among the arguments stands for it, and it is their default."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    return forked(folder, main, ["devlint", "rehearse", *(arguments or ("program.py",))], {})
+
+
+def test_a_right_program_runs_on_the_gpu_that_is_pretended(tmp_path: Path) -> None:
+    ended = rehearse(tmp_path, RIGHT)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("cuda:0") == 5
+    assert "with 1 GPU: the program ran to its end (5 optimizer steps" in ended.stderr
+
+
+def test_a_device_error_is_pytorchs_own_at_the_users_line_and_explained(tmp_path: Path) -> None:
+    ended = rehearse(tmp_path, WRONG)
+    assert ended.returncode == 1
+    assert "found at least two devices, cuda:0 and cpu!" in ended.stderr
+    assert "devlint_guard" not in ended.stderr.partition("RuntimeError")[0]
+    assert "DEV201" in ended.stderr
+    assert 'self.register_buffer("scale"' in ended.stderr
+    assert "the program would raise" in ended.stderr
+
+
+def test_steps_end_the_program(tmp_path: Path) -> None:
+    ended = rehearse(tmp_path, RIGHT, "--steps", "2", "program.py")
+    assert ended.returncode == 0, ended.stderr
+    assert "step 0" in ended.stdout
+    assert "step 2" not in ended.stdout
+    assert "ended after 2 steps" in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("program.py", "--", "--epochs", "1"), ("program.py", "--epochs", "1")])
+def test_arguments_are_the_programs_with_and_without_dashes(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    ended = rehearse(tmp_path, "import sys; print(sys.argv)", *arguments)
+    assert ended.stdout == "['program.py', '--epochs', '1']\n"
+
+
+def test_a_module_is_run_as_one(tmp_path: Path) -> None:
+    ended = rehearse(
+        tmp_path, "import torch; print(__name__, torch.cuda.device_count())", "--devices", "3", "-m", "program"
+    )
+    assert (ended.returncode, ended.stdout) == (0, "__main__ 3\n"), ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "ending"),
+    [
+        ("raise ValueError('mine')", "the program failed"),
+        ("raise SystemExit(7)", "the program ended with the exit code 7"),
+    ],
+)
+def test_another_failure_has_a_code_of_its_own(tmp_path: Path, program: str, ending: str) -> None:
+    ended = rehearse(tmp_path, program)
+    assert ended.returncode == 4
+    assert ending in ended.stderr
+
+
+def test_what_was_not_judged_is_named_with_its_line(tmp_path: Path) -> None:
+    program = """\
+import torch
+
+@torch.library.custom_op("mine::add", mutates_args=())
+def add(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a + b.to(a.device)
+
+print(add(torch.ones(2).cuda(), torch.ones(2)).device)
+"""
+    ended = rehearse(tmp_path, program)
+    assert ended.stdout == "cuda:0\n"
+    assert ended.returncode == 3
+    assert "program.py:7: mine::add takes tensors on cpu and cuda:0" in ended.stderr
+
+
+def test_the_report_holds_the_result(tmp_path: Path) -> None:
+    ended = rehearse(tmp_path, WRONG, "--devices", "2", "--report", "report.json", "program.py")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["outcome"] == "device-error"
+    assert report["exit_code"] == ended.returncode == 1
+    assert report["devices"] == 2
+    assert report["command"] == ["program.py"]
+    assert report["error"].startswith("RuntimeError: Expected all tensors")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("missing.py",), ("--device-type", "xpu", "program.py"), ("--devices", "65", "program.py"), ("-m", "no.module")],
+)
+def test_wrong_usage_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    ended = rehearse(tmp_path, RIGHT, *arguments)
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.strip()
+
+
+def test_without_devices_cuda_refuses_as_a_build_for_cuda_does(tmp_path: Path) -> None:
+    program = "import torch; print(torch.cuda.is_available()); torch.ones(2).cuda()"
+    ended = rehearse(tmp_path, program, "--devices", "0", "program.py")
+    assert (ended.returncode, ended.stdout) == (1, "False\n")
+    assert "No CUDA GPUs are available" in ended.stderr
