@@ -108,6 +108,7 @@ def install(replaced: Replacements) -> None:
 
 
 def _install_runtime(replaced: Replacements) -> None:
+    replaced.put(_cuda, "_initialized", False)  # `machine.start` sets it, and it is put back at the end
     functions: dict[str, Any] = {
         "is_available": is_available,
         "device_count": count,

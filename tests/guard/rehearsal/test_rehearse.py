@@ -43,6 +43,7 @@ def test_torch_is_as_it_was_afterwards() -> None:
         kept = torch.ones(2).to("cuda:1")
         assert torch.cuda.device_count() == 2
     assert state() == before
+    assert not torch.cuda.is_initialized()
     assert kept.device.type == "cpu"
     assert (kept + torch.ones(2)).tolist() == [2.0, 2.0]
 
