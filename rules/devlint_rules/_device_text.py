@@ -26,6 +26,11 @@ _OF_MODULES = frozenset({"requires_grad_", "share_memory_"})
 """Methods that modules have too, by names that end like those of in-place methods of tensors."""
 
 
+def root_of(text: str) -> str:
+    """Return the name that an expression starts from: `x` of `x.rows[0](1)`."""
+    return re.split(r"[.\[(]", text, maxsplit=1)[0]
+
+
 def alike(text: str, *, of_module: bool) -> str | None:
     """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one.
 

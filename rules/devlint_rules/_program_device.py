@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.diagnostics import Place
 from devlint.syntax import Syntax
 
-from devlint_rules._device_text import device_argument, is_addressable
+from devlint_rules._device_text import device_argument, is_addressable, root_of
 from devlint_rules._surroundings import Surroundings
 
 _CHOICE = re.compile(
@@ -44,7 +44,7 @@ def devices_in_reach(place: Place, syntax: Syntax, surroundings: Surroundings) -
     for text, where in syntax.derive(_used_as_devices):
         if text in found:
             continue
-        root = re.split(r"[.\[]", text, maxsplit=1)[0]
+        root = root_of(text)
         if root == "self":
             visible = around is not None and syntax.class_at(where) is around
         else:

@@ -14,7 +14,15 @@ from devlint.syntax import Syntax
 from devlint_rules._buffers import ADVICE, as_buffer
 from devlint_rules._classes import derives_from_module
 from devlint_rules._creation import CREATOR, create_there, move_module_where_made, move_where_made, plain_container
-from devlint_rules._device_text import alike, as_primary, is_addressable, parameter_device, parsed, written_device
+from devlint_rules._device_text import (
+    alike,
+    as_primary,
+    is_addressable,
+    parameter_device,
+    parsed,
+    root_of,
+    written_device,
+)
 from devlint_rules._discarded import keep_the_result
 from devlint_rules._site import Remedy, Site
 from devlint_rules._surroundings import inside, names_in
@@ -188,7 +196,7 @@ def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Sit
     made = move_module_where_made(stray.name, settled, site)
     if made is not None:
         return made
-    root = re.split(r"[.\[(]", stray.name, maxsplit=1)[0]
+    root = root_of(stray.name)
     is_elsewhere = site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place)
     edits = () if is_elsewhere else _statement(call, target, stray, site)
     subject = site.subject(stray.name)
@@ -242,7 +250,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
-    root = re.split(r"[.\[(]", stray.name, maxsplit=1)[0]
+    root = root_of(stray.name)
     if site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place):
         return Remedy(f"move {quoted(root)} once, where the program makes it, to {goal}")
     if target is None:
@@ -286,7 +294,7 @@ def _statement(text: str, target: str, stray: Meeting, site: Site) -> tuple[Edit
 
 def _before_loops(node: cst.BaseExpression, name: str, target: str, site: Site) -> cst.BaseExpression:
     """The node, or what the outermost loop around it iterates over that gives no value to a name of the statement."""
-    roots = {re.split(r"[.\[(]", name, maxsplit=1)[0], *names_in(target)}
+    roots = {root_of(name), *names_in(target)}
     for parent in site.syntax.parents(node):
         if isinstance(parent, (cst.FunctionDef, cst.Lambda, cst.While)):
             break

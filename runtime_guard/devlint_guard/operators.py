@@ -21,7 +21,6 @@ import torch
 from torch import Tensor
 from torch._C import DisableTorchFunction
 from torch.nn import Parameter
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from devlint_guard import scopes
 from devlint_guard.callers import Caller, caller_of
@@ -31,7 +30,7 @@ from devlint_guard.finding import Finding
 from devlint_guard.naming import Roots
 from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
-from devlint_guard.uncompiled import CAN_MARK, uncompiled
+from devlint_guard.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.undisturbed import is_of_the_program
 
 Overload = Any
@@ -117,7 +116,7 @@ _function_modes = torch._C._len_torch_function_stack
 _PLAIN = frozenset({Tensor, Parameter})
 
 
-class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class OperatorMode(UncompiledMode):
     """Reports tensors that do not go together, and tells watchers of the operators that they want.
 
     Args:
@@ -128,7 +127,6 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         failed: is told of what goes wrong in looking at an operator, which then runs unseen; None to raise it.
     """
 
-    supports_higher_order_operators = True
     is_moved = True
 
     def __init__(
@@ -150,15 +148,6 @@ class OperatorMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
         self._known: dict[int, tuple[Callable[..., Any], _Plan | None, Overload]] = {}
         self._thread = threading.get_ident()
-
-    @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        """Compiled functions stay compiled: the mode sees what their code dispatches."""
-        return True
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return not CAN_MARK
 
     @property
     def is_innermost(self) -> bool:

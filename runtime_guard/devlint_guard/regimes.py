@@ -60,6 +60,12 @@ def regime_of(name: str) -> Regime:
     return Regime.STRICT
 
 
+def is_structured(name: str) -> bool:
+    """Whether an ATen overload is a structured kernel, by which torchgen names the function with its check."""
+    entry = _entries().get(name, "")
+    return bool(_field(entry, "structured") or _field(entry, "structured_delegate"))
+
+
 @functools.cache
 def _entries() -> dict[str, str]:
     """The text of each entry, by the overload's name."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from torch.utils._python_dispatch import TorchDispatchMode
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _mark: Callable[[Any], None] | None
@@ -30,3 +32,18 @@ def uncompiled(function: Function) -> Function:
     if _mark is not None:
         _mark(function.__code__)
     return function
+
+
+class UncompiledMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """A dispatch mode beside which compiled functions stay compiled: it sees what their code dispatches."""
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Leave compiled functions alone."""
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return not CAN_MARK

@@ -1,8 +1,8 @@
 """Parts that a module hands out: a move of one moves that part of the module.
 
 `for part in model.children(): part.to(device)` puts the parts of a model on a device one by one, and so does
-`model.get_submodule("head").to(device)`. The parts are looked up only in code that moves or replaces something: most
-loops over `modules()` read what they find.
+`model.get_submodule("head").to(device)`. The parts are looked up only in code that moves or replaces something, since
+most loops over `modules()` only read the parts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REPLACES = re.compile(r"\.data\s*=(?!=)")
 def parts(site: Site, value: Reference) -> Value | None:
     """Return the parts that a call of a module's method hands out; None where it does not matter which these are.
 
-    Where a function may move or replace what it is handed, nobody knows where the module is from then on.
+    A function that may move or replace its argument makes the device of the module unknown.
     """
     name = site.name
     if name == "apply":

@@ -1,20 +1,13 @@
-"""What imports say of a file without executing what they import."""
+"""Reads the imports of a file, and executes none of the imported files."""
 
 from __future__ import annotations
 
-import re
-
+from devlint.analysis.loops import instructions_of
+from devlint.frontend import ir
 from devlint.project import Project, Source
 from devlint.torchlib.knowledge import SETS_DEFAULT
 
 _DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
-
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t(]+(?P<member>\w*)"
-    r"|import[ \t]+(?P<plain>[\w.]+))",
-    re.MULTILINE,
-)
-"""An import, with the first name that it binds."""
 
 
 def sets_default(text: str) -> bool:
@@ -41,14 +34,24 @@ def absolute(source: Source, module: str, level: int) -> str | None:
     return ".".join([*base, module] if module else base)
 
 
-def choose_default(project: Project, source: Source) -> bool:
-    """Whether a file imports a library, or a file of the project, that may choose the default device."""
-    for found in _IMPORT.finditer(source.text):
-        dots, module, member = found["dots"] or "", found["module"] or found["plain"] or "", found["member"]
-        if not dots and module.partition(".")[0] in SETS_DEFAULT:
+def choose_default(project: Project, source: Source, body: ir.Block) -> bool:
+    """Whether the top level of a file imports a library, or a file of the project, that may choose the default device.
+
+    Args:
+        project: where files are looked for.
+        source: the file.
+        body: its instructions.
+    """
+    for item in instructions_of(body, into_loops=True):
+        if not isinstance(item, (ir.Import, ir.ImportFrom)):
+            continue
+        level = item.level if isinstance(item, ir.ImportFrom) else 0
+        if not level and item.module.partition(".")[0] in SETS_DEFAULT:
             return True
-        base = absolute(source, module, len(dots))
-        for name in () if base is None else (base, f"{base}.{member}") if member else (base,):
+        base = absolute(source, item.module, level)
+        if base is None:
+            continue
+        for name in (base, f"{base}.{item.member}") if isinstance(item, ir.ImportFrom) else (base,):
             imported = None if is_foreign(name) else project.find(name, source)
             if imported is not None and sets_default(imported.text):
                 return True

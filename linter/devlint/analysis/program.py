@@ -141,7 +141,7 @@ class Program:
             return known
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
-        loaded.imports_default = imports.choose_default(self.project, source)
+        loaded.imports_default = imports.choose_default(self.project, source, scope.body)
         loaded.other_default = (
             loaded.imports_default or imports.sets_default(source.text) or counts_on_default(source.text)
         )

@@ -8,7 +8,7 @@ from devlint.cli.run import torch_problem
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--devices", type=click.IntRange(0, 64), default=1, show_default=True, help="How many GPUs to pretend.")
+@click.option("--devices", type=click.IntRange(min=0), default=1, show_default=True, help="How many GPUs to pretend.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="K", help="End the program after K optimizer steps.")
 @click.option("--device-type", default="cuda", show_default=True, help="The type of the devices; only cuda so far.")
 @click.option("--report", metavar="FILE", help="Write the result there, as JSON.")

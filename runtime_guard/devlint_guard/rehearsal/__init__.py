@@ -72,6 +72,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         cuda_api,
         dispatch,
         distributed,
+        generators,
         labels,
         machine,
         parallel,
@@ -79,11 +80,13 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         tensors,
         threads,
         types_of_torch,
+        unjudged,
     )
     from devlint_guard.rehearsal.replacements import Replacements
 
     replaced = Replacements()
     _is_running = True
+    unjudged.UNJUDGED.forget()
     machine.MACHINE.devices, machine.MACHINE.visible = devices, None
     machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
     try:
@@ -96,6 +99,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
     finally:
         replaced.undo()
         labels.forget()
+        generators.forget()
         machine.MACHINE.devices = 0
         _is_running = False
 

@@ -21,7 +21,7 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED
 Rule = Callable[[Plan, list[Operand]], torch.device]
 
 # Operators that hand their tensors to another one, whose check speaks: the name in the message, and arguments that are
-# renamed (Embedding.cpp, TensorShape.cpp, Blas.cpp, LossNLL.cpp).
+# renamed (Embedding.cpp, TensorShape.cpp, Blas.cpp).
 _SPEAKS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "embedding": ("wrapper_CUDA__index_select", {"weight": "self", "indices": "index"}),
     "stack": ("wrapper_CUDA_cat", {}),
@@ -32,18 +32,19 @@ _SPEAKS: Final[dict[str, tuple[str, dict[str, str]]]] = {
 # (aten/src/ATen/native/cuda: Loops.cuh, BinaryMiscOpsKernels.cu, Lerp.cu, LogAddExpKernel.cu, GcdLcmKernel.cu).
 _NO_CPU_SCALARS: Final = frozenset({"logaddexp", "logaddexp2", "gcd", "lcm", "lerp"})
 
-
 _returning: Any = WeakIdKeyDictionary()
 """The tensors whose gradients are moved to where they are."""
 
 
 def judge(plan: Plan, operands: list[Operand]) -> torch.device:
-    """Return the device of the results of an operator whose tensors are not all on one device.
+    """Return the device of the results of an operator.
 
     Raises:
         Exception: PyTorch would refuse to let the tensors meet; the exception has PyTorch's class and words.
     """
     definite = [one for one in operands if one.device != ANYWHERE]
+    if plan.is_packing:
+        return _packed(plan, operands)
     if not definite:
         return ANYWHERE
     if len({one.device for one in definite}) == 1:
@@ -67,15 +68,10 @@ def judge(plan: Plan, operands: list[Operand]) -> torch.device:
 def _unknown(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     devices = " and ".join(sorted({str(one.device) for one in operands}))
     UNJUDGED.note(f"{plan.name} takes tensors on {devices}")
-    return _first_device(plan, operands)
+    return _first_device(operands)
 
 
-def _first_device(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Let all tensors meet."""
-    return _first_device_of(operands)
-
-
-def _first_device_of(operands: Sequence[Operand]) -> torch.device:
+def _first_device(operands: Sequence[Operand]) -> torch.device:
     """Return the device of the first tensor that is not on the CPU."""
     return next((one.device for one in operands if one.device != CPU), CPU)
 
@@ -102,7 +98,7 @@ def _strict(plan: Plan, operands: Sequence[Operand]) -> torch.device:
 
 def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorIterator.cpp, compute_types: one 0-dim input on the CPU may join tensors on a device."""
-    common = _first_device(plan, operands)
+    common = _first_device(operands)
     scalars = 0
     for one in operands:
         is_scalar = not one.is_written and one.device == CPU != common and one.tensor.dim() == 0
@@ -162,7 +158,7 @@ def _index_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
 
 def _same(operands: Sequence[Operand]) -> torch.device:
     """Follow TensorIterator.cpp where no operand may be elsewhere."""
-    common = _first_device_of(operands)
+    common = _first_device(operands)
     for one in operands:
         if one.device != common:
             raise words.two_devices(common, one.device)
@@ -187,7 +183,7 @@ def _where(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorCompare.cpp, where_self_out: the first device wins, and tensors without dimensions are moved."""
     named = {one.argument: one for one in operands}
     ordered = [named[name] for name in ("condition", "self", "other") if name in named]
-    common = _first_device_of(ordered)
+    common = _first_device(ordered)
     for one in (*(one for one in operands if one.is_written), *ordered):
         if one.device != common and (one.tensor.dim() or one.is_written):
             raise words.two_devices(common, one.device)
@@ -259,7 +255,7 @@ def _foreach(plan: Plan, operands: Sequence[Operand]) -> torch.device:
         met = [group[position] for group in lists.values() if len(group) == length]
         if len({one.device for one in met}) > 1:
             _elementwise(plan, met)
-    return _first_device(plan, operands)
+    return _first_device(operands)
 
 
 def _convolution(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -328,21 +324,9 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "masked_fill": _masked_fill,
     "where": _where,
     "convolution": _convolution,
-    "_pack_padded_sequence": _packed,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "_scaled_dot_product_attention_math": _attention,
     "_local_scalar_dense": _self_device,
     "resize_as": _self_device,
 }
 """By the name of an overload, or by the base name of an operator."""
-
-
-def check_lengths(plan: Plan, operands: Sequence[Operand]) -> None:
-    """Raise what packing raises for lengths that are on a device, also where the sequences are there too."""
-    if plan.base == "_pack_padded_sequence":
-        _packed(plan, operands)
-
-
-def results_on_cpu(plan: Plan) -> tuple[int, ...]:
-    """Return which results of an operator are on the CPU, wherever its tensors are."""
-    return (1,) if plan.base == "_pack_padded_sequence" else ()

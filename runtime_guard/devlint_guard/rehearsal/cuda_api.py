@@ -241,6 +241,7 @@ def _install_builds(replaced: Replacements) -> None:
     replaced.put(backends.cuda, "is_built", _returns(True))
     if _torch.version.cuda is None:
         replaced.put(_torch.version, "cuda", "12.8")
+    # Without NCCL, torch.nn.parallel.comm adds with ordinary operators.
     replaced.put(_cuda.nccl, "is_available", _returns(False))
 
 

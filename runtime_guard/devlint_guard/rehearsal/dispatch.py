@@ -15,14 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import Buffer, Parameter
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
 from devlint_guard.rehearsal.machine import resolve
 from devlint_guard.rehearsal.plans import Operand, Plan
 from devlint_guard.rehearsal.unjudged import UNJUDGED
-from devlint_guard.uncompiled import CAN_MARK, uncompiled
+from devlint_guard.uncompiled import UncompiledMode, uncompiled
 
 _C: Any = torch._C
 _address = _C._storage_address
@@ -52,19 +51,8 @@ def marked() -> Iterator[None]:
         MARKS.is_marked = before
 
 
-class RehearsalMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     """See the module's text."""
-
-    supports_higher_order_operators = True
-
-    @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        """Leave compiled functions alone."""
-        return True
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return not CAN_MARK
 
     @uncompiled
     def __torch_dispatch__(
@@ -91,17 +79,9 @@ class RehearsalMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                         return _run_any(plan, args, kwargs or {})
         except NotImplementedError:  # a tensor without a storage
             return _run_any(plan, args, kwargs or {})
-        if target is CPU or target is None:
-            return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
-        makes_new = plan.makes_new
-        if len(makes_new) == 1:
-            if makes_new[0] and isinstance(result, Tensor):
-                put(result, target)
-                return result
-            if not makes_new[0]:
-                return result
-        _label_results(plan, result, target)
+        if target is not CPU and target is not None:
+            _label_results(plan, result, target)
         return result
 
 
@@ -109,7 +89,6 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Run an operator of which nothing is known beforehand."""
     with _C.DisableTorchFunction():
         operands = plan.operands(args, kwargs)
-        checks.check_lengths(plan, operands)
         target = checks.judge(plan, operands) if operands else None
         _settle(operands, target)
         if plan.takes_device:
@@ -158,10 +137,10 @@ def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
 
 
 def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
-    values = result if isinstance(result, (tuple, list)) and len(plan.makes_new) > 1 else (result,)
-    on_cpu = checks.results_on_cpu(plan)
-    for position, (value, is_new) in enumerate(zip(values, plan.makes_new, strict=False)):
-        if not is_new or position in on_cpu:
+    makes_new = plan.makes_new
+    values = result if isinstance(result, (tuple, list)) and len(makes_new) > 1 else (result,)
+    for value, is_new in zip(values[:1] if plan.is_packing else values, makes_new, strict=False):
+        if not is_new:
             continue
         if isinstance(value, Tensor):
             put(value, target)
@@ -172,6 +151,7 @@ def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequ
 
 
 def _run_for_subclass(plan: Plan, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    names = ", ".join(sorted({kind.__name__ for kind in types}))
-    UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
+    if _known:
+        names = ", ".join(sorted({kind.__name__ for kind in types}))
+        UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
     return plan.overload(*args, **kwargs)

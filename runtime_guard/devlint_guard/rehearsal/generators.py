@@ -34,6 +34,11 @@ def check(values: Iterable[Any], target: torch.device | None, operator: str) -> 
                 raise words.wrong_generator(target.type, found.type)
 
 
+def forget() -> None:
+    """Drop the devices of all generators."""
+    _devices.clear()
+
+
 class Generator(_CpuGenerator):  # type: ignore[misc]
     """Stands for `torch.Generator`."""
 

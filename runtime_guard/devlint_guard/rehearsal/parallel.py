@@ -24,8 +24,6 @@ def install(replaced: Replacements) -> None:
         "_broadcast_coalesced": _broadcast_coalesced,
     }.items():
         replaced.add(torch._C, name, function)
-    # Without NCCL, torch.nn.parallel.comm adds with ordinary operators.
-    replaced.put(torch.cuda.nccl, "is_available", lambda tensors: False)
 
 
 def _scatter(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from devlint_guard.operators import name_of
-from devlint_guard.regimes import Regime, regime_of
+from devlint_guard.regimes import Regime, is_structured, regime_of
 from devlint_guard.rehearsal.labels import label
 
 
@@ -42,10 +38,11 @@ class Plan:
         regime: the rule by which PyTorch's generated code compares devices.
         is_plain: all tensors are positional arguments of their own, and there is neither a device nor a generator.
         takes_device: one of the arguments is a device.
+        is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
         makes_new: which of the results are new tensors; views and written arguments are not.
     """
 
-    __slots__ = ("base", "is_plain", "makes_new", "name", "overload", "regime", "run", "takes_device")
+    __slots__ = ("base", "is_packing", "is_plain", "makes_new", "name", "overload", "regime", "run", "takes_device")
 
     def __init__(self, overload: Any) -> None:
         schema = overload._schema
@@ -59,8 +56,8 @@ class Plan:
         has_list = any("Tensor" in kind and "List" in kind for kind in types)
         has_keyword = any("Tensor" in str(one.type) and one.kwarg_only for one in schema.arguments)
         has_generator = any("Generator" in kind for kind in types)
-        is_always_checked = self.base == "_pack_padded_sequence"
-        self.is_plain = not (self.takes_device or has_list or has_keyword or has_generator or is_always_checked)
+        self.is_packing = self.base == "_pack_padded_sequence"
+        self.is_plain = not (self.takes_device or has_list or has_keyword or has_generator or self.is_packing)
         self.makes_new = tuple(one.alias_info is None for one in schema.returns)
 
     @property
@@ -90,19 +87,6 @@ class Plan:
         base, _, overload = self.name.partition(".")
         if any(argument.is_out for argument in self.overload._schema.arguments):
             base += "_out"
-        if self.name in _structured():
+        if is_structured(self.name):
             return f"wrapper_CUDA_{base}" + (f"_{overload}" if overload else "")
         return f"wrapper_CUDA_{overload}_{base}"
-
-
-@functools.cache
-def _structured() -> frozenset[str]:
-    """Return the names of the structured overloads, by the native_functions.yaml that ships with torch."""
-    torchgen = importlib.util.find_spec("torchgen")
-    assert torchgen is not None, "`available` has looked for torchgen"
-    assert torchgen.origin is not None
-    text = (Path(torchgen.origin).parent / "packaged/ATen/native/native_functions.yaml").read_text(encoding="utf-8")
-    entries = text.split("\n- func: ")[1:]
-    return frozenset(
-        entry.partition("(")[0] for entry in entries if re.search(r"^  structured(_delegate)?:", entry, re.MULTILINE)
-    )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.dispatch import MARKS, marked
+from devlint_guard.rehearsal.dispatch import marked
 from devlint_guard.rehearsal.labels import CPU, is_pinned, label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import resolve, start
 from devlint_guard.rehearsal.replacements import Replacements
@@ -252,11 +252,7 @@ def _install_pinning(replaced: Replacements, tensor: Any) -> None:
         start()
         if is_pinned(self):
             return self
-        before, MARKS.is_marked = MARKS.is_marked, True
-        try:
-            made = self.detach().clone()
-        finally:
-            MARKS.is_marked = before
+        made = self.detach().clone()
         return pin(made.requires_grad_(self.requires_grad))
 
     replaced.put(tensor, "pin_memory", pin_memory)

@@ -51,9 +51,9 @@ def _install_spawn(replaced: Replacements) -> None:
     original = spawn.get_command_line
 
     def command_line(**kwargs: Any) -> list[str]:
-        line = list(original(**kwargs))
+        line: list[Any] = list(original(**kwargs))
         begin = f"from devlint_guard.rehearsal import begin; begin({MACHINE.devices}); "
-        return [begin + part if "spawn_main" in part else part for part in line]
+        return [begin + part if isinstance(part, str) and "spawn_main" in part else part for part in line]
 
     replaced.put(spawn, "get_command_line", command_line)
 

@@ -26,6 +26,10 @@ class Unjudged:
         where = "" if caller is None else f"{caller.place.file}:{caller.line}"
         self.places[what, where] += 1
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self.places.clear()
+
     def lines(self) -> list[str]:
         """Return a sentence for each thing that was not judged, in the order in which they happened."""
         return [

@@ -1,7 +1,7 @@
 """PyTorch's words: the exceptions that a machine with CUDA devices would raise.
 
-PyTorch rewords its messages from time to time. The words here are those of `KNOWN`, the releases whose sources were
-read; for every other release a message says "PyTorch would refuse" instead, since nobody has looked.
+PyTorch rewords its messages from time to time. The words here are those of the release `KNOWN`, with which they were
+compared. In every other release a message begins with "PyTorch would refuse", since its words may differ.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, Final, NoReturn
 
 import torch
 
-KNOWN: Final = ((2, 9), (2, 14))
-"""The first and the last release whose words these are."""
+KNOWN: Final = (2, 13)
+"""The release whose words these are."""
 
 _release = tuple(int(part) for part in torch.__version__.split(".")[:2])
-_is_known = KNOWN[0] <= _release <= KNOWN[1]
+_is_known = _release == KNOWN
 
 _ASYNCHRONOUS: Final = (
     "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
@@ -27,7 +27,7 @@ _CudaError: Callable[[str], Exception] = getattr(torch, "AcceleratorError", Runt
 
 
 def refusal(message: str, kind: type[Exception] = RuntimeError) -> Exception:
-    """Return the exception for an operation that PyTorch refuses, with its message in the known releases."""
+    """Return the exception for an operation that PyTorch refuses, with its message in the known release."""
     return kind(message if _is_known else f"PyTorch would refuse: {message}")
 
 

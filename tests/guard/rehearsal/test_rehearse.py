@@ -19,7 +19,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from devlint_guard.errors import GuardUsageError  # noqa: E402
-from devlint_guard.rehearsal import available, rehearse  # noqa: E402
+from devlint_guard.rehearsal import available, rehearse, words  # noqa: E402
+from devlint_guard.rehearsal.unjudged import UNJUDGED  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402
@@ -116,6 +117,46 @@ def test_data_parallel_runs_on_all_devices() -> None:
         out.sum().backward()
         assert net.module.weight.grad is not None
         assert str(net.module.weight.grad.device) == "cuda:0"
+
+
+def _in_spawned(kept: Any) -> None:
+    kept.put((torch.cuda.device_count(), str(torch.ones(2).cuda().device)))
+
+
+def test_a_spawned_process_has_the_same_machine() -> None:
+    with rehearse(devices=3):
+        context = torch.multiprocessing.get_context("spawn")
+        kept = context.SimpleQueue()
+        process = context.Process(target=_in_spawned, args=(kept,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        assert kept.get() == (3, "cuda:0")
+
+
+def test_gloo_stands_for_nccl_and_is_named(tmp_path: Path) -> None:
+    with rehearse(devices=2):
+        store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
+        torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1)
+        try:
+            assert torch.distributed.get_backend() == "nccl"
+            net = nn.parallel.DistributedDataParallel(nn.Linear(3, 2).to("cuda:1"), device_ids=[1])
+            net(torch.ones(4, 3).to("cuda:1")).sum().backward()
+            assert net.module.weight.grad is not None
+            assert str(net.module.weight.grad.device) == "cuda:1"
+            with pytest.raises(RuntimeError, match=SPLIT):
+                torch.zeros(2) + net(torch.ones(4, 3).to("cuda:1"))
+        finally:
+            torch.distributed.destroy_process_group()
+    assert ["gloo stands for NCCL" in line for line in UNJUDGED.lines()] == [True]
+    with rehearse():
+        assert UNJUDGED.lines() == []
+
+
+def test_another_release_gets_no_words_that_were_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "_is_known", False)
+    with rehearse(), pytest.raises(RuntimeError, match=r"^PyTorch would refuse: Expected all tensors"):
+        torch.ones(2).cuda() + torch.ones(2)
 
 
 @pytest.mark.parametrize("devices", [-1, 65])

@@ -103,7 +103,7 @@ def test_what_was_not_judged_is_named_with_its_line(tmp_path: Path) -> None:
     program = """\
 import torch
 
-@torch.library.custom_op("mine::add", mutates_args=())
+@torch.library.custom_op("example::add", mutates_args=())
 def add(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return a + b.to(a.device)
 
@@ -112,7 +112,7 @@ print(add(torch.ones(2).cuda(), torch.ones(2)).device)
     ended = rehearse(tmp_path, program)
     assert ended.stdout == "cuda:0\n"
     assert ended.returncode == 3
-    assert "program.py:7: mine::add takes tensors on cpu and cuda:0" in ended.stderr
+    assert "program.py:7: example::add takes tensors on cpu and cuda:0" in ended.stderr
 
 
 def test_the_report_holds_the_result(tmp_path: Path) -> None:
