@@ -239,7 +239,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.frontend.ir",
         "devlint.frontend.lower",
         "devlint.torchlib",
-        "devlint.torchlib.transfers",
         "devlint.observed",
         "devlint.project",
         "devlint.facts",
@@ -247,7 +246,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.torchlib": ("devlint.errors",),
-    "devlint.torchlib.transfers": ("devlint.analysis", "devlint.domain", "devlint.facts", "devlint.torchlib"),
     # Rules see facts, never how they were found; and no rule sees another, only what begins with an underscore.
     "devlint_rules": (
         "libcst",
@@ -280,7 +278,6 @@ TOGETHER = (
     "devlint.domain",
     "devlint.analysis",
     "devlint.torchlib",
-    "devlint.torchlib.transfers",
     "devlint.report",
     "devlint.view",
     "devlint.sources",
@@ -375,7 +372,7 @@ def test_imports(name: str, path: Path) -> None:
         ("devlint.domain.value", "from devlint.frontend.lower import lower"),
         ("devlint.frontend.lower", "from devlint.frontend.concrete import check"),
         ("devlint.facts", "def late():\n    from ..devlint.analysis import Analyser"),
-        ("devlint.torchlib.catalogue", "from devlint.torchlib.transfers import tensors"),
+        ("devlint.torchlib.catalogue", "from devlint.analysis.transfers import tensors"),
         ("devlint.report.text", "from .. import engine"),
         ("devlint_rules.discarded_move", "from devlint.analysis import Analyser"),
         ("devlint_rules.discarded_move", "from devlint_rules import unguarded_cuda"),
@@ -387,6 +384,68 @@ def test_imports(name: str, path: Path) -> None:
 )
 def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
     assert [found for found in imports(importer, line) if not may_import(importer, found.name)]
+
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("devlint", "devlint.errors", "devlint.quoting", "devlint.reading", "devlint.records", "devlint.watching"),
+    ("devlint.diagnostics", "devlint.patterns", "devlint.writing"),
+    ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources", "devlint.observed"),
+    ("devlint.domain", "devlint.settings", "devlint.syntax"),
+    ("devlint.facts", "devlint.project", "devlint.suppressions", "devlint.report"),
+    ("devlint.analysis", "devlint.configuration", "devlint.declarations"),
+    ("devlint.rule", "devlint.discovery"),
+    ("devlint.frontend.concrete", "devlint.registry"),
+    ("devlint.selection", "devlint.explain"),
+    ("devlint.audit", "devlint.baseline", "devlint.fixes"),
+    ("devlint.inspector",),
+    ("devlint.cache", "devlint.pool", "devlint.view"),
+    ("devlint.engine",),
+    ("devlint.acceptance", "devlint.editor", "devlint.flake8", "devlint.testing"),
+    ("devlint.initial",),
+    ("devlint.cli",),
+    ("devlint.__main__",),
+)
+"""The linter from the bottom to the top: a file imports what is in layers below its own, and in its own package."""
+
+
+def imported_by_file() -> dict[str, set[str]]:
+    """Return for each source file the files of ours that it imports, for type checkers too."""
+    found = {}
+    for name, path in source_files():
+        text = path.read_text(encoding="utf-8")
+        found[name] = {one.name for one in imports(name, text, package=path.name == "__init__.py")} & NAMES - {name}
+    return found
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    remaining = imported_by_file()
+    while True:
+        # What imports nothing that remains is in no circle, nor is what nothing that remains imports.
+        ends = {name for name, others in remaining.items() if not others & remaining.keys()}
+        ends |= remaining.keys() - set().union(*remaining.values())
+        if not ends:
+            break
+        remaining = {name: others for name, others in remaining.items() if name not in ends}
+    assert remaining == {}
+
+
+def test_each_file_imports_layers_below_its_own() -> None:
+    layer_of = {area: number for number, layer in enumerate(LAYERS) for area in layer}
+    wrong = []
+    for name, others in imported_by_file().items():
+        if not _within(name, "devlint"):
+            continue
+        area = _area(name, layer_of)
+        for other in sorted(others):
+            below = _area(other, layer_of)
+            if below != area and layer_of[below] >= layer_of[area]:
+                wrong.append(f"{name} imports {other}")
+    assert wrong == []
+
+
+def _area(name: str, areas: Mapping[str, int]) -> str:
+    """Return the area of `LAYERS` that a file of the linter belongs to; `devlint` itself is one file."""
+    return name if name == "devlint" else max((one for one in areas if _within(name, one)), key=len)
 
 
 def test_the_table_names_what_exists() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from devlint.diagnostics import Certainty, Severity
 from devlint.records import dataclass
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
-    from devlint.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,3 @@ class Declaration:
             return True
         wanted = (anchored.fact for anchored in facts.facts if type(anchored.fact).__name__ in self.wants)
         return any(self.opt_in or getattr(fact, "certainty", None) is not Certainty.POSSIBLE for fact in wanted)
-
-    def rule(self) -> type[Rule]:
-        """The rule, loaded if it is not yet."""
-        return cast("type[Rule]", getattr(importlib.import_module(self.module), self.cls))

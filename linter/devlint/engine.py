@@ -17,14 +17,15 @@ from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
-from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting
+from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.records import dataclass
 from devlint.report import Outcome
 from devlint.selection import ALWAYS
 from devlint.settings import Configuration, Settings
-from devlint.sources import Cell, Program, program_of
+from devlint.sources import program_of
+from devlint.sources.program import Cell, Program
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -414,7 +415,7 @@ def _collect(
         lines=_lines(programs),
         problems=tuple(problems),
         silenced=tuple(silenced),
-        rule_texts=lambda: {rule.code: rule.rule().text() for rule in load().rules if rule.code in codes},
+        rule_texts=lambda: texts_of(load().rules, codes),
         seconds=time.perf_counter() - start,
     )
     run = Run(

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint.audit import mentions_suppressions, silence
-from devlint.diagnostics import Certainty, Diagnostic, Place, Severity, Silenced
+from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
 from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.records import dataclass
@@ -99,10 +99,18 @@ def tools(rules: Rules) -> Tools:
 
     def check(text: str, display: str, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
         from devlint.frontend.concrete import check
+        from devlint.registry import rule_of
 
-        return check(text, display, facts, [rule.rule() for rule in busy])
+        return check(text, display, facts, [rule_of(rule) for rule in busy])
 
     return Tools(rules, analysis, check)
+
+
+def texts_of(rules: Rules, codes: Collection[str]) -> dict[str, RuleText]:
+    """Return the texts of the rules with these codes, by code."""
+    from devlint.registry import rule_of
+
+    return {rule.code: rule_of(rule).text() for rule in rules if rule.code in codes}
 
 
 @dataclass(frozen=True, slots=True)

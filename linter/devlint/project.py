@@ -14,7 +14,8 @@ from pathlib import Path
 from devlint.errors import SourceError
 from devlint.reading import read_file
 from devlint.records import dataclass
-from devlint.sources import Cell, Program, program_of
+from devlint.sources import program_of
+from devlint.sources.program import Cell, Program
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
 _INIT = "__init__.py"

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from devlint.errors import ConfigError, RuleError
 
@@ -47,6 +47,11 @@ def load_rules(packages: Iterable[str] | None = None) -> tuple[type[Rule], ...]:
                 _require_unique(rule, other)
             rules[rule.code] = rule
     return tuple(rule for _, rule in sorted(rules.items()))
+
+
+def rule_of(declaration: Declaration) -> type[Rule]:
+    """Return the rule of a declaration, loaded if it is not yet."""
+    return cast("type[Rule]", getattr(importlib.import_module(declaration.module), declaration.cls))
 
 
 def find(text: str, rules: Sequence[type[Rule]]) -> type[Rule]:

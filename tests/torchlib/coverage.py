@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import devlint.analysis
 import torch
-from devlint.torchlib import transfers
+from devlint.analysis import transfer_tables
 from devlint.torchlib.catalogue import Catalogue, load
 
 from tests.torchlib.samples import calls, modules, operators
@@ -81,12 +81,12 @@ def is_described(catalogue: Catalogue, qualified: str) -> bool:
     name = catalogue.canonical(qualified)
     holder, _, last = name.rpartition(".")
     of_tensor = holder == "torch.Tensor" and (
-        last in transfers.TENSOR_METHODS or catalogue.attribute(holder, last) is not None
+        last in transfer_tables.TENSOR_METHODS or catalogue.attribute(holder, last) is not None
     )
     return (
         of_tensor
-        or name in transfers.FUNCTIONS
-        or name in transfers.CLASSES
+        or name in transfer_tables.FUNCTIONS
+        or name in transfer_tables.CONSTRUCTORS
         or any(known is not None for known in (catalogue.function(name), catalogue.class_(name), catalogue.value(name)))
     )
 

@@ -16,6 +16,19 @@ from pathlib import Path
 from devlint.analysis import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
 from devlint.analysis.program import Program
 from devlint.analysis.seen import with_observed
+from devlint.analysis.transfers import (  # noqa: F401  # each registers its functions
+    availability,
+    collectives,
+    companions,
+    containers,
+    indices,
+    loading,
+    optimizers,
+    parallel,
+    python,
+    tensors,
+    wrappers,
+)
 from devlint.errors import LimitError
 from devlint.facts import FileFacts
 from devlint.observed import View

@@ -10,7 +10,7 @@ from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame, device_of, is_computed
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import is_chosen, on_type
-from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, join, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
 from devlint.domain.value import (
@@ -20,7 +20,6 @@ from devlint.domain.value import (
     UNKNOWN,
     Bound,
     Closure,
-    Constant,
     DeviceType,
     DeviceValue,
     Kind,
@@ -235,9 +234,3 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     elif not registered and not classes.moves_itself(held.cls):
         value = placement.kept(frame, name, value, span)
     return held.put(name, value, registered=registered, where=where)
-
-
-def device_named(frame: Frame, env: Environment, value: Constant) -> Device:
-    """The device a constant names."""
-    found = parse(value.value) if isinstance(value.value, str) else None
-    return UNKNOWN_DEVICE if found is None else found

@@ -7,14 +7,15 @@ from dataclasses import replace
 from devlint.analysis import (
     classes,
     conflicts,
+    construction,
     discarded,
     forwarding,
     handed_on,
     handed_out,
     idle,
-    instances,
     library,
     moves,
+    objects,
     partial,
     reads,
     summaries,
@@ -31,6 +32,8 @@ from devlint.analysis.frame import Frame, is_computed, is_moved, name_of_result
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.site import Site
+from devlint.analysis.targets import target_of
+from devlint.analysis.transfer_tables import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Unreached, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
@@ -61,9 +64,15 @@ from devlint.domain.value import (
 from devlint.facts import Reveal
 from devlint.frontend import ir
 from devlint.frontend.ir import Span
-from devlint.torchlib.knowledge import CALLED_MODULE, MODULE, MODULE_METHODS, MOVES, TENSOR_CALLS, TENSOR_KEYWORDS
-from devlint.torchlib.transfers import FUNCTIONS, MODULE_CALLS, OPTIMIZER_METHODS, tensors
-from devlint.torchlib.transfers.containers import SEQUENTIAL
+from devlint.torchlib.knowledge import (
+    CALLED_MODULE,
+    MODULE,
+    MODULE_METHODS,
+    MOVES,
+    SEQUENTIAL,
+    TENSOR_CALLS,
+    TENSOR_KEYWORDS,
+)
 
 MOST_PARTS = 1_000
 """How many parts of a module one call of it calls, those of its parts included."""
@@ -102,7 +111,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     if not (frame.feeds_from_host or isinstance(function.value, Library)):
         given = any(isinstance(one.value, Tensor) and one.value.device == CPU for one in arguments.all())
         lost = any(map(is_lost, result.items if isinstance(result, Tuple) else (result,)))
-        frame.feeds_from_host = (given and lost) or instances.hold_host_data(env, arguments)
+        frame.feeds_from_host = (given and lost) or objects.hold_host_data(env, arguments)
     handed_on.note_call(frame, env, function, arguments, result)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
@@ -164,11 +173,11 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             result = invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
             return _promised(frame, env, value, span) if result == UNKNOWN else result
         case UserClass():
-            return instances.construct(frame, env, value, arguments, span)
+            return construction.construct(frame, env, value, arguments, span)
         case Method():
             result = _call_method(frame, env, value, function, arguments, span)
             if result == UNKNOWN and not isinstance(value.receiver, (Tensor, Constant)):
-                instances.let_go(env, arguments)
+                objects.let_go(env, arguments)
             return result
         case Reference():
             return _call_object(frame, env, function, arguments, span)
@@ -190,7 +199,7 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
 
 
 def _call_unknown(frame: Frame, env: Environment, arguments: Arguments) -> Value:
-    instances.let_go(env, arguments)
+    objects.let_go(env, arguments)
     return UNKNOWN
 
 
@@ -223,7 +232,7 @@ def invoke_closure(
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:
         frame.matters = True
-        instances.let_go(env, arguments)
+        objects.let_go(env, arguments)
         return UNKNOWN
     env.arriving = frozenset()
     for argument in arguments.all():
@@ -260,7 +269,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     note_called(env, name)
     known = name.startswith(("builtins.", "torch.optim.")) or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
-        instances.let_go(env, arguments)
+        objects.let_go(env, arguments)
     return result
 
 
@@ -328,7 +337,7 @@ def _call_method(
 
 def _move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value:
     """Moving something of which nothing is known: the device named is used all the same."""
-    target = tensors.target_of(Site(frame, env, name, arguments, span, Given(UNKNOWN, span)), name)
+    target = target_of(Site(frame, env, name, arguments, span, Given(UNKNOWN, span)), name)
     if target is None:
         return UNKNOWN
     origin = moves.moved_by(frame, target, span, name)
@@ -349,13 +358,13 @@ def _call_opaque_method(
     kind = frame.kind(value)
     site = Site(frame, env, name, arguments, span, receiver)
     if frame.partial and name in MOVES:
-        partial.note_moved(frame, value, tensors.target_of(site, name), named=arguments.keyword("device") is not None)
+        partial.note_moved(frame, value, target_of(site, name), named=arguments.keyword("device") is not None)
     if kind is Kind.TENSOR:
         as_tensor = replace(receiver, value=frame.tensor(value))
         result = library.call_tensor_method(frame, env, as_tensor, name, arguments, span)
         return value if result is as_tensor.value else result
     if name in MOVES:
-        target = tensors.target_of(site, name)
+        target = target_of(site, name)
         if target is None:
             return value
         result = moves.move_opaque(frame, env, value, target, span, name)
@@ -409,7 +418,7 @@ def _call_object_method(
             return OPTIMIZER_METHODS[name](site)
         case LibraryObject():
             if name in MOVES and library.moves_in_place(frame, held.cls, name):
-                target = tensors.target_of(site, name)
+                target = target_of(site, name)
                 if target is not None:
                     env.heap[value.object] = moves.moved_object(frame, env, held, target, span, name)
                 return value
@@ -425,7 +434,7 @@ def _call_module_method(site: Site, value: Reference, held: Object | None) -> Va
     """Methods of `nn.Module` on a module whose parts are known."""
     frame, env, name = site.frame, site.env, site.name
     if name in MOVES or name == "to_empty":
-        target = tensors.target_of(site, name)
+        target = target_of(site, name)
         if target is not None:
             moves.move_object(frame, env, value, target, site.span, name)
         return value
@@ -586,7 +595,7 @@ def _call_instance(
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
             case (Closure() as closure, owner):
                 return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
-    instances.let_go(env, arguments)
+    objects.let_go(env, arguments)
     return UNKNOWN
 
 

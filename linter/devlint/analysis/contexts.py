@@ -9,7 +9,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject
 from devlint.domain.value import UNKNOWN, Constant, DeviceValue, Opaque, Reference, Value
 from devlint.frontend import ir
-from devlint.torchlib.transfers.availability import DEVICE_SCOPE
+from devlint.torchlib.knowledge import DEVICE_SCOPE
 
 
 def enter(frame: Frame, instruction: ir.With, env: Environment) -> DeviceScope:

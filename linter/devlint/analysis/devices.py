@@ -201,3 +201,9 @@ def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> C
 def literal_origin(frame: Frame, env: Environment, span: Span, what: str) -> Origin:
     """Where a device was written."""
     return frame.origin(what, span, "unknown", checked=env.checked)
+
+
+def named(text: Constant) -> Device:
+    """The device that a constant names."""
+    found = parse(text.value) if isinstance(text.value, str) else None
+    return UNKNOWN_DEVICE if found is None else found

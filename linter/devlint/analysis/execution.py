@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import documented, handed_on, idle, instances, occurrences, partial, results, statements, unplaced
+from devlint.analysis import documented, handed_on, objects, occurrences, partial, results, statements, unplaced
 from devlint.analysis.classes import is_module, is_open
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
+from devlint.domain.heap import Heap, Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -20,11 +21,13 @@ from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
+    DeviceType,
     DeviceValue,
     Globals,
     Kind,
     Opaque,
     Optional,
+    Reference,
     Tensor,
     Test,
     UserClass,
@@ -214,7 +217,7 @@ def run(
     after = statements.execute(frame, function.body, inner)
     if after is not None:
         frame.leave(after, Constant(None))
-    frame.matters = frame.matters or idle.matters(frame, inner.heap)
+    frame.matters = frame.matters or _matters(frame, inner.heap)
     handed_on.record(frame, given)
     results.note_strays(frame)
     partial.record(frame)
@@ -224,5 +227,23 @@ def run(
     caller.scoped |= frame.scoped
     value = frame.result
     if function.is_generator:
-        value = instances.generator(frame, frame.returned, frame.yielded)
+        value = objects.generator(frame, frame.returned, frame.yielded)
     return Outcome(frame, frame.returned, value)
+
+
+def _matters(frame: Frame, heap: Heap) -> bool:
+    """Whether an execution has come to anything that is on a device, or names one."""
+    return any(_is_device_matter(heap, value) for value in frame.registers)
+
+
+def _is_device_matter(heap: Heap, value: Value) -> bool:
+    match value:
+        case Tensor() | DeviceValue() | DeviceType():
+            return True
+        case Constant(value=str(text)):
+            return parse(text) is not None
+        case Reference():
+            held = heap.get(value.object)
+            return isinstance(held, (LibraryObject, Optimizer)) or (isinstance(held, Instance) and is_module(held.cls))
+        case _:
+            return False

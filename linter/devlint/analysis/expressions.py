@@ -10,11 +10,12 @@ from devlint.analysis import (
     calls,
     containers,
     handed_on,
-    instances,
     library,
     meeting,
+    objects,
     protocols,
     reads,
+    repetition,
     scopes,
     statements,
     visibility,
@@ -155,7 +156,7 @@ def transfer_delete_subscript(frame: Frame, instruction: ir.DeleteSubscript, env
     """`del base[index]`: which elements are left is not followed."""
     if frame.registers[instruction.base] == visibility.VARIABLES:
         visibility.store(frame, env, frame.registers[instruction.index], None, instruction.span)
-    instances.escape(env, frame.registers[instruction.base])
+    objects.escape(env, frame.registers[instruction.base])
     return env
 
 
@@ -542,8 +543,8 @@ TRANSFERS.update(
         ir.Yield: transfer_yield,
         ir.Await: transfer_await,
         ir.If: statements.transfer_if,
-        ir.While: statements.transfer_while,
-        ir.For: statements.transfer_for,
+        ir.While: repetition.transfer_while,
+        ir.For: repetition.transfer_for,
         ir.Try: statements.transfer_try,
         ir.With: statements.transfer_with,
         ir.Return: statements.transfer_return,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
+from devlint.analysis.budget import Budget
 from devlint.analysis.callers import Doubt
 from devlint.analysis.loops import NO_PLAN, Plan
+from devlint.analysis.questions import Questions
 from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
@@ -42,10 +43,6 @@ from devlint.facts import Fact, MissingAttribute
 from devlint.frontend.ir import Function, Register, Scope, Span
 from devlint.records import dataclass
 from devlint.torchlib.knowledge import TENSOR_NAMES
-
-if TYPE_CHECKING:
-    from devlint.analysis.program import Program
-
 
 _UNDECIDED = (Kind.ANY, Kind.MOVABLE, Kind.ARRAY)
 """Kinds that a use may narrow down further."""
@@ -136,19 +133,6 @@ class DeviceScope:
         return replace(env, default=default, current=env.current if isinstance(self.current, str) else self.current)
 
 
-@dataclass(slots=True)
-class Budget:
-    """How far calls are followed that are executed with their objects, for one body that is analysed or summarised.
-
-    Attributes:
-        left: how many more are.
-        running: the functions that are being executed so, one inside the other.
-    """
-
-    left: int = 120
-    running: set[Function] = field(default_factory=set)
-
-
 @dataclass(frozen=True, slots=True)
 class Stored:
     """What an attribute was given, and whether it is registered with that."""
@@ -207,7 +191,7 @@ class Frame:
     """The state of one execution that is not part of the environment.
 
     Attributes:
-        program: everything that outlives the execution: files, summaries, the catalogue.
+        program: answers questions about what outlives the execution: files, summaries, the catalogue.
         scope: what is executed.
         globals: the names of its file.
         enclosing: names of the functions around it.
@@ -256,7 +240,7 @@ class Frame:
             by register.
     """
 
-    program: Program
+    program: Questions
     scope: Scope
     globals: Globals
     enclosing: Mapping[str, Value]

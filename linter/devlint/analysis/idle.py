@@ -12,19 +12,17 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from devlint.analysis.arguments import Given
-from devlint.analysis.classes import find, is_module
+from devlint.analysis.classes import find
 from devlint.analysis.frame import Frame
-from devlint.analysis.substitution import Entry, abstract, is_handed
-from devlint.domain.device import NAMELESS, parse
+from devlint.analysis.substitution import abstract, is_handed
+from devlint.domain.device import NAMELESS
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Optimizer, Sequence, held_by
-from devlint.domain.summary import Summary
+from devlint.domain.heap import Dictionary, Sequence, held_by
+from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
-    DeviceType,
-    DeviceValue,
     Host,
     Imported,
     Library,
@@ -33,7 +31,6 @@ from devlint.domain.value import (
     Optional,
     Reference,
     SourceFile,
-    Tensor,
     Test,
     Tuple,
     Unknown,
@@ -70,11 +67,6 @@ def summary(
     return found
 
 
-def matters(frame: Frame, heap: Heap) -> bool:
-    """Whether an execution has come to anything that is on a device, or names one."""
-    return any(_matters(heap, value) for value in frame.registers)
-
-
 def called(value: Value) -> str:
     """The place, among the parameters, of what is called: `x`, `x.name`; none for text that is read from one."""
     of, name = (value.receiver, f".{value.name}") if isinstance(value, Method) else (value, "")
@@ -108,19 +100,6 @@ def _takes_out(found: Summary) -> bool:
             case Opaque(path=path) if not (path.isidentifier() or path.startswith(NAMELESS)):
                 return True
     return False
-
-
-def _matters(heap: Heap, value: Value) -> bool:
-    match value:
-        case Tensor() | DeviceValue() | DeviceType():
-            return True
-        case Constant(value=str(text)):
-            return parse(text) is not None
-        case Reference():
-            held = heap.get(value.object)
-            return isinstance(held, (LibraryObject, Optimizer)) or (isinstance(held, Instance) and is_module(held.cls))
-        case _:
-            return False
 
 
 def _anything(frame: Frame, env: Environment, name: str, value: Value) -> Value | Sequence | Dictionary:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from devlint.analysis import batches, conflicts, placement
+from devlint.analysis import batches, conflicts, placement, transfer_tables
 from devlint.analysis.arguments import Arguments, Bound, Given, bind, constant
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_call, default_device
@@ -36,7 +36,6 @@ from devlint.domain.value import (
 )
 from devlint.facts import PinnedDeviceTensor
 from devlint.frontend.ir import Span
-from devlint.torchlib import transfers
 from devlint.torchlib.knowledge import ASKS_FOR_ACCELERATOR, FROM_NUMBERS, MODULE, TENSOR
 from devlint.torchlib.signature import ListTerm, ObjectTerm, Signature, TensorTerm
 
@@ -122,7 +121,7 @@ def _for_numbers(found: list[Form], deciding: list[Given]) -> Form | None:
 def call_function(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
     """A call of a library function; Unknown for what is not in the catalogue."""
     check_call(frame, env, name, span)
-    transfer = transfers.FUNCTIONS.get(name)
+    transfer = transfer_tables.FUNCTIONS.get(name)
     if transfer is not None:
         return transfer(Site(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.function(name)
@@ -164,7 +163,7 @@ def call_tensor_method(
 ) -> Value | None:
     """A call of a tensor's method."""
     check_call(frame, env, f"{TENSOR}.{name}", span)
-    transfer = transfers.TENSOR_METHODS.get(name)
+    transfer = transfer_tables.TENSOR_METHODS.get(name)
     if transfer is not None:
         return transfer(Site(frame, env, name, arguments, span, receiver))
     signatures = frame.program.catalogue.method(TENSOR, name)
@@ -207,7 +206,7 @@ def tensor_attribute(frame: Frame, env: Environment, base: Tensor, name: str) ->
 
 def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
     """`torch.nn.Linear(…)` and other classes of the catalogue."""
-    transfer = transfers.CLASSES.get(name)
+    transfer = transfer_tables.CONSTRUCTORS.get(name)
     if transfer is not None:
         return transfer(Site(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.method(name, "__init__")
@@ -253,7 +252,7 @@ def call_module(
     frame: Frame, env: Environment, receiver: Given, held: LibraryObject, arguments: Arguments, span: Span
 ) -> Value | None:
     """A call of a library module: its parameters and its inputs meet."""
-    transfer = transfers.MODULE_CALLS.get(held.cls)
+    transfer = transfer_tables.MODULE_CALLS.get(held.cls)
     if transfer is not None:
         return transfer(Site(frame, env, held.cls, arguments, span, receiver))
     signatures = frame.program.catalogue.method(held.cls, "forward")
@@ -274,7 +273,7 @@ def call_method(
 
     An object that is called has the method `__call__`, a subscript is the method `__getitem__`.
     """
-    transfer = transfers.OBJECT_METHODS.get(f"{held.cls}.{name}")
+    transfer = transfer_tables.OBJECT_METHODS.get(f"{held.cls}.{name}")
     if transfer is not None:
         return transfer(Site(frame, env, f"{short_name(held.cls)}.{name}", arguments, span, receiver)) or UNKNOWN
     found = choose(frame, frame.program.catalogue.method(held.cls, name) or (), arguments.behind(receiver))

@@ -20,32 +20,35 @@ from devlint.analysis import (
     execution,
     forwarding,
     imports,
-    instances,
     loops,
     moves,
+    objects,
     partial,
     registration,
     seen,
+    self_object,
     stores,
     structure,
     unplaced,
 )
-from devlint.analysis.arguments import Given
+from devlint.analysis.budget import Budget
 from devlint.analysis.feeding import counts_on_default
-from devlint.analysis.frame import Budget, Frame, Proofs
+from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.loaded import LoadedFile
+from devlint.analysis.questions import Asker
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.roots import Patterns, Root
-from devlint.analysis.show import interesting, reveal
+from devlint.analysis.sight import Sight
 from devlint.analysis.statements import execute
 from devlint.analysis.steps import Steps
-from devlint.analysis.substitution import Entry, handed_in
+from devlint.analysis.substitution import handed_in
 from devlint.analysis.summaries import summary_of
+from devlint.analysis.transfer_tables import CONSTRUCTORS
 from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap
-from devlint.domain.summary import Summary
+from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -69,7 +72,6 @@ from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
-from devlint.torchlib.transfers import CLASSES
 
 LONGEST_TEXT = 40
 
@@ -109,7 +111,7 @@ class Program:
         self.project = project
         self.catalogue = catalogue
         self.devices = devices
-        self.sight = None if view is None else seen.Sight(view)
+        self.sight = None if view is None else Sight(view, self.source)
         self.recorder = Recorder(self.place)
         self.steps = Steps()
         self._too_long = too_long
@@ -120,7 +122,7 @@ class Program:
         self._files: dict[str, LoadedFile | None] = {}
         self._patterns = Patterns()
         self._root = Root()
-        self._generic: dict[tuple[UserClass, bool], instances.Generic | None] = {}
+        self._generic: dict[tuple[UserClass, bool], self_object.Generic | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._texts: dict[tuple[str, ir.Span], str] = {}
@@ -287,6 +289,12 @@ class Program:
     def _outside(self, loaded: LoadedFile) -> Frame:
         return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, Proofs())
 
+    def _asking(self, asker: Asker) -> Frame:
+        """Return a frame for executions that an execution has asked for: with its depth and its budget."""
+        frame = Frame(self, asker.scope, asker.globals, {}, None, "", False, Proofs(), asker.depth)
+        frame.budget, frame.scoped = asker.budget, asker.scoped
+        return frame
+
     def _entry(
         self, frame: Frame, loaded: LoadedFile, closure: Closure, owner: UserClass | None
     ) -> tuple[dict[str, Value], Environment, str]:
@@ -316,7 +324,7 @@ class Program:
         identity = ObjectId.generic(cls.globals.file, cls.name)
         return Reference(identity), Heap({identity: classes.blank(cls, self.default_of(cls.globals))})
 
-    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> instances.Generic | None:
+    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> self_object.Generic | None:
         """The instance that a method is analysed for; None while it is being made.
 
         A caller may have moved it, unless the method is a private part of `__init__`.
@@ -324,7 +332,7 @@ class Program:
         key = (cls, not (method.startswith("_") and classes.is_part_of(cls, method, "__init__")))
         if key not in self._generic:
             self._generic[key] = None
-            made = self._generic[key] = instances.generic(frame, cls, moved=key[1])
+            made = self._generic[key] = self_object.generic(frame, cls, moved=key[1])
             if key[1]:
                 # Meanwhile other methods find what they store themselves unknown.
                 self._generic[key] = stores.complete(frame, cls, made)
@@ -378,7 +386,7 @@ class Program:
 
     def summarise(
         self,
-        frame: Frame,
+        asker: Asker,
         closure: Closure,
         owner: UserClass | None,
         entry: Entry,
@@ -388,7 +396,7 @@ class Program:
         """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
-        same_file = closure.globals is frame.globals
+        same_file = closure.globals is asker.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
         stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
         arguments = (tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
@@ -397,11 +405,12 @@ class Program:
         except TypeError:  # a constant that cannot be hashed
             return None
         root = self._root
-        known = root.recall(pattern, frame.depth)
+        known = root.recall(pattern, asker.depth)
         if known is not None:
             return known
-        if not root.admits(pattern, frame.depth):
+        if not root.admits(pattern, asker.depth):
             return None
+        frame = self._asking(asker)
         start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
         bound = handed_in(entry, start.heap)
         if cls is not None and function.parameters:
@@ -413,7 +422,7 @@ class Program:
             start.heap.update(generic.heap)
         names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
         outside = replace(frame, budget=Budget())
-        making = root.begin(pattern, frame.depth)
+        making = root.begin(pattern, asker.depth)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         for _ in range(RECURSION_PASSES):
             outcome = execution.run(outside, closure, owner, dict(names), start, site="")
@@ -423,18 +432,18 @@ class Program:
             making.summary = latest
         return root.end(making, replace(making.summary, returns=UNKNOWN))
 
-    def note_call(self, frame: Frame, env: Environment, closure: Closure, arguments: Mapping[str, Given]) -> None:
+    def note_call(self, asker: Asker, env: Environment, closure: Closure, arguments: Mapping[str, Value]) -> None:
         """Notes a call of a function of the same file, for facts that rest on who calls it."""
-        if closure.globals is not frame.globals:
+        if closure.globals is not asker.globals:
             return
         callers = self.recorder.callers
-        if frame.recording:  # elsewhere what was called before may have been too deep to be looked into
-            callers.note_call(closure.function, env.checked, frame.scope)
-        for name, given in arguments.items():
-            if isinstance(given.value, (Tensor, Opaque)):
-                callers.note_argument(closure.function, name, given.value.device, frame.scope)
-            elif instances.is_read_as_array(env, given.value):
-                callers.note_argument(closure.function, name, CPU, frame.scope)
+        if asker.recording:  # elsewhere what was called before may have been too deep to be looked into
+            callers.note_call(closure.function, env.checked, asker.scope)
+        for name, value in arguments.items():
+            if isinstance(value, (Tensor, Opaque)):
+                callers.note_argument(closure.function, name, value.device, asker.scope)
+            elif objects.is_read_as_array(env, value):
+                callers.note_argument(closure.function, name, CPU, asker.scope)
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""
@@ -455,18 +464,18 @@ class Program:
 
     # --- definitions ----------------------------------------------------------------------------------------
 
-    def found(self, frame: Frame, value: Value) -> None:
+    def found(self, asker: Asker, value: Value) -> None:
         """Notes a function definition that was executed; methods are noted with their class."""
-        if isinstance(value, Closure) and not isinstance(frame.scope, ir.Class):
-            self.recorder.callers.note_definition(value.function, frame.scope)
-            loaded = self._files.get(frame.globals.file)
-            if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
+        if isinstance(value, Closure) and not isinstance(asker.scope, ir.Class):
+            self.recorder.callers.note_definition(value.function, asker.scope)
+            loaded = self._files.get(asker.globals.file)
+            if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
                 loaded.functions.append((value, None))
 
-    def found_class(self, frame: Frame, cls: UserClass, methods: Sequence[Closure]) -> None:
+    def found_class(self, asker: Asker, cls: UserClass, methods: Sequence[Closure]) -> None:
         """Notes a class definition that was executed, with all functions of its body."""
-        loaded = self._files.get(frame.globals.file)
-        if loaded is not None and (frame.recording or isinstance(frame.scope, ir.File)):
+        loaded = self._files.get(asker.globals.file)
+        if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
             loaded.classes.append((cls, methods))
 
     # --- names ----------------------------------------------------------------------------------------------
@@ -555,7 +564,7 @@ class Program:
 
     def is_library_class(self, name: str) -> bool:
         """Whether a library name is a class."""
-        return name in CLASSES or self.catalogue.class_(name) is not None
+        return name in CONSTRUCTORS or self.catalogue.class_(name) is not None
 
     def qualified(self, globals_: Globals, dotted: str) -> str:
         """A dotted name of the source as the qualified name it stands for."""
@@ -593,8 +602,3 @@ class Program:
         if loaded is None:
             return Place(file, span.line, span.column + 1, span.end_line, span.end_column + 1)
         return loaded.place(span)
-
-    def note(self, frame: Frame, env: Environment, name: str, value: Value, span: ir.Span) -> None:
-        """Notes what a name holds, for `devlint facts`."""
-        if frame.recording and "@" not in name and interesting(value):
-            self.recorder.note(frame.file, span.line, name, reveal(frame, env, value))

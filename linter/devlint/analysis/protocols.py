@@ -27,7 +27,7 @@ from devlint.domain.value import (
     is_array,
 )
 from devlint.frontend.ir import Span
-from devlint.torchlib.transfers.loading import LOADER, TENSOR_DATASET
+from devlint.torchlib.knowledge import LOADER, TENSOR_DATASET
 
 
 def iterate(frame: Frame, env: Environment, value: Value, span: Span, where: Span | None = None) -> Elements:

@@ -6,7 +6,7 @@ import builtins
 import re
 from dataclasses import replace
 
-from devlint.analysis import calls, seen, statements, summaries
+from devlint.analysis import calls, seen, show, statements, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.domain.device import Concrete
@@ -84,7 +84,7 @@ def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Env
         frame.globals.names[name] = value
     if name not in frame.scope.nonlocal_names:
         env.names[name] = value
-        frame.program.note(frame, env, name, value, instruction.span)
+        show.note(frame, env, name, value, instruction.span)
     return env
 
 

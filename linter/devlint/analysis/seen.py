@@ -35,31 +35,16 @@ from devlint.domain.value import (
 )
 from devlint.facts import Conflict, Fact, FileFacts
 from devlint.frontend.ir import Function, Span
-from devlint.observed import Called, Seen, View
+from devlint.observed import Called, Seen
 
 MOST_ITEMS = 16
 """Lists and tuples with more elements than this stay as they are."""
 
 
-class Sight:
-    """What one view has of the functions of a program."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._known: dict[Function, Called | None] = {}
-
-    def of(self, frame: Frame, function: Function) -> Called | None:
-        """What was seen of a function of the frame's file; None if nothing was."""
-        if function not in self._known:
-            text = frame.program.source(frame.file, function.span)
-            self._known[function] = self._view.of(frame.file, function.name, text)
-        return self._known[function]
-
-
 def begin(frame: Frame, env: Environment, closure: Closure, names: dict[str, Value]) -> None:
     """Puts what a function was given in the place of unknown parameters and attributes of `self`."""
     sight = frame.program.sight
-    called = None if sight is None else sight.of(frame, closure.function)
+    called = None if sight is None else sight.of(frame.file, closure.function)
     if called is None:
         return
     parameters = {parameter.name: parameter for parameter in closure.function.parameters}
@@ -106,7 +91,7 @@ def bound(frame: Frame, env: Environment, name: str, value: Value, span: Span) -
         return value
     if name in {parameter.name for parameter in scope.parameters}:
         return value
-    called = sight.of(frame, scope)
+    called = sight.of(frame.file, scope)
     seen = None if called is None else called.exit.get(name)
     if called is None or seen is None or not {"tensor", "device"} & set(seen.kinds):
         return value  # what may have changed since is not known to have been so here

@@ -12,6 +12,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import Constant, DeviceValue, ObjectId, Opaque, Reference, Tensor, Tuple, Value, is_host
+from devlint.frontend.ir import Span
 
 MOST_SHOWN = 1_000
 """How many values are shown in one; a list that twice holds a list that twice holds … is longer than its objects."""
@@ -84,6 +85,12 @@ class _Revealing:
 
 def _device(device: Device) -> str:
     return "unknown" if isinstance(device, UnknownDevice) else str(device)
+
+
+def note(frame: Frame, env: Environment, name: str, value: Value, span: Span) -> None:
+    """Note what a name holds, for `devlint facts`."""
+    if frame.recording and "@" not in name and interesting(value):
+        frame.program.recorder.note(frame.file, span.line, name, reveal(frame, env, value))
 
 
 def interesting(value: Value) -> bool:

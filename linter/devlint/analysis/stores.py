@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.analysis import classes, execution, instances, moves
-from devlint.analysis.frame import Budget, Frame, Stored
+from devlint.analysis import classes, execution, moves, self_object
+from devlint.analysis.budget import Budget
+from devlint.analysis.frame import Frame, Stored
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, Object, Sequence, held_by
@@ -42,7 +43,7 @@ DEEPEST = 24
 _RESTORES = re.compile(r"state_dict|__[gs]etstate__")
 
 
-def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instances.Generic:
+def complete(frame: Frame, cls: UserClass, generic: self_object.Generic) -> self_object.Generic:
     """An instance as `__init__` leaves it, with what is known of the attributes that other methods store."""
     generic = _filled_later(frame, cls, generic)
     held = generic.heap[generic.value.object]
@@ -72,10 +73,10 @@ def complete(frame: Frame, cls: UserClass, generic: instances.Generic) -> instan
             value = UNKNOWN if UNKNOWN in (value, other) else join(value, other)
         if value != UNKNOWN:
             later[name] = Stored(value, registered)
-    return instances.with_later(frame, generic, later, objects)
+    return self_object.with_later(frame, generic, later, objects)
 
 
-def _filled_later(frame: Frame, cls: UserClass, generic: instances.Generic) -> instances.Generic:
+def _filled_later(frame: Frame, cls: UserClass, generic: self_object.Generic) -> self_object.Generic:
     """An instance in whose lists and dicts is unknown what its file puts in the place of what was there before."""
     held = generic.heap[generic.value.object]
     assert isinstance(held, Instance)
@@ -109,7 +110,7 @@ def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str
 
 
 def _run(
-    frame: Frame, closure: Closure, owner: UserClass, generic: instances.Generic, found: dict[str, list[Stored]]
+    frame: Frame, closure: Closure, owner: UserClass, generic: self_object.Generic, found: dict[str, list[Stored]]
 ) -> dict[ObjectId, Object]:
     """Executes a method for what it stores, which is added to `found`; the result are the objects that it makes."""
     parameters = closure.function.parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.analysis import classes, instances
+from devlint.analysis import classes, self_object
 from devlint.analysis.frame import Frame
 from devlint.analysis.occurrences import class_name, seen_as
 from devlint.analysis.show import reveal
@@ -24,7 +24,7 @@ def module_class(frame: Frame, cls: UserClass) -> ModuleClass | None:
     """A class of modules as `__init__` leaves its instances; None for any other class."""
     if not classes.is_module(cls) or cls.span is None:
         return None
-    generic = instances.generic(frame, cls, moved=False)
+    generic = self_object.generic(frame, cls, moved=False)
     reference, heap = generic.value, generic.heap
     env = Environment(heap=heap)
     held = heap.get(reference.object)

@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
-from typing import TypeAlias
 
-from devlint.analysis import attributes, batches, conflicts, containers, placement
+from devlint.analysis import batches, conflicts, containers, devices, placement
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, module_device
@@ -21,7 +20,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
 from devlint.domain.heap import summary as all_of
 from devlint.domain.provenance import CALLEES, Origin, Stray
-from devlint.domain.summary import Side
+from devlint.domain.summary import Entry, Side
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -65,9 +64,6 @@ def abstract(frame: Frame, name: str, value: Value) -> Value:
         case _:
             return value
 
-
-Entry: TypeAlias = Mapping[str, Value | Sequence | Dictionary | Instance]
-"""What a summary is made for: arguments by parameter, as `abstract` leaves them; lists, dicts, new objects as such."""
 
 HANDED = "handed:"
 """How the objects are called that a summary's entry brings along: `handed:kwargs`."""
@@ -161,7 +157,7 @@ class Substitution:
             case Tensor() | Opaque() | DeviceValue():
                 return conflicts.resolve(self.env, value.device)
             case Constant(value=str()):
-                return attributes.device_named(self.frame, self.env, value)
+                return devices.named(value)
             case Reference():
                 return module_device(self.frame, self.env, value)[0]
             case _:

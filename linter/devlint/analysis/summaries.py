@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import batches, conflicts, idle, instances, placement, unplaced
+from devlint.analysis import batches, conflicts, idle, objects, placement, unplaced
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.classes import blank
 from devlint.analysis.devices import check_use
@@ -20,12 +20,12 @@ from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
 from devlint.analysis.practice import is_test
-from devlint.analysis.substitution import Entry, Substitution, abstract, handed, is_handed, qualified, side_of
+from devlint.analysis.substitution import Substitution, abstract, handed, is_handed, qualified, side_of
 from devlint.analysis.wording import wording
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence, held_by
-from devlint.domain.summary import Requirement, Summary
+from devlint.domain.summary import Entry, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Bound,
@@ -103,7 +103,7 @@ def call(
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
             bound.setdefault(name, Given(default, span))
-    frame.program.note_call(frame, env, closure, bound)
+    frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
     general = idle.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
@@ -155,7 +155,7 @@ def call_forward(
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
-    frame.program.note_call(frame, env, closure, bound)
+    frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
     entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
@@ -200,7 +200,7 @@ def construct(
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
-    frame.program.note_call(frame, env, closure, given)
+    frame.program.note_call(frame, env, closure, {other: value.value for other, value in given.items()})
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
     assert isinstance(made, Reference)
     return made
@@ -315,7 +315,7 @@ def use_devices(frame: Frame, env: Environment, uses: Iterable[DeviceValue], clo
 def forget(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> Value:
     """A call that is not followed may do anything to the objects it is given."""
     for given in bound.values():
-        instances.escape(env, given.value)
+        objects.escape(env, given.value)
     return UNKNOWN
 
 

@@ -8,14 +8,20 @@ program's own state, such as the current device.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from devlint.domain.device import Device
 from devlint.domain.environment import Pair
-from devlint.domain.heap import Object
+from devlint.domain.heap import Dictionary, Instance, Object, Sequence
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import Origin, Stray
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Function, Span
 from devlint.records import dataclass
+
+Entry: TypeAlias = Mapping[str, Value | Sequence | Dictionary | Instance]
+"""What a summary is made for: arguments by parameter; lists, dicts and new objects as such."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,36 +8,10 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from devlint.records import dataclass
+from devlint.sources.program import Program
 
 MARKDOWN = (".md", ".markdown")
 NOTEBOOK = ".ipynb"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A code cell of a notebook, as a part of its program.
-
-    Attributes:
-        number: its position among all cells of the notebook, from 1.
-        first: its first line in the program.
-        lines: how many it has there.
-        is_python: false for a cell that another program executes, such as one that begins with `%%bash`.
-    """
-
-    number: int
-    first: int
-    lines: int
-    is_python: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The text to analyse, the same lines as their author wrote them, and the cells of a notebook."""
-
-    text: str
-    original: str
-    cells: tuple[Cell, ...] = ()
 
 
 def program_of(text: str, display: str) -> Program:

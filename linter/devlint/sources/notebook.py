@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from devlint.errors import SourceError
-from devlint.sources import Cell, Program
 from devlint.sources.magics import is_indented, without_magics
+from devlint.sources.program import Cell, Program
 
 _Table: TypeAlias = "dict[str, object]"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from devlint.diagnostics import Diagnostic, Place
-from devlint.sources import Cell
 from devlint.sources.notebook import cell_at
+from devlint.sources.program import Cell
 
 CellsOf = Callable[[str], Sequence[Cell]]
 """The cells of a file as shown to the user; none for what is no notebook."""

@@ -133,6 +133,14 @@ PLAIN_BASES = frozenset(
 SETS_DEFAULT = frozenset({"deepxde"})
 """Packages that make the GPU the default device when they are imported (deepxde 1.15, `backend/pytorch/tensor.py`)."""
 
+SEQUENTIAL = "torch.nn.Sequential"
+
+LOADER = "torch.utils.data.DataLoader"
+TENSOR_DATASET = "torch.utils.data.TensorDataset"
+
+DEVICE_SCOPE = "torch.cuda.device"
+"""The context manager that makes a device the current one."""
+
 PICTURE = "PIL.Image.Image"
 
 USUAL_NAMES = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from devlint.diagnostics import Diagnostic
 from devlint.project import Source, lines_of
-from devlint.sources import Cell
 from devlint.sources.notebook import cell_at
 from devlint.sources.places import worded
+from devlint.sources.program import Cell
 
 
 class Numbering:

@@ -1,4 +1,4 @@
-"""Objects of the program's own classes: making them, and what `self` is when nobody has made it.
+"""What `self` is when nobody has made it.
 
 A method is analysed for an instance of which only its class is known. That instance is what `__init__` leaves
 behind, with every registered part moved to a device variable of its own, `self.fc`: a caller may have moved the
@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from devlint.analysis import classes, execution, forwarding, moves, summaries
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis import classes, execution, moves
 from devlint.analysis.frame import Frame, Stored
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
+from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Sequence
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -31,76 +30,14 @@ from devlint.domain.value import (
     Tuple,
     UserClass,
     Value,
-    is_array,
     present,
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
-from devlint.torchlib.knowledge import PARAMETERS, PICTURE
+from devlint.torchlib.knowledge import PARAMETERS
 
 Where: TypeAlias = tuple[str, Span]
 """A file, and a stretch of it."""
-
-
-def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
-    """`Class(arguments)`."""
-    origin = frame.origin(f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created")
-    init, owner = classes.find(cls, "__init__") or (None, cls)
-    if isinstance(init, Closure):
-        summarised = summaries.construct(frame, env, cls, init, owner, arguments, span)
-        if summarised is not None:
-            new = env.heap[summarised.object]
-            assert isinstance(new, Instance)
-            env.heap[summarised.object] = replace(new, origin=origin)
-            given = arguments.behind(Given(summarised, span))
-            forwarding.note_construction(frame, cls, init, given, summarised.object, span)
-            return summarised
-    identity = frame.new_object(span, cls.name)
-    env.heap[identity] = classes.blank(cls, env.default, origin)
-    made = Reference(identity)
-    if not isinstance(init, Closure):
-        env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
-        return made
-    result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
-    if result is None:
-        return None
-    held = env.heap.get(identity)
-    if result is UNKNOWN and isinstance(held, Instance):
-        env.heap[identity] = replace(held, attributes=_overwritten(held), open=True)
-    forwarding.note_construction(frame, cls, init, arguments.behind(Given(made, span)), identity, span)
-    return made
-
-
-def _overwritten(held: Instance) -> tuple[tuple[str, Value], ...]:
-    """The attributes of an object whose constructor nobody can follow: what the class says of them is not the last."""
-    every = [item for item in held.cls.lineage if isinstance(item, UserClass)]
-    of_class = {name for item in every for name, value in item.attributes.items() if not isinstance(value, Closure)}
-    unclear = {name for name in of_class if held.get(name) is None and classes.stores(held.cls, name)}
-    return (*held.attributes, *((name, UNKNOWN) for name in sorted(unclear)))
-
-
-def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Instance:
-    assert isinstance(held, Instance)
-    every = arguments.exact and arguments.loose is None and arguments.spread is None
-    given = dict(zip(fields, arguments.positional, strict=False)) | dict(arguments.keywords)
-    for name in fields:
-        default, _ = (every and classes.find(held.cls, name)) or (UNKNOWN, None)
-        value = given[name].value if name in given else default
-        held = held.put(name, value, registered=False)
-    return held
-
-
-def hold_host_data(env: Environment, arguments: Arguments) -> bool:
-    """Whether objects of the program that a call is given, which are no modules, hold tensors on the CPU."""
-    objects = [env.heap.get(one.value.object) for one in arguments.all() if isinstance(one.value, Reference)]
-    given = [held for held in objects if isinstance(held, Instance) and not classes.is_module(held.cls)]
-    return any(isinstance(value, Tensor) and value.device == CPU for held in given for _, value in held.attributes)
-
-
-def is_read_as_array(env: Environment, value: Value) -> bool:
-    """Whether a value is an array, or a picture, which numpy reads as one."""
-    held = env.heap.get(value.object) if isinstance(value, Reference) else None
-    return is_array(value) or (isinstance(held, LibraryObject) and held.cls == PICTURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,88 +248,3 @@ def _story(place: str, origin: Origin | None) -> Origin | None:
 
 def _moves_along(place: str, where: Where) -> Origin:
     return Origin(f"`{place}` is part of the module and moves with it", *where, "module")
-
-
-def generator(frame: Frame, env: Environment | None, yielded: Value | None) -> Value:
-    """What calling a generator function gives: something that yields."""
-    if env is None:
-        return UNKNOWN
-    identity = frame.new_object(frame.scope.span, "generator")
-    env.heap[identity] = Sequence(None, UNKNOWN if yielded is None else yielded)
-    return Reference(identity)
-
-
-def copied(frame: Frame, env: Environment, value: Value, span: Span, made: dict[ObjectId, Reference]) -> Value:
-    """What `copy.deepcopy` makes of a value; `made` holds the copies of objects so far."""
-    if isinstance(value, Tuple):
-        return replace(value, items=tuple(copied(frame, env, item, span, made) for item in value.items))
-    if not isinstance(value, Reference):
-        return value
-    if value.object in made:
-        return made[value.object]
-    held = env.heap.get(value.object)
-    made[value.object] = copy = Reference(frame.new_object(span, f"copy of {value.object.site}"))
-    match held:
-        case LibraryObject():
-            parts = tuple((name, copied(frame, env, part, span, made)) for name, part in held.parts)
-            env.heap[copy.object] = replace(held, parts=parts)
-        case Instance() if classes.find(held.cls, "__deepcopy__") is None:
-            stored = tuple((name, copied(frame, env, part, span, made)) for name, part in held.attributes)
-            env.heap[copy.object] = replace(held, attributes=stored)
-        case Sequence():
-            items = None if held.items is None else tuple(copied(frame, env, it, span, made) for it in held.items)
-            env.heap[copy.object] = replace(held, items=items, rest=copied(frame, env, held.rest, span, made))
-        case Dictionary():
-            pairs = tuple((key, copied(frame, env, item, span, made)) for key, item in held.items)
-            env.heap[copy.object] = replace(held, items=pairs, rest=copied(frame, env, held.rest, span, made))
-        case _:
-            return UNKNOWN
-    return copy
-
-
-def let_go(env: Environment, arguments: Arguments) -> None:
-    """Objects handed to code that is not followed may come back changed: moved, filled, replaced."""
-    env.arriving = frozenset()
-    for argument in arguments.all():
-        escape(env, argument.value)
-
-
-def escape(env: Environment, value: Value) -> None:
-    """Forgets what is known of an object that goes where it is not followed."""
-    pending: list[Value] = [value]
-    seen: set[ObjectId] = set()
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Tuple):
-            pending.extend(item.items)
-        if not isinstance(item, Reference) or item.object in seen:
-            continue
-        seen.add(item.object)
-        held = env.heap.get(item.object)
-        match held:
-            case LibraryObject():
-                env.heap[item.object] = replace(held, device=UNKNOWN_DEVICE)
-                pending.extend(part for _, part in held.parts)
-            case Instance():
-                pending.extend(stored for _, stored in held.attributes)
-                attributes = tuple((name, _forgotten(stored)) for name, stored in held.attributes)
-                if classes.knows_device(held.cls):
-                    attributes = tuple((name, UNKNOWN if name == "device" else it) for name, it in attributes)
-                env.heap[item.object] = replace(held, attributes=attributes, open=True)
-            case Sequence():
-                pending.extend(held.items or (held.rest,))
-                env.heap[item.object] = held.loosened(UNKNOWN)
-            case Optimizer():
-                # Its modules are handed over in their own name, if they are.
-                env.heap[item.object] = replace(held, state=UNKNOWN_DEVICE)
-            case Dictionary():
-                pending.extend(part for _, part in held.items)
-                env.heap[item.object] = Dictionary((), UNKNOWN, False, held.module)
-            case _:
-                pass
-
-
-def _forgotten(value: Value) -> Value:
-    if isinstance(value, (Tensor, Opaque)):
-        return UNKNOWN
-    return value

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, instances, library, protocols
+from devlint.analysis import attributes, calls, library, objects, protocols
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.classes import is_open
@@ -13,6 +12,7 @@ from devlint.analysis.containers import items_of
 from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import NOTHING, is_instance, truth
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import FUNCTIONS, register
 from devlint.domain.device import Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, summary
@@ -244,7 +244,7 @@ def deepcopy(site: Site) -> Value:
     given = site.arguments.first()
     if given is None or not is_module(site.frame, site.env, given.value):
         return copy(site)
-    return instances.copied(site.frame, site.env, given.value, site.span, {})
+    return objects.copied(site.frame, site.env, given.value, site.span, {})
 
 
 def isinstance_(site: Site) -> Value:
@@ -343,44 +343,45 @@ def setattr_(site: Site) -> Value:
     if given is not None and isinstance(name, str) and value is not None:
         attributes.store(site.frame, site.env, given.value, name, value, given.place, site.span)
     elif given is not None:
-        instances.escape(site.env, given.value)
+        objects.escape(site.env, given.value)
     return Constant(None)
 
 
-Transfer = Callable[[Site], Value | None]
-
-FUNCTIONS: dict[str, Transfer] = {
-    **{f"builtins.{name}": number for name in ("int", "float", "abs", "round", "hash", "id", "ord")},
-    **{f"builtins.{name}": text for name in ("str",)},
-    **{f"builtins.{name}": make_list for name in ("list", "sorted", "reversed", "set")},
-    "builtins.exec": execute_text,
-    "builtins.min": extreme,
-    "builtins.max": extreme,
-    "builtins.len": length,
-    "builtins.tuple": make_tuple,
-    "builtins.dict": make_dict,
-    "builtins.range": make_range,
-    "builtins.enumerate": enumerate_,
-    "builtins.zip": zip_,
-    "builtins.next": next_,
-    "builtins.map": map_,
-    "builtins.hasattr": has_attribute,
-    "collections.namedtuple": named_tuple,
-    "builtins.filter": filter_,
-    "builtins.iter": same,
-    "builtins.bool": truth_value,
-    "builtins.isinstance": isinstance_,
-    "builtins.sum": sum_,
-    "builtins.getattr": getattr_,
-    "builtins.setattr": setattr_,
-    "builtins.vars": vars_,
-    "torch.is_tensor": is_tensor,
-    "typing.cast": cast,
-    "tqdm.tqdm": same,
-    "tqdm.auto.tqdm": same,
-    "copy.deepcopy": deepcopy,
-    "copy.copy": copy,
-    "functools.partial": partial,
-    **dict.fromkeys(("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"), no_return),
-    **dict.fromkeys(("pytest.skip", "pytest.fail", "pytest.xfail", "pytest.exit"), no_return),
-}
+register(
+    FUNCTIONS,
+    {
+        **{f"builtins.{name}": number for name in ("int", "float", "abs", "round", "hash", "id", "ord")},
+        **{f"builtins.{name}": text for name in ("str",)},
+        **{f"builtins.{name}": make_list for name in ("list", "sorted", "reversed", "set")},
+        "builtins.exec": execute_text,
+        "builtins.min": extreme,
+        "builtins.max": extreme,
+        "builtins.len": length,
+        "builtins.tuple": make_tuple,
+        "builtins.dict": make_dict,
+        "builtins.range": make_range,
+        "builtins.enumerate": enumerate_,
+        "builtins.zip": zip_,
+        "builtins.next": next_,
+        "builtins.map": map_,
+        "builtins.hasattr": has_attribute,
+        "collections.namedtuple": named_tuple,
+        "builtins.filter": filter_,
+        "builtins.iter": same,
+        "builtins.bool": truth_value,
+        "builtins.isinstance": isinstance_,
+        "builtins.sum": sum_,
+        "builtins.getattr": getattr_,
+        "builtins.setattr": setattr_,
+        "builtins.vars": vars_,
+        "torch.is_tensor": is_tensor,
+        "typing.cast": cast,
+        "tqdm.tqdm": same,
+        "tqdm.auto.tqdm": same,
+        "copy.deepcopy": deepcopy,
+        "copy.copy": copy,
+        "functools.partial": partial,
+        **dict.fromkeys(("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"), no_return),
+        **dict.fromkeys(("pytest.skip", "pytest.fail", "pytest.xfail", "pytest.exit"), no_return),
+    },
+)

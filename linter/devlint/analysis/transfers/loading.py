@@ -5,13 +5,14 @@ A DataLoader's batches are containers of tensors on the CPU whose shape only the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from devlint.analysis import calls, classes, feeding
 from devlint.analysis.arguments import Arguments, Given, constant
 from devlint.analysis.conflicts import resolve
 from devlint.analysis.containers import elements_of
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
@@ -28,9 +29,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.facts import PinnedDeviceTensor, UnmappedLoad
-
-LOADER = "torch.utils.data.DataLoader"
-TENSOR_DATASET = "torch.utils.data.TensorDataset"
+from devlint.torchlib.knowledge import LOADER, TENSOR_DATASET
 
 
 def loader(site: Site) -> Value:
@@ -189,17 +188,21 @@ def _load(site: Site, position: int) -> Value:
     return UNKNOWN
 
 
-Transfer = Callable[[Site], Value | None]
+register(
+    FUNCTIONS,
+    {
+        "torch.load": load,
+        "torch.hub.load_state_dict_from_url": load_url,
+        "torch.utils.data.random_split": random_split,
+    },
+)
 
-FUNCTIONS: dict[str, Transfer] = {
-    "torch.load": load,
-    "torch.hub.load_state_dict_from_url": load_url,
-    "torch.utils.data.random_split": random_split,
-}
-
-CLASSES: dict[str, Transfer] = {
-    LOADER: loader,
-    TENSOR_DATASET: tensor_dataset,
-    "torch.utils.data.Subset": subset,
-    feeding.RANDOM_SAMPLER: random_sampler,
-}
+register(
+    CONSTRUCTORS,
+    {
+        LOADER: loader,
+        TENSOR_DATASET: tensor_dataset,
+        "torch.utils.data.Subset": subset,
+        feeding.RANDOM_SAMPLER: random_sampler,
+    },
+)

@@ -8,12 +8,12 @@ found by running them (torch 2.13).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis import moves, placement
 from devlint.analysis.containers import items_of
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, register
 from devlint.domain.device import (
     CPU,
     UNKNOWN_DEVICE,
@@ -122,13 +122,14 @@ def keep(site: Site) -> Value:
     return UNKNOWN
 
 
-Transfer = Callable[[Site], Value]
+register(CONSTRUCTORS, dict.fromkeys((*sorted(KEEPING), SGD), optimizer))
 
-CLASSES: dict[str, Transfer] = dict.fromkeys((*sorted(KEEPING), SGD), optimizer)
-
-METHODS: dict[str, Transfer] = {
-    "step": step,
-    "load_state_dict": load_state,
-    "zero_grad": keep,
-    "state_dict": keep,
-}
+register(
+    OPTIMIZER_METHODS,
+    {
+        "step": step,
+        "load_state_dict": load_state,
+        "zero_grad": keep,
+        "state_dict": keep,
+    },
+)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import CONSTRUCTORS, register
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import Dictionary
 from devlint.domain.heap import Sequence as SequenceObject
 from devlint.domain.value import UNKNOWN, Constant, Kind, Tensor, Value
-
-SEQUENTIAL = "torch.nn.Sequential"
+from devlint.torchlib.knowledge import SEQUENTIAL
 
 
 def sequential(site: Site) -> Value:
@@ -69,16 +68,17 @@ def uninitialized(site: Site) -> Value:
     return replace(site.created(target, None), role="buffer" if site.name.endswith("Buffer") else "parameter")
 
 
-Transfer = Callable[[Site], Value | None]
-
-CLASSES: dict[str, Transfer] = {
-    SEQUENTIAL: sequential,
-    "torch.nn.ModuleList": module_list,
-    "torch.nn.ParameterList": module_list,
-    "torch.nn.ModuleDict": module_dict,
-    "torch.nn.ParameterDict": module_dict,
-    "torch.nn.Parameter": parameter,
-    "torch.nn.UninitializedParameter": uninitialized,
-    "torch.nn.UninitializedBuffer": uninitialized,
-    "torch.nn.Buffer": parameter,
-}
+register(
+    CONSTRUCTORS,
+    {
+        SEQUENTIAL: sequential,
+        "torch.nn.ModuleList": module_list,
+        "torch.nn.ParameterList": module_list,
+        "torch.nn.ModuleDict": module_dict,
+        "torch.nn.ParameterDict": module_dict,
+        "torch.nn.Parameter": parameter,
+        "torch.nn.UninitializedParameter": uninitialized,
+        "torch.nn.UninitializedBuffer": uninitialized,
+        "torch.nn.Buffer": parameter,
+    },
+)

@@ -11,13 +11,14 @@ fixtures/rules/index_on_other_device):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from devlint.analysis import conflicts, unplaced
 from devlint.analysis.arguments import Given
 from devlint.analysis.containers import SLICE
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import TENSOR_METHODS, register
 from devlint.domain.heap import Sequence, summary
 from devlint.domain.value import (
     NUMBER,
@@ -168,11 +169,12 @@ def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
     return rank if whole or rank != 1 else SOME_DIMENSIONS
 
 
-Transfer = Callable[[Site], Value | None]
-
-METHODS: dict[str, Transfer] = {
-    "__getitem__": get_item,
-    "__setitem__": set_item,
-    "index_put": put,
-    "index_put_": put,
-}
+register(
+    TENSOR_METHODS,
+    {
+        "__getitem__": get_item,
+        "__setitem__": set_item,
+        "index_put": put,
+        "index_put_": put,
+    },
+)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis import calls
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import FUNCTIONS, register
 from devlint.domain.value import UNKNOWN, Value
 
 CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn determinism_check debug early_stop".split())
@@ -29,19 +29,20 @@ def checkpoint(site: Site) -> Value | None:
     return calls.invoke(site.frame, site.env, given[0], arguments, site.span)
 
 
-Transfer = Callable[[Site], Value | None]
-
-FUNCTIONS: dict[str, Transfer] = {
-    "peft.get_peft_model": same,
-    "torch.compile": same,
-    "torch.jit.script": same,
-    "torch.nn.utils.parametrizations.orthogonal": same,
-    "torch.nn.utils.parametrizations.spectral_norm": same,
-    "torch.nn.utils.parametrizations.weight_norm": same,
-    "torch.nn.utils.parametrize.register_parametrization": same,
-    "torch.nn.utils.remove_spectral_norm": same,
-    "torch.nn.utils.remove_weight_norm": same,
-    "torch.nn.utils.spectral_norm": same,
-    "torch.nn.utils.weight_norm": same,
-    "torch.utils.checkpoint.checkpoint": checkpoint,
-}
+register(
+    FUNCTIONS,
+    {
+        "peft.get_peft_model": same,
+        "torch.compile": same,
+        "torch.jit.script": same,
+        "torch.nn.utils.parametrizations.orthogonal": same,
+        "torch.nn.utils.parametrizations.spectral_norm": same,
+        "torch.nn.utils.parametrizations.weight_norm": same,
+        "torch.nn.utils.parametrize.register_parametrization": same,
+        "torch.nn.utils.remove_spectral_norm": same,
+        "torch.nn.utils.remove_weight_norm": same,
+        "torch.nn.utils.spectral_norm": same,
+        "torch.nn.utils.weight_norm": same,
+        "torch.utils.checkpoint.checkpoint": checkpoint,
+    },
+)

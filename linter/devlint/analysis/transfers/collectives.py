@@ -7,12 +7,12 @@ tensor; without a named backend there is one for each type of device.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis.arguments import Given
 from devlint.analysis.containers import elements_of
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import FUNCTIONS, Transfer, register
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND
 from devlint.domain.provenance import Origin
@@ -97,8 +97,6 @@ def meet(site: Site, name: str, device: Device, origin: Origin | None) -> None:
         site.record(BackendMismatch(str(backend), name, device, message, site.steps(origin)))
 
 
-Transfer = Callable[[Site], Value | None]
-
 _TENSOR_FIRST = {
     "all_reduce": 2,
     "broadcast": 2,
@@ -125,14 +123,17 @@ _PARAMETERS = {
     "all_to_all": "output_tensor_list",
 }
 
-FUNCTIONS: dict[str, Transfer] = {
-    "torch.distributed.init_process_group": init_process_group,
-    "torch.distributed.is_initialized": is_initialized,
-    "torch.distributed.get_world_size": get_world_size,
-    "torch.distributed.destroy_process_group": destroy_process_group,
-    "torch.distributed.all_gather": collective(1, "tensor", 2),
-    **{
-        f"torch.distributed.{name}": collective(0, _PARAMETERS.get(name, "tensor"), group)
-        for name, group in _TENSOR_FIRST.items()
+register(
+    FUNCTIONS,
+    {
+        "torch.distributed.init_process_group": init_process_group,
+        "torch.distributed.is_initialized": is_initialized,
+        "torch.distributed.get_world_size": get_world_size,
+        "torch.distributed.destroy_process_group": destroy_process_group,
+        "torch.distributed.all_gather": collective(1, "tensor", 2),
+        **{
+            f"torch.distributed.{name}": collective(0, _PARAMETERS.get(name, "tensor"), group)
+            for name, group in _TENSOR_FIRST.items()
+        },
     },
-}
+)

@@ -6,13 +6,12 @@ program's own state.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from devlint.analysis import visibility
 from devlint.analysis.arguments import Given
 from devlint.analysis.devices import as_device, literal_origin, numbered
 from devlint.analysis.narrowing import present
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import (
@@ -28,9 +27,7 @@ from devlint.domain.value import (
     Value,
 )
 from devlint.facts import InvalidDevice
-from devlint.torchlib.knowledge import AUTOCAST
-
-DEVICE_SCOPE = "torch.cuda.device"
+from devlint.torchlib.knowledge import AUTOCAST, DEVICE_SCOPE
 
 _CHANGES_VARIABLES = (
     *(f"os.environ.{name}" for name in ("update", "setdefault", "pop", "clear")),
@@ -164,34 +161,38 @@ def change_variables(site: Site) -> Value:
     return UNKNOWN
 
 
-Transfer = Callable[[Site], Value | None]
+register(
+    FUNCTIONS,
+    {
+        "torch.cuda.is_available": is_available,
+        "torch.accelerator.is_available": is_available,
+        "torch.backends.mps.is_available": is_available,
+        "torch.backends.mps.is_built": is_available,
+        "torch.backends.cuda.is_built": is_available,
+        "torch.mps.is_available": is_available,
+        "torch.xpu.is_available": is_available,
+        "torch.cuda.is_initialized": is_initialized,
+        "torch.cuda.device_count": device_count,
+        "torch.accelerator.device_count": device_count,
+        "torch.device": make_device,
+        "torch.cuda.set_device": set_device,
+        "torch.accelerator.set_device_index": set_device,
+        "torch.set_default_device": set_default_device,
+        "torch.set_default_tensor_type": set_default_tensor_type,
+        "torch.cuda.current_device": current_device,
+        "torch.accelerator.current_device_index": current_device,
+        "torch.accelerator.current_accelerator": current_accelerator,
+        **dict.fromkeys(_CHANGES_VARIABLES, change_variables),
+    },
+)
 
-FUNCTIONS: dict[str, Transfer] = {
-    "torch.cuda.is_available": is_available,
-    "torch.accelerator.is_available": is_available,
-    "torch.backends.mps.is_available": is_available,
-    "torch.backends.mps.is_built": is_available,
-    "torch.backends.cuda.is_built": is_available,
-    "torch.mps.is_available": is_available,
-    "torch.xpu.is_available": is_available,
-    "torch.cuda.is_initialized": is_initialized,
-    "torch.cuda.device_count": device_count,
-    "torch.accelerator.device_count": device_count,
-    "torch.device": make_device,
-    "torch.cuda.set_device": set_device,
-    "torch.accelerator.set_device_index": set_device,
-    "torch.set_default_device": set_default_device,
-    "torch.set_default_tensor_type": set_default_tensor_type,
-    "torch.cuda.current_device": current_device,
-    "torch.accelerator.current_device_index": current_device,
-    "torch.accelerator.current_accelerator": current_accelerator,
-    **dict.fromkeys(_CHANGES_VARIABLES, change_variables),
-}
-
-CLASSES: dict[str, Transfer] = {
-    "torch.device": make_device,
-    DEVICE_SCOPE: device_scope,
-    "torch.autocast": autocast,
-    "torch.amp.autocast": autocast,
-    "torch.cuda.amp.autocast": autocast,
-}
+register(
+    CONSTRUCTORS,
+    {
+        "torch.device": make_device,
+        DEVICE_SCOPE: device_scope,
+        "torch.autocast": autocast,
+        "torch.amp.autocast": autocast,
+        "torch.cuda.amp.autocast": autocast,
+    },
+)

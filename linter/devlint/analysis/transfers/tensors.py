@@ -7,29 +7,27 @@ device or a dtype or another tensor (`Tensor.to`), a name of a type (`Tensor.typ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis import conflicts, moves
 from devlint.analysis.arguments import Given
-from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
 from devlint.analysis.site import Site
+from devlint.analysis.targets import CPU_VALUE, is_dtype, names_device, own_device
+from devlint.analysis.transfer_tables import FUNCTIONS, TENSOR_METHODS, Transfer, register
+from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.domain.device import (
     CPU,
-    DEVICE_TYPES,
     NAMELESS,
     UNKNOWN_DEVICE,
     Concrete,
     Device,
-    Unreached,
     Variable,
     differ,
     follows,
 )
 from devlint.domain.heap import Sequence
 from devlint.domain.value import (
-    DTYPE,
     NUMBER,
     SHAPE,
     SOME_DIMENSIONS,
@@ -39,7 +37,6 @@ from devlint.domain.value import (
     DeviceValue,
     Host,
     Kind,
-    Library,
     Opaque,
     Present,
     Rank,
@@ -48,10 +45,8 @@ from devlint.domain.value import (
     Test,
     Tuple,
     Value,
-    is_count,
 )
 from devlint.facts import InvalidDevice, LostIndex
-from devlint.torchlib.transfers.availability import legacy_cuda, legacy_name
 
 
 def from_data(site: Site) -> Value:
@@ -153,77 +148,6 @@ def type_as(site: Site) -> Value:
     return _move(site, _receiver(site), target, "type_as")
 
 
-_KEYWORDS = frozenset("device dtype non_blocking copy memory_format tensor other".split())
-"""What the methods that move take by name, those of tensors and those of modules."""
-
-
-def target_of(site: Site, name: str) -> DeviceValue | None:
-    """The device that a call of a move method names, None for a dtype or nothing."""
-    if name == "cpu":
-        return CPU_VALUE
-    if any(key not in _KEYWORDS for key, _ in site.arguments.keywords):
-        return DeviceValue(UNKNOWN_DEVICE)  # a method of that name, of something else
-    first = site.arguments.keyword("device") or site.arguments.first()
-    if name != "to" and (first is None or first.value == Constant(None)):
-        return own_device(site, name)
-    if first is None or is_dtype(site, first) or first.value == Constant(None):
-        return None
-    value = first.value
-    if isinstance(value, Tensor):
-        return DeviceValue(value.device, True, value.origin)
-    if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
-        return DeviceValue(device_of(value), True, value.origin)
-    if isinstance(value, Constant) and isinstance(value.value, str) and not _may_be_device(site, value.value):
-        return DeviceValue(UNKNOWN_DEVICE)
-    number = value == NUMBER or is_count(value)
-    if (isinstance(value, Opaque) or number) and name == "to" and not names_device(site, first):
-        return DeviceValue(UNKNOWN_DEVICE)
-    literal = isinstance(value, Constant) and type(value.value) in (str, int)
-    if isinstance(value, (DeviceValue, Opaque)) or number or literal:
-        return site.device(first)
-    return DeviceValue(UNKNOWN_DEVICE)
-
-
-def _may_be_device(site: Site, text: str) -> bool:
-    """Whether `x.to(text)` is a move: of an `x` of which nothing is known, "km" may be a unit, "csr" a format."""
-    value = UNKNOWN if site.receiver is None else site.receiver.value
-    known = value != UNKNOWN and not isinstance(value, Opaque)
-    if known or (isinstance(value, Opaque) and site.frame.kind(value) in (Kind.TENSOR, Kind.MODULE)):
-        return True
-    return _LIKE_DEVICE.match(text) is not None
-
-
-_LIKE_DEVICE = re.compile(rf"\W*(c?uda|gpu|nvidia|{'|'.join(DEVICE_TYPES)})", re.IGNORECASE)
-
-
-def names_device(site: Site, given: Given) -> bool:
-    """Whether the first argument of `to` is a device rather than a dtype, by its name."""
-    if site.arguments.keyword("device") is given:
-        return True
-    path = given.value.path if isinstance(given.value, Opaque) else site.frame.text(given.span)
-    return _DEVICE_NAME.search(path.rsplit(".", 1)[-1]) is not None
-
-
-_DEVICE_NAME = re.compile(r"dev|gpu|cuda|rank", re.IGNORECASE)
-
-
-def is_dtype(site: Site, given: Given) -> bool:
-    """Whether an argument is a dtype or memory format of torch; a number may be one, or an ordinal, by its name.
-
-    What is unknown is one if nothing else can be called so: `work_dtype`, `self.dtype`, `torch.get_default_dtype()`.
-    """
-    if given.value == DTYPE:
-        return True
-    if given.value == NUMBER:
-        return _DTYPE_NAME.search(site.frame.text(given.span)) is not None
-    if given.value == UNKNOWN or isinstance(given.value, Opaque):
-        return _IS_DTYPE.search(site.frame.text(given.span)) is not None
-    return isinstance(given.value, Library) and given.value.name.startswith("torch.")
-
-
-_DTYPE_NAME = re.compile(r"type|format|float|half|double|int", re.IGNORECASE)
-_IS_DTYPE = re.compile(r"dtype(\(\))?$")
-
 _ASKS_FOR_TYPE, _SETS_DEFAULT_TYPE = re.compile(r"\.type\(\)"), re.compile(r"set_default_tensor_type")
 
 
@@ -251,21 +175,6 @@ def _note_lost_index(site: Site) -> None:
     if elsewhere or isinstance(left, Variable):
         assert left is not None
         site.record(LostIndex(site.frame.text(receiver.span), left, site.steps(origin)))
-
-
-def own_device(site: Site, kind: str) -> DeviceValue:
-    """The device of `.cuda()`: the current one; the call itself is where it is written."""
-    origin = literal_origin(site.frame, site.env, site.span, f"`.{kind}()` is called here")
-    found = DeviceValue(Concrete(kind), _holds_nothing(site), origin, "method")
-    return placed(site.frame, site.env, found, site.span)
-
-
-def _holds_nothing(site: Site) -> bool:
-    """Whether the receiver is a module without parameters and buffers: a move of it asks for no device."""
-    value = None if site.receiver is None else site.receiver.value
-    if not isinstance(value, Reference) or value.object.is_generic or not moves.is_module(site.frame, site.env, value):
-        return False
-    return isinstance(moves.module_device(site.frame, site.env, value)[0], Unreached)
 
 
 def cpu(site: Site) -> Value:
@@ -373,9 +282,6 @@ def new_tensor(site: Site) -> Value:
     return UNKNOWN
 
 
-Transfer = Callable[[Site], Value | None]
-
-
 def legacy(device: str) -> Transfer:
     """`torch.FloatTensor(data)` and its like: on the CPU, or on the current CUDA device.
 
@@ -422,31 +328,33 @@ def _refuse(site: Site, device: Device) -> None:
 
 _LEGACY = "Float Double Half BFloat16 Int Long Short Byte Char Bool".split()
 
-FUNCTIONS: dict[str, Transfer] = {
-    "torch.tensor": from_data,
-    "torch.as_tensor": as_tensor,
-    "torch.asarray": as_tensor,
-    "torch.Tensor": legacy("cpu"),
-    **{f"torch.{kind}Tensor": legacy("cpu") for kind in _LEGACY},
-    **{f"torch.cuda.{kind}Tensor": legacy("cuda") for kind in _LEGACY},
-}
+register(
+    FUNCTIONS,
+    {
+        "torch.tensor": from_data,
+        "torch.as_tensor": as_tensor,
+        "torch.asarray": as_tensor,
+        "torch.Tensor": legacy("cpu"),
+        **{f"torch.{kind}Tensor": legacy("cpu") for kind in _LEGACY},
+        **{f"torch.cuda.{kind}Tensor": legacy("cuda") for kind in _LEGACY},
+    },
+)
 
-METHODS: dict[str, Transfer] = {
-    "to": to,
-    "type_as": type_as,
-    "cuda": cuda,
-    "cpu": cpu,
-    "type": to_type,
-    "item": item,
-    "new_tensor": new_tensor,
-    "get_device": get_device,
-    "pin_memory": pin_memory,
-    "is_pinned": is_pinned,
-    "size": size,
-    "dim": dimensions,
-    "ndimension": dimensions,
-}
-
-
-CPU_VALUE = DeviceValue(CPU, True)
-"""Where `.cpu()` puts things."""
+register(
+    TENSOR_METHODS,
+    {
+        "to": to,
+        "type_as": type_as,
+        "cuda": cuda,
+        "cpu": cpu,
+        "type": to_type,
+        "item": item,
+        "new_tensor": new_tensor,
+        "get_device": get_device,
+        "pin_memory": pin_memory,
+        "is_pinned": is_pinned,
+        "size": size,
+        "dim": dimensions,
+        "ndimension": dimensions,
+    },
+)

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis import library, moves
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, register
+from devlint.analysis.transfers.wrappers import same
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import UNKNOWN, Constant, Reference, Tuple, Value
-from devlint.torchlib.transfers.loading import LOADER
-from devlint.torchlib.transfers.wrappers import same
+from devlint.torchlib.knowledge import LOADER
 
 ACCELERATOR = "accelerate.Accelerator"
 
@@ -68,16 +68,17 @@ def update(site: Site) -> Value:
     return UNKNOWN
 
 
-Transfer = Callable[[Site], Value | None]
+register(CONSTRUCTORS, {ACCELERATOR: accelerator})
 
-CLASSES: dict[str, Transfer] = {ACCELERATOR: accelerator}
+register(
+    OBJECT_METHODS,
+    {
+        f"{ACCELERATOR}.prepare": prepare,
+        f"{ACCELERATOR}.prepare_model": prepare,
+        f"{ACCELERATOR}.prepare_data_loader": prepare,
+        f"{ACCELERATOR}.unwrap_model": same,
+        f"{METRIC}.update": update,
+    },
+)
 
-METHODS: dict[str, Transfer] = {
-    f"{ACCELERATOR}.prepare": prepare,
-    f"{ACCELERATOR}.prepare_model": prepare,
-    f"{ACCELERATOR}.prepare_data_loader": prepare,
-    f"{ACCELERATOR}.unwrap_model": same,
-    f"{METRIC}.update": update,
-}
-
-CALLS: dict[str, Transfer] = {METRIC: update}
+register(MODULE_CALLS, {METRIC: update})

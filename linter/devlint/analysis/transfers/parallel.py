@@ -9,13 +9,14 @@ parameters on the CPU or on several devices; its `forward` moves inputs to the o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from devlint.analysis import calls, moves
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import check_use, current, literal_origin
 from devlint.analysis.site import Site
+from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, register
+from devlint.analysis.transfers import collectives
 from devlint.domain.device import (
     CPU,
     UNKNOWN_DEVICE,
@@ -41,7 +42,6 @@ from devlint.domain.value import (
     is_host,
 )
 from devlint.facts import ParallelMisuse
-from devlint.torchlib.transfers import collectives
 
 DATA_PARALLEL = "torch.nn.DataParallel"
 DATA_PARALLEL_ONCE = "torch.nn.parallel.data_parallel"
@@ -436,10 +436,8 @@ def call_distributed(site: Site) -> Value | None:
     return calls.invoke(site.frame, site.env, replace(site.receiver, value=module), arguments, site.span)
 
 
-Transfer = Callable[[Site], Value | None]
+register(FUNCTIONS, {DATA_PARALLEL_ONCE: data_parallel_once, REPLICATE: replicate})
 
-FUNCTIONS: dict[str, Transfer] = {DATA_PARALLEL_ONCE: data_parallel_once, REPLICATE: replicate}
+register(CONSTRUCTORS, {DATA_PARALLEL: data_parallel, DISTRIBUTED: distributed})
 
-CLASSES: dict[str, Transfer] = {DATA_PARALLEL: data_parallel, DISTRIBUTED: distributed}
-
-CALLS: dict[str, Transfer] = {DATA_PARALLEL: call_data_parallel, DISTRIBUTED: call_distributed}
+register(MODULE_CALLS, {DATA_PARALLEL: call_data_parallel, DISTRIBUTED: call_distributed})
