@@ -20,7 +20,6 @@ from devlint.analysis import (
     execution,
     forwarding,
     imports,
-    loops,
     moves,
     objects,
     partial,
@@ -43,8 +42,8 @@ from devlint.analysis.statements import execute
 from devlint.analysis.steps import Steps
 from devlint.analysis.substitution import handed_in
 from devlint.analysis.summaries import summary_of
+from devlint.analysis.texts import FileTexts
 from devlint.analysis.transfer_tables import CONSTRUCTORS
-from devlint.diagnostics import Place
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap
@@ -73,8 +72,6 @@ from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
 
-LONGEST_TEXT = 40
-
 _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
 
@@ -84,7 +81,7 @@ RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
 
 
-class Program:
+class Program(FileTexts):
     """See the module's text.
 
     Args:
@@ -108,6 +105,7 @@ class Program:
         *,
         too_long: Collection[str] = (),
     ) -> None:
+        super().__init__()
         self.project = project
         self.catalogue = catalogue
         self.devices = devices
@@ -119,15 +117,11 @@ class Program:
         self.lines = 0
         self.subjects: set[str] = set()
         """What has chosen a path on which something is a stray, anywhere so far."""
-        self._files: dict[str, LoadedFile | None] = {}
         self._patterns = Patterns()
         self._root = Root()
         self._generic: dict[tuple[UserClass, bool], self_object.Generic | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
-        self._texts: dict[tuple[str, ir.Span], str] = {}
-        self._said: dict[tuple[str, re.Pattern[str]], bool] = {}
-        self._plans: dict[object, loops.Plan] = {}
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -338,38 +332,6 @@ class Program:
                 self._generic[key] = stores.complete(frame, cls, made)
         return self._generic[key]
 
-    def is_stored_outside(self, globals_: Globals, name: str) -> bool:
-        """Whether a file stores an attribute of that name on something other than `self`."""
-        loaded = self._files.get(globals_.file)
-        # With the name first, `re` looks for that text before it tries anything else.
-        stored = rf"\.{name}(?<!\bself\.{name})\s*(:[^=\n]+)?=(?!=)"
-        return loaded is not None and re.search(stored, loaded.source.text) is not None
-
-    def is_stored_by_place(self, globals_: Globals, name: str) -> bool:
-        """Whether a file puts something in the place of what a list or dict in an attribute of `self` holds."""
-        loaded = self._files.get(globals_.file)
-        return loaded is not None and re.search(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)", loaded.source.text) is not None
-
-    def says(self, file: str, pattern: re.Pattern[str]) -> bool:
-        """Whether something in the text of a file is of a pattern; each is looked for once."""
-        key = (file, pattern)
-        if key not in self._said:
-            loaded = self._files.get(file)
-            self._said[key] = loaded is not None and pattern.search(loaded.source.text) is not None
-        return self._said[key]
-
-    def mentions(self, function: Closure, text: str) -> bool:
-        """Whether the lines of a function contain a text."""
-        return any(text in line for line in self._lines(function.globals.file, function.function.span))
-
-    def matches(self, file: str, span: ir.Span, pattern: re.Pattern[str]) -> bool:
-        """Whether something in the lines of a place is of a pattern."""
-        return any(map(pattern.search, self._lines(file, span)))
-
-    def _lines(self, file: str, span: ir.Span) -> Sequence[str]:
-        loaded = self._files.get(file)
-        return () if loaded is None else loaded.lines[span.line - 1 : span.end_line]
-
     def default_of(self, globals_: Globals) -> Device:
         """Where a function of a file creates tensors: unknown if the file is not written for the CPU by default."""
         loaded = self._files.get(globals_.file)
@@ -444,13 +406,6 @@ class Program:
                 callers.note_argument(closure.function, name, value.device, asker.scope)
             elif objects.is_read_as_array(env, value):
                 callers.note_argument(closure.function, name, CPU, asker.scope)
-
-    def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
-        """What the text of a loop says of it."""
-        key = (file, loop.span, len(loop.body))
-        if key not in self._plans:
-            self._plans[key] = loops.plan(loop.body)
-        return self._plans[key]
 
     def takes_device(self, name: str) -> bool:
         """Whether a library function can be told where to create its result."""
@@ -579,26 +534,3 @@ class Program:
         if isinstance(value, UserClass) and not rest:
             return f"{value.globals.file}:{value.name}"
         return dotted
-
-    # --- text -----------------------------------------------------------------------------------------------
-
-    def text(self, file: str, span: ir.Span) -> str:
-        """The source text of a span in one line, shortened."""
-        text = self._texts.get((file, span))
-        if text is None:
-            text = " ".join(self.source(file, span).split()) or "…"
-            text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-            self._texts[file, span] = text
-        return text
-
-    def source(self, file: str, span: ir.Span) -> str:
-        """The source text of a span; empty where there is none."""
-        loaded = self._files.get(file)
-        return "" if loaded is None else loaded.text(span)
-
-    def place(self, file: str, span: ir.Span) -> Place:
-        """A span as people count: columns from 1, in code points."""
-        loaded = self._files.get(file)
-        if loaded is None:
-            return Place(file, span.line, span.column + 1, span.end_line, span.end_column + 1)
-        return loaded.place(span)
