@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devlint.analysis import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
+from devlint.analysis.observed_values import with_observed
 from devlint.analysis.program import Program
-from devlint.analysis.seen import with_observed
 from devlint.analysis.transfers import (  # noqa: F401  # each registers its functions
     availability,
     collectives,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import calls, classes, conflicts, library, placement, stores
+from devlint.analysis import attribute_stores, calls, classes, conflicts, library, unregistered_tensor
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame, device_of, is_computed
@@ -133,7 +133,7 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         if name == "device" and is_module(frame, env, base):
             given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name)
             given = given or classes.stores(held.cls, name) or classes.find(held.cls, "__getattr__") is not None
-            if not (given or stores.stores_by_name(frame, held.cls)):
+            if not (given or attribute_stores.stores_by_name(frame, held.cls)):
                 frame.miss_device(span, held.cls.name)
             return UNKNOWN
         return Method(base, name, place)
@@ -232,5 +232,5 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     if not registered and classes.find(held.cls, "__setattr__") is not None:
         value = frame.nameless(f"self.{name}", span)  # what the class makes of it
     elif not registered and not classes.moves_itself(held.cls):
-        value = placement.kept(frame, name, value, span)
+        value = unregistered_tensor.kept(frame, name, value, span)
     return held.put(name, value, registered=registered, where=where)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import partial, unplaced
+from devlint.analysis import partial_move, unknown_operand
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
 from devlint.analysis.devices import CUDA_FORMATS, numbered
+from devlint.analysis.library_call import Site
 from devlint.analysis.narrowing import decided, has_part
-from devlint.analysis.site import Site
 from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Sequence, summary
 from devlint.domain.size import is_wide
 from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, DeviceType, Reference, Tuple, Value
@@ -23,8 +23,8 @@ def list_method(site: Site, value: Reference, held: Sequence) -> Value:
         case "append" | "add" if first is not None:
             add_element(env, value, first.value)
             if site.frame.recording:
-                partial.note_collected(site.frame, env, first, value.object)
-                unplaced.note_collected(site.frame, env, first, value.object)
+                partial_move.note_collected(site.frame, env, first, value.object)
+                unknown_operand.note_collected(site.frame, env, first, value.object)
         case "extend" | "update" if first is not None:
             extend(site.frame, env, value, first.value)
         case "pop":

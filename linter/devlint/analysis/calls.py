@@ -8,17 +8,17 @@ from devlint.analysis import (
     classes,
     conflicts,
     construction,
+    device_free,
+    device_not_forwarded,
     discarded,
-    forwarding,
-    handed_on,
-    idle,
+    escaping_cpu_tensor,
+    host_read,
     library,
     moves,
     objects,
-    reads,
     summaries,
-    unmoved,
-    unplaced,
+    unknown_operand,
+    unmoved_module,
 )
 from devlint.analysis.arguments import Arguments, Given, collect
 from devlint.analysis.builtin_methods import text_method
@@ -27,10 +27,10 @@ from devlint.analysis.devices import note_called
 from devlint.analysis.discarded import receiver_span
 from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame, is_moved, name_of_result
+from devlint.analysis.library_call import Site
 from devlint.analysis.methods import call_module_method, call_object_method, call_opaque_method, move_unknown
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
-from devlint.analysis.site import Site
 from devlint.analysis.transfer_tables import FUNCTIONS, MODULE_CALLS
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
 from devlint.domain.environment import Environment
@@ -82,8 +82,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         frame.spans[instruction.function],
         frame.places[instruction.function],
     )
-    forwarding.note_call(frame, function.value, arguments, instruction.span)
-    unmoved.note_call(frame, env, function, arguments, instruction.span)
+    device_not_forwarded.note_call(frame, function.value, arguments, instruction.span)
+    unmoved_module.note_call(frame, env, function, arguments, instruction.span)
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None
@@ -93,19 +93,19 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         if arguments.positional:
             frame.prove_dimensions(env, method.receiver, method.place)
     if isinstance(function.value, Method):
-        reads.note_move(frame, env, function, function.value, arguments, result, instruction.span)
+        host_read.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
         discarded.note(frame, env, function, arguments, result, instruction.span)
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)
     name = name_of_result(function.value, frame.text(function.span))
     if result == UNKNOWN:
-        unplaced.note_inputs(frame, env, function, arguments, instruction.span)
+        unknown_operand.note_inputs(frame, env, function, arguments, instruction.span)
     if not (frame.feeds_from_host or isinstance(function.value, Library)):
         given = any(isinstance(one.value, Tensor) and one.value.device == CPU for one in arguments.all())
         lost = any(map(is_lost, result.items if isinstance(result, Tuple) else (result,)))
         frame.feeds_from_host = (given and lost) or objects.hold_host_data(env, arguments)
-    handed_on.note_call(frame, env, function, arguments, result)
+    escaping_cpu_tensor.note_call(frame, env, function, arguments, result)
     result = frame.identified(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
         result = _computed(frame, env, result, function, arguments, instruction.span)
@@ -155,7 +155,7 @@ def _is_part(function: Value) -> bool:
 def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
     """The result of a call, None if it does not return."""
     value = function.value
-    frame.called.add(idle.called(value))
+    frame.called.add(device_free.called(value))
     match value:
         case Library():
             return _call_library(frame, env, value, arguments, span)
@@ -246,9 +246,9 @@ def _call_partial(
 
 def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
     name = value.name
-    if name in reads.READING_FUNCTIONS:
+    if name in host_read.READING_FUNCTIONS:
         for argument in arguments.all():
-            reads.read(frame, env, argument.value, argument.span, name.rpartition(".")[2])
+            host_read.read(frame, env, argument.value, argument.span, name.rpartition(".")[2])
     if name.endswith(".reveal_device"):
         return _reveal(frame, env, arguments, span)
     if name == "builtins.super":
@@ -308,9 +308,9 @@ def _call_method(
     if asks and not isinstance(method.receiver, (Constant, DeviceType)):
         return Test(holds=(Present(True),))
     receiver = Given(method.receiver, receiver_span(function.span, name), method.place)
-    reads.note_method(frame, env, receiver, name, arguments, span)
+    host_read.note_method(frame, env, receiver, name, arguments, span)
     if name == "cuda" and frame.recording and not arguments.all():
-        forwarding.note_cuda(frame, env, span)
+        device_not_forwarded.note_cuda(frame, env, span)
     match receiver.value:
         case Tensor():
             return library.call_tensor_method(frame, env, receiver, name, arguments, span)

@@ -12,12 +12,10 @@ from dataclasses import replace
 from functools import reduce
 from itertools import chain, combinations
 
-from devlint.analysis import batches, classes, placement
+from devlint.analysis import classes, partial_batch_move, unregistered_tensor
 from devlint.analysis.arguments import Given
 from devlint.analysis.callers import Builds, Doubt, Parameter
-from devlint.analysis.frame import Frame
-from devlint.analysis.placement import within
-from devlint.analysis.practice import (
+from devlint.analysis.client import (
     builds,
     holds_nothing,
     is_on_accelerator_in_practice,
@@ -30,7 +28,9 @@ from devlint.analysis.practice import (
     runs_forward,
     works_with_arrays,
 )
-from devlint.analysis.wording import wording
+from devlint.analysis.frame import Frame
+from devlint.analysis.pytorch_messages import wording
+from devlint.analysis.unregistered_tensor import within
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
     CPU,
@@ -112,7 +112,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     if operation in TOGETHER:
         pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
     strays = chain.from_iterable(on_one_path(first, second) for first, second in pairs)
-    left = (pair for pair in batches.pairs_left_behind(frame, pairs) if not any(map(is_spared, pair)))
+    left = (pair for pair in partial_batch_move.pairs_left_behind(frame, pairs) if not any(map(is_spared, pair)))
     for first, second in chain(pairs, strays, left):
         kind = judge(frame, first, second)
         if kind == "pinned" and _is_moved_next(frame, span, (first, second)):
@@ -122,7 +122,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
             return True
     for first, second in pairs:
         if not (may_be_spared(first) or may_be_spared(second)):
-            placement.note_given(frame, first, second)
+            unregistered_tensor.note_given(frame, first, second)
         if is_open(first, second):
             message = wording(operation, first, second)
             kind = kind_of(first, second)
@@ -241,7 +241,7 @@ def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt
     if not isinstance(value, Tensor):
         return None
     device = resolve(env, value.device)
-    name, file, batch = frame.text(given.span), frame.file, batches.batch_of(given.value)
+    name, file, batch = frame.text(given.span), frame.file, partial_batch_move.batch_of(given.value)
     return Side(
         name, device, value.rank, given.span, value.origin, exempt, True, parameter, role, file=file, batch=batch
     )
@@ -255,7 +255,9 @@ def may_meet(frame: Frame, env: Environment, first: Side, second: Side) -> bool:
     if env.on_host and any(isinstance(side.device, Variable) for side in (first, second)):
         return False
     pairs = ((first, second), (second, first))
-    return not any(other.device == CPU and batches.left_behind(frame, side) is not None for side, other in pairs)
+    return not any(
+        other.device == CPU and partial_batch_move.left_behind(frame, side) is not None for side, other in pairs
+    )
 
 
 def judge(frame: Frame, first: Side, second: Side) -> str | None:
@@ -334,7 +336,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
     first, second = clash.first, clash.second
     frame.note_clash(clash)
     unless = doubts_of(frame, first, second)
-    placement.note(frame, first, second, unless)
+    unregistered_tensor.note(frame, first, second, unless)
     fact = Conflict(
         described(clash),
         operation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import classes, forwarding, summaries
+from devlint.analysis import classes, device_not_forwarded, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
@@ -30,7 +30,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
             assert isinstance(new, Instance)
             env.heap[summarised.object] = replace(new, origin=origin)
             given = arguments.behind(Given(summarised, span))
-            forwarding.note_construction(frame, cls, init, given, summarised.object, span)
+            device_not_forwarded.note_construction(frame, cls, init, given, summarised.object, span)
             return summarised
     identity = frame.new_object(span, cls.name)
     env.heap[identity] = classes.blank(cls, env.default, origin)
@@ -44,7 +44,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     held = env.heap.get(identity)
     if result is UNKNOWN and isinstance(held, Instance):
         env.heap[identity] = replace(held, attributes=_overwritten(held), open=True)
-    forwarding.note_construction(frame, cls, init, arguments.behind(Given(made, span)), identity, span)
+    device_not_forwarded.note_construction(frame, cls, init, arguments.behind(Given(made, span)), identity, span)
     return made
 
 

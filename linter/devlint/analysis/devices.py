@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.analysis import visibility
+from devlint.analysis import visible_devices
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, follows, parse
 from devlint.domain.environment import Environment
@@ -135,8 +135,8 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
     excused = found.checked or env.checked or frame.answered > 0 or (devices is None and _is_for_cuda(frame))
     # A check for CUDA proves that some device is visible, not which one.
     looked = not frame.answered and (not excused or bool(env.process.visible))
-    hidden = looked and not env.fallback and visibility.is_hidden(frame, env, device, span)
-    visibility.start(frame, env, span, f"{device} is used here")
+    hidden = looked and not env.fallback and visible_devices.is_hidden(frame, env, device, span)
+    visible_devices.start(frame, env, span, f"{device} is used here")
     lacks = devices is not None and (device.index or 0) >= devices
     if origin is None or hidden or (devices is not None and not lacks):
         return
@@ -170,7 +170,7 @@ def _is_for_cuda(frame: Frame) -> bool:
 def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
     """A function of torch is called that needs CUDA, which is certain to fail on a machine that is known to lack it."""
     if name in STARTS_CUDA:
-        visibility.start(frame, env, span, f"`{name}` is called here")
+        visible_devices.start(frame, env, span, f"`{name}` is called here")
     if name.endswith(".synchronize"):
         env.arriving = frozenset()
     if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:

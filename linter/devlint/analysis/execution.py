@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import documented, handed_on, objects, occurrences, partial, results, statements, unplaced
+from devlint.analysis import (
+    cpu_result_on_one_path,
+    docstrings,
+    escaping_cpu_tensor,
+    objects,
+    occurrences,
+    partial_move,
+    statements,
+    unknown_operand,
+)
 from devlint.analysis.classes import is_module, is_open
 from devlint.analysis.frame import Frame, Proofs
 from devlint.analysis.narrowing import choice
@@ -103,7 +112,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     name = parameter.name
     origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
     names = annotated(frame, closure.globals, parameter.annotation)
-    if parameter.annotation is None and name in documented.tensors(closure.function.documentation):
+    if parameter.annotation is None and name in docstrings.tensors(closure.function.documentation):
         names = frozenset({TENSOR})
     wanted = names - {"None", "typing.Any"}
     if wanted == {"builtins.bool"} and choice(name) != Test():
@@ -218,10 +227,10 @@ def run(
     if after is not None:
         frame.leave(after, Constant(None))
     frame.matters = frame.matters or _matters(frame, inner.heap)
-    handed_on.record(frame, given)
-    results.note_strays(frame)
-    partial.record(frame)
-    unplaced.record(frame)
+    escaping_cpu_tensor.record(frame, given)
+    cpu_result_on_one_path.note_strays(frame)
+    partial_move.record(frame)
+    unknown_operand.record(frame)
     if caller.program.default_of(closure.globals) == CPU != env.default:
         frame.scoped.add(function)
     caller.scoped |= frame.scoped

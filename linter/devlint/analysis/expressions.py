@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import (
-    accumulators,
     attributes,
     calls,
     containers,
-    handed_on,
+    escaping_cpu_tensor,
+    host_read,
+    in_place_accumulation,
+    iteration,
+    joins,
     library,
-    meeting,
+    loop_statements,
     objects,
-    protocols,
-    reads,
-    repetition,
     scopes,
     statements,
-    visibility,
+    visible_devices,
 )
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import CUDA_FORMATS, note_literal, numbered
@@ -97,7 +97,7 @@ def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: 
     """`base.name = source`."""
     base = frame.registers[instruction.base]
     value, place = frame.kept(instruction.source), frame.places[instruction.base]
-    handed_on.note_stored(frame, env, base, value, instruction.span)
+    escaping_cpu_tensor.note_stored(frame, env, base, value, instruction.span)
     attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
     if instruction.name == "data" and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
@@ -138,7 +138,7 @@ def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment
     if isinstance(frame.registers[instruction.index], Constant):
         frame.prove_shape(env, instruction.base)
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
-    value = protocols.get_item(frame, env, base, key, instruction.span)
+    value = iteration.get_item(frame, env, base, key, instruction.span)
     frame.set(instruction.target, frame.identified(value, "element", instruction.span), instruction.span)
     return env
 
@@ -147,15 +147,15 @@ def transfer_store_subscript(frame: Frame, instruction: ir.StoreSubscript, env: 
     """`base[index] = source`."""
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
     source = _given(frame, instruction.source)
-    handed_on.note_entry(frame, env, base, key, source.value)
-    protocols.set_item(frame, env, base, key, source, instruction.span)
+    escaping_cpu_tensor.note_entry(frame, env, base, key, source.value)
+    iteration.set_item(frame, env, base, key, source, instruction.span)
     return env
 
 
 def transfer_delete_subscript(frame: Frame, instruction: ir.DeleteSubscript, env: Environment) -> Environment:
     """`del base[index]`: which elements are left is not followed."""
-    if frame.registers[instruction.base] == visibility.VARIABLES:
-        visibility.store(frame, env, frame.registers[instruction.index], None, instruction.span)
+    if frame.registers[instruction.base] == visible_devices.VARIABLES:
+        visible_devices.store(frame, env, frame.registers[instruction.index], None, instruction.span)
     objects.escape(env, frame.registers[instruction.base])
     return env
 
@@ -181,7 +181,7 @@ def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> E
     left, right = _operand(frame, instruction.left), _operand(frame, instruction.right)
     value = binary(frame, env, instruction.operator, left, right, instruction.in_place, instruction.span)
     if instruction.in_place and instruction.operator == "+" and frame.recording:
-        accumulators.note(frame, env, left, right, instruction.span)
+        in_place_accumulation.note(frame, env, left, right, instruction.span)
     if value == UNKNOWN:
         text = frame.text(instruction.span)
         value = frame.nameless(f"({text})" if len(text) <= SHORT else "value", instruction.span)
@@ -394,7 +394,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         elif is_test:
             value = test
         else:
-            value = meeting.either(frame, value, right, instruction.span, frame.places[first.register] or "value")
+            value = joins.either(frame, value, right, instruction.span, frame.places[first.register] or "value")
         # Names that the operand bound or narrowed are known only where it was evaluated.
         always = current.always
         joined = join(current, _without_narrowing(current, after))
@@ -435,7 +435,7 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
     if len(results) == 2:
         (first, first_fallback), (second, second_fallback) = results
         if first_fallback == second_fallback:
-            value = meeting.either(frame, first, second, frame.spans[instruction.test])
+            value = joins.either(frame, first, second, frame.spans[instruction.test])
         else:
             value = chosen(second, first) if first_fallback else chosen(first, second)
         if (first, second) in _EITHER:
@@ -465,7 +465,7 @@ def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> E
             text += part
             continue
         value = frame.registers[part]
-        reads.read(frame, env, value, frame.spans[part], "formatting")
+        host_read.read(frame, env, value, frame.spans[part], "formatting")
         if isinstance(value, Constant) and isinstance(value.value, (str, int)):
             text += str(value.value)
             checked = checked and value.checked
@@ -497,9 +497,9 @@ def transfer_yield(frame: Frame, instruction: ir.Yield, env: Environment) -> Env
     if instruction.source is not None:
         value = frame.registers[instruction.source]
         if instruction.delegate:
-            inner = protocols.iterate(frame, env, value, instruction.span)
+            inner = iteration.iterate(frame, env, value, instruction.span)
             value = inner.each if inner.few is None else UNKNOWN
-    handed_on.note(frame, env, value, "yield")
+    escaping_cpu_tensor.note(frame, env, value, "yield")
     frame.yielded = value if frame.yielded is None else join_values(frame.yielded, value)
     frame.set(instruction.target, UNKNOWN, instruction.span)
     return env
@@ -543,8 +543,8 @@ TRANSFERS.update(
         ir.Yield: transfer_yield,
         ir.Await: transfer_await,
         ir.If: statements.transfer_if,
-        ir.While: repetition.transfer_while,
-        ir.For: repetition.transfer_for,
+        ir.While: loop_statements.transfer_while,
+        ir.For: loop_statements.transfer_for,
         ir.Try: statements.transfer_try,
         ir.With: statements.transfer_with,
         ir.Return: statements.transfer_return,

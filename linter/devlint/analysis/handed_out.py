@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from devlint.analysis import moves
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from devlint.analysis import batches, conflicts, placement, transfer_tables
+from devlint.analysis import conflicts, partial_batch_move, transfer_tables, unregistered_tensor
+from devlint.analysis.apply_signature import Application
 from devlint.analysis.arguments import Arguments, Bound, Given, bind, constant
+from devlint.analysis.client import LENGTHS
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_call, default_device
 from devlint.analysis.frame import Frame
-from devlint.analysis.gathering import fits
+from devlint.analysis.library_call import Site
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.narrowing import present
-from devlint.analysis.operations import Application
-from devlint.analysis.practice import LENGTHS
-from devlint.analysis.site import Site
+from devlint.analysis.unify import fits
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, follows
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
@@ -299,13 +299,13 @@ def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operatio
     if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
         return
     name = frame.text(receiver.span)
-    holder = placement.holder(env, receiver.value)
+    holder = unregistered_tensor.holder(env, receiver.value)
     module = Side(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
     where = conflicts.resolve(env, held.device)
-    text, batch = frame.text(value.span), batches.batch_of(held)
+    text, batch = frame.text(value.span), partial_batch_move.batch_of(held)
     one = Side(text, where, rank, value.span, held.origin, "", certain, "input", file=frame.file, batch=batch)
     conflicts.find(frame, env, operation, span, (module, one))
 
@@ -330,7 +330,7 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             continue
         device = conflicts.resolve(env, held.device)
         rank = held.rank if isinstance(held, Tensor) else SOME_DIMENSIONS
-        module, batch = Holder() if given is function else None, batches.batch_of(held)
+        module, batch = Holder() if given is function else None, partial_batch_move.batch_of(held)
         side = Side(
             text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file, batch=batch
         )
@@ -345,7 +345,7 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         if device == CPU and ((born == "created" and has_dimensions) or is_batch):
             left.append(side)
         elif made_here and (isinstance(held, Tensor) or frame.kind(held) is Kind.TENSOR):
-            left.extend(filter(None, (batches.left_behind(frame, side),)))
+            left.extend(filter(None, (partial_batch_move.left_behind(frame, side),)))
     if moved and left and not env.fallback and not frame.file_says(_REPLICATES):
         conflicts.find(frame, env, operation, span, (moved[0], left[0]))
 

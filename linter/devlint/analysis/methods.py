@@ -8,14 +8,14 @@ from devlint.analysis import (
     handed_out,
     library,
     moves,
-    partial,
+    partial_move,
 )
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import dict_method, list_method
 from devlint.analysis.containers import add_element
 from devlint.analysis.frame import Frame, is_computed
-from devlint.analysis.site import Site
-from devlint.analysis.targets import target_of
+from devlint.analysis.library_call import Site
+from devlint.analysis.move_targets import target_of
 from devlint.analysis.transfer_tables import OPTIMIZER_METHODS
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
@@ -67,7 +67,7 @@ def call_opaque_method(
     kind = frame.kind(value)
     site = Site(frame, env, name, arguments, span, receiver)
     if frame.partial and name in MOVES:
-        partial.note_moved(frame, value, target_of(site, name), named=arguments.keyword("device") is not None)
+        partial_move.note_moved(frame, value, target_of(site, name), named=arguments.keyword("device") is not None)
     if kind is Kind.TENSOR:
         as_tensor = replace(receiver, value=frame.tensor(value))
         result = library.call_tensor_method(frame, env, as_tensor, name, arguments, span)

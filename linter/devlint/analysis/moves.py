@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import batches, classes, conflicts
+from devlint.analysis import classes, conflicts, partial_batch_move
 from devlint.analysis.devices import landing
 from devlint.analysis.frame import Frame
 from devlint.domain.device import META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, UnknownDevice, Unreached, join
@@ -46,7 +46,7 @@ def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceVa
         return replace(tensor, role="plain")
     refuse_meta(frame, env, tensor.device, tensor.origin, replace(target, device=device), span, how)
     origin = moved_by(frame, replace(target, device=device), span, how)
-    batches.note_move(frame, tensor, device, origin)
+    partial_batch_move.note_move(frame, tensor, device, origin)
     return Tensor(device, tensor.rank, origin=replace(origin, left=tensor.device))
 
 
@@ -58,7 +58,7 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
     device = landing(env, target)
     frame.follow(device)
     origin = moved_by(frame, replace(target, device=device), span, how)
-    batches.note_move(frame, value, device, origin)
+    partial_batch_move.note_move(frame, value, device, origin)
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
         return Tensor(device, None, origin=origin)

@@ -15,25 +15,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from devlint.analysis import (
-    beside,
+    attribute_stores,
     classes,
+    cpu_layer_in_wrapper,
+    device_not_forwarded,
     execution,
-    forwarding,
     imports,
     moves,
     objects,
-    partial,
-    registration,
-    seen,
+    observed_values,
+    partial_move,
     self_object,
-    stores,
     structure,
-    unplaced,
+    unknown_operand,
+    unregistered_members,
 )
 from devlint.analysis.budget import Budget
-from devlint.analysis.feeding import counts_on_default
+from devlint.analysis.data_loading import counts_on_default
 from devlint.analysis.frame import Frame, Proofs
-from devlint.analysis.loaded import LoadedFile
+from devlint.analysis.loaded_file import LoadedFile
 from devlint.analysis.questions import Asker
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.roots import Patterns, Root
@@ -169,10 +169,10 @@ class Program(FileTexts):
         frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, Proofs())
         default = UNKNOWN_DEVICE if loaded.imports_default else CPU
         after = execute(frame, loaded.scope.body, Environment(default=default))
-        partial.record(frame)
-        unplaced.record(frame)
+        partial_move.record(frame)
+        unknown_operand.record(frame)
         if after is not None:
-            forwarding.note_unforwarded(frame, after)
+            device_not_forwarded.note_unforwarded(frame, after)
             loaded.globals.names.update(after.names)
             loaded.default, loaded.checked = after.default, after.checked
             loaded.process = after.process
@@ -240,8 +240,8 @@ class Program(FileTexts):
         frame = replace(self._outside(loaded), recording=True)
         generic = self.generic(frame, cls)
         if generic is not None:
-            registration.note_members(frame, cls, generic.heap, generic.value.object)
-            beside.note(frame, cls, generic.heap, generic.value.object)
+            unregistered_members.note_members(frame, cls, generic.heap, generic.value.object)
+            cpu_layer_in_wrapper.note(frame, cls, generic.heap, generic.value.object)
 
     def _describe(self, loaded: LoadedFile, cls: UserClass) -> None:
         found = structure.module_class(self._outside(loaded), cls)
@@ -263,14 +263,14 @@ class Program(FileTexts):
             self.recorder.attempt()
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, loaded, closure, owner)
-            seen.begin(frame, env, closure, names)
+            observed_values.begin(frame, env, closure, names)
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             frame.budget.running.add(function)
             outcome = execution.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
             if outcome.env is not None:
-                forwarding.note_unforwarded(outcome.frame, outcome.env)
+                device_not_forwarded.note_unforwarded(outcome.frame, outcome.env)
             finished = last or proofs.count == 0
             self.recorder.settle(keep=finished)
             if finished:
@@ -329,7 +329,7 @@ class Program(FileTexts):
             made = self._generic[key] = self_object.generic(frame, cls, moved=key[1])
             if key[1]:
                 # Meanwhile other methods find what they store themselves unknown.
-                self._generic[key] = stores.complete(frame, cls, made)
+                self._generic[key] = attribute_stores.complete(frame, cls, made)
         return self._generic[key]
 
     def default_of(self, globals_: Globals) -> Device:

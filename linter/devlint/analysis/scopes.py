@@ -6,7 +6,7 @@ import builtins
 import re
 from dataclasses import replace
 
-from devlint.analysis import calls, seen, show, statements, summaries
+from devlint.analysis import calls, observed_values, show, statements, summaries
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame, Proofs
 from devlint.domain.device import Concrete
@@ -76,7 +76,7 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
 def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Environment:
     """Binds a name."""
     name = instruction.name
-    value = seen.bound(frame, env, name, frame.kept(instruction.source), instruction.span)
+    value = observed_values.bound(frame, env, name, frame.kept(instruction.source), instruction.span)
     if name in frame.scope.global_names:
         # Other functions may run before or after this one.
         frame.globals.names[name] = UNKNOWN

@@ -12,9 +12,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from devlint.analysis import contexts, handed_on, loops, occurrences, partial, reads
+from devlint.analysis import escaping_cpu_tensor, host_read, loops, occurrences, partial_move, with_blocks
 from devlint.analysis.frame import Frame
-from devlint.analysis.meeting import Cleared, drop_strays, merge, put_back, returned, test_again
+from devlint.analysis.joins import Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Constant, Present, Test
@@ -55,7 +55,7 @@ def branch(
     orelse: Callable[[Environment], Environment | None],
 ) -> Environment | None:
     """Runs two continuations under what a truth value proves on each side, and joins what they leave."""
-    reads.read(frame, env, frame.registers[test], frame.spans[test], "testing")
+    host_read.read(frame, env, frame.registers[test], frame.spans[test], "testing")
     outcome = truth(
         frame.registers[test], env, frame.program.devices, frame.text(frame.spans[test]), optional=frame.optional[test]
     )
@@ -125,7 +125,7 @@ def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environme
         functools.partial(_otherwise, frame, instruction.orelse),
     )
     if frame.recording and instruction.orelse:
-        partial.note_branches(frame, instruction)
+        partial_move.note_branches(frame, instruction)
     return after
 
 
@@ -216,7 +216,7 @@ _SHORT = 3
 
 def transfer_with(frame: Frame, instruction: ir.With, env: Environment) -> Environment | None:
     """`with`: device scopes change the default or the current device for the body and put it back."""
-    frame.scopes.append(contexts.enter(frame, instruction, env))
+    frame.scopes.append(with_blocks.enter(frame, instruction, env))
     after = execute(frame, instruction.body, env)
     scope = frame.scopes.pop()
     return None if after is None else scope.left(after)
@@ -228,7 +228,7 @@ def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> N
     frame.iterated(env, value)
     if frame.recording and not env.fallback:
         frame.results.append((value, instruction.span))
-        handed_on.note(frame, env, value, "return")
+        escaping_cpu_tensor.note(frame, env, value, "return")
     frame.leave(env, value, lambda before, now: returned(frame, before, now, instruction.span))
 
 

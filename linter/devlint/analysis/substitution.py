@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
-from devlint.analysis import batches, conflicts, containers, devices, placement
+from devlint.analysis import conflicts, containers, devices, partial_batch_move, unregistered_tensor
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, module_device
@@ -276,7 +276,7 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
     called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
-    module = placement.holder(substitution.env, given.value) if called and given is not None else None
+    module = unregistered_tensor.holder(substitution.env, given.value) if called and given is not None else None
     file = substitution.frame.file
     return replace(
         side,
@@ -288,5 +288,5 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
         module=module,
         file=file,
         stray=stray_of(value),
-        batch=batches.batch_of(value),
+        batch=partial_batch_move.batch_of(value),
     )

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import batches, conflicts, idle, objects, placement, unplaced
+from devlint.analysis import conflicts, device_free, objects, partial_batch_move, unknown_operand, unregistered_tensor
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.classes import blank
+from devlint.analysis.client import is_test
 from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import module_device
-from devlint.analysis.practice import is_test
+from devlint.analysis.pytorch_messages import wording
 from devlint.analysis.substitution import Substitution, abstract, handed, is_handed, qualified, side_of
-from devlint.analysis.wording import wording
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence, held_by
@@ -104,7 +104,7 @@ def call(
         if isinstance(default, Tensor):
             bound.setdefault(name, Given(default, span))
     frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
-    general = idle.summary(frame, env, closure, owner, bound)
+    general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
     if _hands_over_objects(frame, env, bound):
@@ -327,7 +327,7 @@ def apply(
     use_devices(frame, env, summary.uses, closure, span)
     frame.scoped |= summary.scoped
     frame.matters |= summary.matters
-    frame.called.update(idle.called_through(summary.called, bound))
+    frame.called.update(device_free.called_through(summary.called, bound))
     if not env.fallback:
         for requirement in summary.requires:
             _require(frame, env, substitution, requirement, closure, span)
@@ -357,7 +357,7 @@ def _require(
         first, second = qualified(first, requirement.first), qualified(second, requirement.second)
     if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(frame, env, first, second):
         return
-    strays, left = conflicts.on_one_path(first, second), batches.pairs_left_behind(frame, [(first, second)])
+    strays, left = conflicts.on_one_path(first, second), partial_batch_move.pairs_left_behind(frame, [(first, second)])
     for one, other in ((first, second), *strays, *left):
         kind = conflicts.judge(frame, one, other)
         if kind is not None:
@@ -366,7 +366,7 @@ def _require(
             if requirement.always or requirement.met:
                 report_through(frame, env, conflicts.ordered(clash), span)
             return
-    unplaced.note(frame, env, requirement.operation, span, (first, second))
+    unknown_operand.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
         passed_on = replace(requirement, first=first, second=second, message=said, always=always)
@@ -383,7 +383,7 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
         return
     if frame.recording:
         unless = conflicts.doubts_of(frame, *sides)
-        placement.note(frame, *sides, unless)
+        unregistered_tensor.note(frame, *sides, unless)
         via = Step(
             frame.program.place(requirement.file, requirement.span),
             f"`{requirement.operation}` is called here",

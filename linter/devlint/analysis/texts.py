@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from devlint.analysis import loops
-from devlint.analysis.loaded import LoadedFile
+from devlint.analysis.loaded_file import LoadedFile
 from devlint.diagnostics import Place
 from devlint.domain.value import Closure, Globals
 from devlint.frontend import ir

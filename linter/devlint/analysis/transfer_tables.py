@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.domain.value import Value
 
 Transfer: TypeAlias = Callable[[Site], Value | None]

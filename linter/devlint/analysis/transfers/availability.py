@@ -6,11 +6,11 @@ program's own state.
 
 from __future__ import annotations
 
-from devlint.analysis import visibility
+from devlint.analysis import visible_devices
 from devlint.analysis.arguments import Given
 from devlint.analysis.devices import as_device, literal_origin, numbered
+from devlint.analysis.library_call import Site
 from devlint.analysis.narrowing import present
-from devlint.analysis.site import Site
 from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
@@ -156,8 +156,8 @@ def autocast(site: Site) -> Value:
 def change_variables(site: Site) -> Value:
     """`os.environ.update(…)` and its like: which variables they change is not followed."""
     key = site.value(0, "key")
-    if not isinstance(key, Constant) or key.value == visibility.VARIABLE:
-        visibility.store(site.frame, site.env, Constant(visibility.VARIABLE), None, site.span)
+    if not isinstance(key, Constant) or key.value == visible_devices.VARIABLE:
+        visible_devices.store(site.frame, site.env, Constant(visible_devices.VARIABLE), None, site.span)
     return UNKNOWN
 
 

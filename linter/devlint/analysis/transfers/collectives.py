@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis.arguments import Given
 from devlint.analysis.containers import elements_of
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import FUNCTIONS, Transfer, register
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND

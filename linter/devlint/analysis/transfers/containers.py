@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.containers import elements_of, items_of
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import CONSTRUCTORS, register
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import Dictionary

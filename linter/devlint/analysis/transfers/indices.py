@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.analysis import conflicts, unplaced
+from devlint.analysis import conflicts, unknown_operand
 from devlint.analysis.arguments import Given
 from devlint.analysis.containers import SLICE
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import TENSOR_METHODS, register
 from devlint.domain.heap import Sequence, summary
 from devlint.domain.value import (
@@ -85,7 +85,7 @@ def _select(site: Site, operation: str, receiver: Given, key: Given) -> None:
             return
         if index is not None:
             conflicts.note_index(frame, operation, site.span, base, index)
-            unplaced.note(frame, env, operation, site.span, (base, index))
+            unknown_operand.note(frame, env, operation, site.span, (base, index))
 
 
 def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone: bool = False) -> None:
@@ -97,7 +97,7 @@ def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone:
         return
     found = alone or (side.rank is not None and side.rank > 0)
     if found and not conflicts.find(frame, env, operation, site.span, (base, side)):
-        unplaced.note(frame, env, operation, site.span, (base, side))
+        unknown_operand.note(frame, env, operation, site.span, (base, side))
 
 
 def _as_tensor(site: Site, value: Value) -> Tensor | None:

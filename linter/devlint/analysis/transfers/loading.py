@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.analysis import calls, classes, feeding
+from devlint.analysis import calls, classes, data_loading
 from devlint.analysis.arguments import Arguments, Given, constant
 from devlint.analysis.conflicts import resolve
 from devlint.analysis.containers import elements_of
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
 from devlint.domain.environment import Environment
@@ -88,7 +88,7 @@ def _stacked(site: Site, dataset: Value, rows: list[Value]) -> Device:
 def random_sampler(site: Site) -> Value:
     """`RandomSampler(data, …)`: remembers its generator for the loader that uses it."""
     generator = site.value(3, "generator") or Constant(None)
-    made = LibraryObject(feeding.RANDOM_SAMPLER, UNREACHED, None, (("generator", generator),))
+    made = LibraryObject(data_loading.RANDOM_SAMPLER, UNREACHED, None, (("generator", generator),))
     return site.allocate(site.name, made)
 
 
@@ -98,10 +98,10 @@ def random_split(site: Site) -> Value:
     given, first = site.arguments.get(2, "generator"), site.arguments.first()
     if site.arguments.exact and first is not None:
         if given is None or given.value == Constant(None):
-            generator = feeding.own_generator(frame, "random_split", frame.file, span)
+            generator = data_loading.own_generator(frame, "random_split", frame.file, span)
         else:
-            generator = feeding.generator_side(frame, env, given.value, frame.file, given.span)
-        feeding.draw(frame, env, site.name, span, first.span, generator)
+            generator = data_loading.generator_side(frame, env, given.value, frame.file, given.span)
+        data_loading.draw(frame, env, site.name, span, first.span, generator)
     whole = UNKNOWN if first is None else first.value
     return site.allocate("split", Sequence(None, whole)) if isinstance(whole, Reference) else UNKNOWN
 
@@ -203,6 +203,6 @@ register(
         LOADER: loader,
         TENSOR_DATASET: tensor_dataset,
         "torch.utils.data.Subset": subset,
-        feeding.RANDOM_SAMPLER: random_sampler,
+        data_loading.RANDOM_SAMPLER: random_sampler,
     },
 )

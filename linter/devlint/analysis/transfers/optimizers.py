@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import moves, placement
+from devlint.analysis import moves, unregistered_tensor
 from devlint.analysis.containers import items_of
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, register
 from devlint.domain.device import (
     CPU,
@@ -104,7 +104,7 @@ def step(site: Site) -> Value:
     apart = differ(held.state, now) or (held.state == CPU and follows(now))
     if apart and not site.env.fallback:
         assert site.receiver is not None
-        placement.note_stale(site.frame, site.frame.text(site.receiver.span), held, now, why, site.span)
+        unregistered_tensor.note_stale(site.frame, site.frame.text(site.receiver.span), held, now, why, site.span)
         if site.frame.recording:  # told once; until then the next turn of a loop has to find it as it is
             site.env.heap[identity] = replace(held, state=UNKNOWN_DEVICE)
     return UNKNOWN

@@ -14,7 +14,7 @@ from dataclasses import replace
 from devlint.analysis import calls, moves
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.devices import check_use, current, literal_origin
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, register
 from devlint.analysis.transfers import collectives
 from devlint.domain.device import (

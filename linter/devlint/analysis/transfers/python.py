@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, library, objects, protocols
+from devlint.analysis import attributes, calls, iteration, library, objects
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.classes import is_open
 from devlint.analysis.containers import items_of
+from devlint.analysis.library_call import Site
 from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import NOTHING, is_instance, truth
-from devlint.analysis.site import Site
 from devlint.analysis.transfer_tables import FUNCTIONS, register
 from devlint.domain.device import Concrete, Variable
 from devlint.domain.environment import Environment
@@ -155,7 +155,7 @@ def zip_(site: Site) -> Value:
 
 
 def _each(site: Site, value: Value) -> Value:
-    inner = protocols.iterate(site.frame, site.env, value, site.span)
+    inner = iteration.iterate(site.frame, site.env, value, site.span)
     return inner.each if inner.few is None else summary(SequenceObject(inner.few))
 
 
@@ -174,7 +174,7 @@ def map_(site: Site) -> Value:
 
 def _mapped(site: Site) -> SequenceObject:
     function, *given = site.arguments.positional
-    if len(given) == 1 and (few := protocols.iterate(site.frame, site.env, given[0].value, site.span).few) is not None:
+    if len(given) == 1 and (few := iteration.iterate(site.frame, site.env, given[0].value, site.span).few) is not None:
         return SequenceObject(tuple(_applied(site, function, (replace(given[0], value=item),)) for item in few))
     each = tuple(replace(item, value=_each(site, item.value)) for item in given)
     return SequenceObject(None, _applied(site, function, each))

@@ -12,8 +12,8 @@ from dataclasses import replace
 from devlint.analysis import conflicts, moves
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import device_of
-from devlint.analysis.site import Site
-from devlint.analysis.targets import CPU_VALUE, is_dtype, names_device, own_device
+from devlint.analysis.library_call import Site
+from devlint.analysis.move_targets import CPU_VALUE, is_dtype, names_device, own_device
 from devlint.analysis.transfer_tables import FUNCTIONS, TENSOR_METHODS, Transfer, register
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.domain.device import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import calls
-from devlint.analysis.site import Site
+from devlint.analysis.library_call import Site
 from devlint.analysis.transfer_tables import FUNCTIONS, register
 from devlint.domain.value import UNKNOWN, Value
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from devlint.analysis import protocols
+from devlint.analysis import iteration
 from devlint.analysis.containers import Elements
 from devlint.analysis.frame import DeepLoop, Frame, Loop
-from devlint.analysis.meeting import merge
+from devlint.analysis.joins import merge
 from devlint.analysis.statements import branch, evaluate, execute
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import Heap, Sequence, summary
@@ -137,7 +137,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     """
     always = env.always
     span = frame.spans[instruction.iterable]
-    elements = protocols.iterate(frame, env, frame.registers[instruction.iterable], instruction.span, span)
+    elements = iteration.iterate(frame, env, frame.registers[instruction.iterable], instruction.span, span)
 
     def once(start: Environment, loop: Loop) -> Environment | None:
         each = frame.identified(elements.each, "element", instruction.span)

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from devlint.analysis import classes
 from devlint.analysis.callers import Doubt
+from devlint.analysis.client import holds_nothing, runs_forward
 from devlint.analysis.frame import Frame
-from devlint.analysis.practice import holds_nothing, runs_forward
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
 from devlint.domain.environment import Environment

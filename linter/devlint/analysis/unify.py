@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from devlint.analysis import batches, conflicts, placement
+from devlint.analysis import conflicts, partial_batch_move, unregistered_tensor
 from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.devices import placed
 from devlint.analysis.frame import Frame
@@ -143,7 +143,7 @@ class Gathered:
         name, file = self.frame.text(span), self.frame.file
         role = "index" if term.word == "Index" else "operand"
         side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file, stray=stray)
-        side = replace(side, likely=likely, batch=batches.batch_of(value))
+        side = replace(side, likely=likely, batch=partial_batch_move.batch_of(value))
         self.groups.setdefault(term.device, []).append(side)
 
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
@@ -206,7 +206,7 @@ class Gathered:
             origin = replace(origin, born="object")
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
-        holder = placement.holder(self.env, value) if isinstance(term, ModuleTerm) else None
+        holder = unregistered_tensor.holder(self.env, value) if isinstance(term, ModuleTerm) else None
         numbers = isinstance(held, LibraryObject) and held.part(FROM_NUMBERS) == Constant(True)
         rank, exempt = (0, "cpu") if numbers else (SOME_DIMENSIONS, "")
         side = Side(name, device, rank, span, origin, exempt, True, parameter, module=holder, file=file)

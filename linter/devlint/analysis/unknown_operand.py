@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, permutations
 
-from devlint.analysis import batches, classes, conflicts, practice
+from devlint.analysis import classes, client, conflicts, partial_batch_move
 from devlint.analysis.arguments import Arguments, Bound, Given
 from devlint.analysis.frame import Frame, is_computed, is_moved
-from devlint.analysis.wording import wording
+from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
 from devlint.domain.environment import Environment
@@ -38,7 +38,7 @@ _LOSS = re.compile(r"(^|[._])(loss|criterion|loss_(fn?|func|function))$")
 _OF_MODULE = re.compile(rf"{CALLED_MODULE.pattern}|({CALLED_MODULE.pattern.removesuffix('$')})\.\w+$")
 """A module by its name, or a method of one."""
 
-_NO_TENSOR = re.compile(rf"{practice.LENGTHS.pattern}|text|caption|sentence|prompt|question|answer|name|path|meta")
+_NO_TENSOR = re.compile(rf"{client.LENGTHS.pattern}|text|caption|sentence|prompt|question|answer|name|path|meta")
 """Says of a part of a batch by its name that it may be text or numbers."""
 
 _KEY = re.compile(r"\[[\"']")
@@ -105,15 +105,15 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             continue
         device = conflicts.resolve(env, value.device)
         certain = not isinstance(given.value, Opaque) or frame.kind(given.value) is Kind.TENSOR
-        batch = batches.batch_of(given.value)
+        batch = partial_batch_move.batch_of(given.value)
         text, file = frame.text(given.span), frame.file
         side = Side(text, device, value.rank, given.span, value.origin, certain=certain, file=file, batch=batch)
-        behind = batches.left_behind(frame, side) if compares else None
+        behind = partial_batch_move.left_behind(frame, side) if compares else None
         of_loader = (behind or _of_loader(frame, side)) if compares else None
         if of_loader is not None:
             side = replace(of_loader, certain=True)
         is_left = behind is not None or (_is_left_on_cpu(side) and (compares or side.rank is not None))
-        if is_left and not practice.LENGTHS.search(f"{keyword} {side.name}"):
+        if is_left and not client.LENGTHS.search(f"{keyword} {side.name}"):
             left.append(side)
         elif (certain or _is_result(frame, given, compares)) and (
             follows(device) or (compares and (_may_be_anywhere(side) or conflicts.is_accelerator(device)))
@@ -139,10 +139,12 @@ def _note_batch(frame: Frame, env: Environment, function: Given, arguments: Argu
         text = frame.text(given.span)
         alone = moved == 0 and given is arguments.first() and CALLED_MODULE.search(name) is not None
         likely = alone or (moved > 1 and not _NO_TENSOR.search(text))
-        certain = (isinstance(value, Tensor) or frame.kind(value) is Kind.TENSOR) and not practice.LENGTHS.search(text)
+        certain = (isinstance(value, Tensor) or frame.kind(value) is Kind.TENSOR) and not client.LENGTHS.search(text)
         if likely or certain:
             side = Side(text, value.device, SOME_DIMENSIONS, given.span, None, file=frame.file)
-            left = batches.left_behind(frame, replace(side, batch=batches.batch_on_some_path(frame, value)))
+            left = partial_batch_move.left_behind(
+                frame, replace(side, batch=partial_batch_move.batch_on_some_path(frame, value))
+            )
             if left is not None and left.origin is not None:
                 there = replace(side, name=name, device=UNKNOWN_DEVICE, span=function.span, module=Holder())
                 frame.unplaced.setdefault((left.origin.file, left.origin.span), (name, span, left, there))
@@ -219,7 +221,7 @@ def knows_of_devices(frame: Frame, left: Side) -> bool:
     So does who makes something with the dtype of another tensor.
     What a batch has by keys is moved key by key, in place, which is not followed.
     """
-    if not isinstance(frame.scope, Function) or practice.makes_host_data(frame):
+    if not isinstance(frame.scope, Function) or client.makes_host_data(frame):
         return False
     if left.origin is not None and left.origin.born == "loader":
         if _KEY.search(frame.program.source(frame.file, frame.scope.span)):

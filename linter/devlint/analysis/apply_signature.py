@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import reduce
 
-from devlint.analysis import conflicts, ranks, unplaced
+from devlint.analysis import conflicts, ranks, unknown_operand
 from devlint.analysis.arguments import Bound
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_default, default_device
 from devlint.analysis.frame import Frame
-from devlint.analysis.gathering import Gathered
+from devlint.analysis.unify import Gathered
 from devlint.domain.device import (
     CPU,
     META,
@@ -123,7 +123,7 @@ class Application:
                         given.defaults[term.variable] = parameter.default
         if not exact:
             given.ranks = {name: SOME_DIMENSIONS if rank else None for name, rank in given.ranks.items()}
-        unplaced.note_lists(self.frame, self.env, self.operation, self.span, bound)
+        unknown_operand.note_lists(self.frame, self.env, self.operation, self.span, bound)
         if "DEFAULT" in given.defaults.values():
             check_default(self.frame, self.env, self.span)
         self.settled.update(given.settled)
@@ -154,7 +154,7 @@ class Application:
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
             self.settled[variable] = UNKNOWN_DEVICE
             return
-        unplaced.note(self.frame, self.env, self.operation, self.span, compared)
+        unknown_operand.note(self.frame, self.env, self.operation, self.span, compared)
         sure = [side for side in firm if not conflicts.may_be_spared(side)]
         known = [side for side in sure if not isinstance(side.device, UnknownDevice)]
         if known:

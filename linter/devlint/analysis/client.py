@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from devlint.analysis import classes, documented
+from devlint.analysis import classes, docstrings
 from devlint.analysis.frame import Frame
 from devlint.domain.device import NAMELESS, Either, Variable
 from devlint.domain.provenance import Origin
@@ -212,4 +212,4 @@ def _is_transform(frame: Frame) -> bool:
 
 def _is_about_host_data(frame: Frame) -> bool:
     """Whether the documentation of the executed function speaks of tensors on the CPU, which its caller then has."""
-    return isinstance(frame.scope, Function) and documented.is_about_host_data(frame.scope.documentation)
+    return isinstance(frame.scope, Function) and docstrings.is_about_host_data(frame.scope.documentation)

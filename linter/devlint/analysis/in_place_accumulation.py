@@ -11,7 +11,7 @@ from dataclasses import replace
 from devlint.analysis import conflicts
 from devlint.analysis.arguments import Given
 from devlint.analysis.frame import Frame
-from devlint.analysis.wording import wording
+from devlint.analysis.pytorch_messages import wording
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, follows
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin

@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from devlint.analysis import batches, moves, partial
+from devlint.analysis import moves, partial_batch_move, partial_move
+from devlint.analysis.client import holds_nothing
 from devlint.analysis.frame import Frame
-from devlint.analysis.placement import KEPT
-from devlint.analysis.practice import holds_nothing
+from devlint.analysis.unregistered_tensor import KEPT
 from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
@@ -139,11 +139,11 @@ def _identified(
         return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         met = _thing(frame, left, right, name, span)
-        batches.note_meeting(frame, left, right, met)
+        partial_batch_move.note_meeting(frame, left, right, met)
         if _may_know_of_devices(frame, span, left, right):
             return met
         if frame.recording:
-            partial.note_meeting(frame, left, right, met, name, span)
+            partial_move.note_meeting(frame, left, right, met, name, span)
         if met.device != UNKNOWN_DEVICE:
             return met
         return replace(met, stray=_stray(frame, left, right, subject or _subject(frame, span)))

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from devlint.analysis import classes, moves, placement
+from devlint.analysis import classes, moves, unregistered_tensor
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Variable
 from devlint.domain.environment import Environment
@@ -38,7 +38,7 @@ def note(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -> None:
         file, span = places.get(name, ("", init.function.span))
         if name not in held.registered or file != frame.file or not isinstance(value, Reference):
             continue
-        if placement.holder(env, value).criterion:
+        if unregistered_tensor.holder(env, value).criterion:
             continue  # what a loss inside a loss holds are weights that the caller has made
         device, made = moves.module_device(frame, env, value)
         if not isinstance(device, Variable) or made is None or not _within(init.function.span, span):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.analysis import conflicts
 from devlint.analysis.frame import Frame, is_computed
-from devlint.analysis.wording import wording
+from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, follows
 from devlint.domain.summary import Side

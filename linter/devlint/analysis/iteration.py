@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import calls, classes, feeding, library, visibility
+from devlint.analysis import calls, classes, data_loading, library, visible_devices
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
 from devlint.analysis.frame import Frame
@@ -35,7 +35,7 @@ def iterate(frame: Frame, env: Environment, value: Value, span: Span, where: Spa
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     if isinstance(held, LibraryObject):
         if held.cls == LOADER:
-            feeding.note_iteration(frame, env, held, span, where or span)
+            data_loading.note_iteration(frame, env, held, span, where or span)
         return Elements(_of_library(frame, env, value, held, span))
     if isinstance(held, Instance) and isinstance(value, Reference):
         return _of_instance(frame, env, value, held, span)
@@ -122,8 +122,8 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
 
 def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Given, span: Span) -> None:
     """`base[key] = value`."""
-    if base.value == visibility.VARIABLES:
-        visibility.store(frame, env, key.value, value, span)
+    if base.value == visible_devices.VARIABLES:
+        visible_devices.store(frame, env, key.value, value, span)
     held = base.value
     if isinstance(held, Tensor) or (isinstance(held, Opaque) and frame.kind(held) is Kind.TENSOR):
         library.call_tensor_method(frame, env, base, "__setitem__", Arguments((key, value), ()), span)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from devlint.analysis import classes, conflicts, placement, unplaced
+from devlint.analysis import classes, conflicts, unknown_operand, unregistered_tensor
 from devlint.analysis.arguments import Arguments, Given
 from devlint.analysis.frame import Frame
-from devlint.analysis.wording import wording
+from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, NAMELESS, Variable, follows
 from devlint.domain.environment import Environment
@@ -124,7 +124,7 @@ def record(frame: Frame, given: Mapping[str, Value]) -> None:
     for made, how in frame.handed_on.items():
         place = (made.file, made.span)
         created = Side(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
-        if place not in frame.told and place not in frame.unplaced and unplaced.knows_of_devices(frame, created):
+        if place not in frame.told and place not in frame.unplaced and unknown_operand.knows_of_devices(frame, created):
             sides = (conflicts.meeting(frame, beside), conflicts.meeting(frame, created))
             said = wording(how, beside, created)
             fact = Conflict("handed-on", how, *sides, Certainty.POSSIBLE, said)
@@ -165,7 +165,7 @@ def _builds(frame: Frame) -> bool:
 
 def _is_left_here(frame: Frame, made: Origin) -> bool:
     """Whether this function has made a tensor and could have said where."""
-    if not (placement.within(frame, made) and made.born in ("created", "host") and made.is_unasked):
+    if not (unregistered_tensor.within(frame, made) and made.born in ("created", "host") and made.is_unasked):
         return False
     by = _MADE_BY.fullmatch(made.what)
     told = by is None or frame.program.takes_device(by[1]) or "from_" in by[1]
