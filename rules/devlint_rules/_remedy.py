@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Place, Safety
-from devlint.domain.device import CPU, Variable, follows, variables_of
+from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, Meeting
 from devlint.syntax import Syntax
 
@@ -359,13 +359,13 @@ def _device_of_argument(side: Meeting) -> str | None:
 
 
 def _device_in_words(side: Meeting, site: Site) -> str:
-    named = follows(side.device) and all(_is_known(variable, site) for variable in variables_of(side.device))
+    named = is_symbolic(side.device) and all(_is_known(variable, site) for variable in variables_of(side.device))
     if named and site.sees(side):
         return in_words(side.device)
     chosen = site.device(side)
     if _is_name(chosen):
         return f"{quoted(chosen or '')}, where {quoted(side.name)} is"
-    return f"{'' if follows(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
+    return f"{'' if is_symbolic(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
 
 
 def _is_known(variable: Variable, site: Site) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from devlint.diagnostics import Label, Place, Related
-from devlint.domain.device import SURROUNDINGS, Concrete, Device, Variable, follows, variables_of
+from devlint.domain.device import CHOSEN_BY_CALLER, Concrete, Device, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, Meeting, Step, UncheckedDevice
 
 SELECTED = "[…]"
@@ -32,7 +32,7 @@ def in_words(device: Device) -> str:
     if variables:
         places = " or ".join(map(quoted, sorted(variable.owner for variable in variables)))
         return places if all(variable.names_device for variable in variables) else f"the device of {places}"
-    if device == SURROUNDINGS:
+    if device == CHOSEN_BY_CALLER:
         return "the device of its inputs"
     return str(device)
 
@@ -60,7 +60,7 @@ def on_two_devices(conflict: Conflict) -> str:
 
 def _of_operands(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
-    if follows(second.device) and not follows(first.device):
+    if is_symbolic(second.device) and not is_symbolic(first.device):
         first, second = second, first
     operation = _operation(conflict)
     if _names_its_device(first):

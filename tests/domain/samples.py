@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from devlint.domain.device import (
+    CHOSEN_BY_CALLER,
     CPU,
     META,
-    SURROUNDINGS,
     UNKNOWN_DEVICE,
     UNREACHED,
     Concrete,
@@ -16,7 +16,7 @@ from devlint.domain.device import (
     Variable,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.process import UNKNOWN_BACKEND, UNKNOWN_NUMBER, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -30,25 +30,25 @@ from devlint.domain.value import (
     UNKNOWN,
     Assume,
     Constant,
+    Constraint,
     DeviceType,
     DeviceValue,
     Globals,
     Kind,
     Library,
+    MaybeNone,
     Method,
     ObjectId,
     Opaque,
-    Optional,
-    Partial,
+    PartialCall,
+    Predicate,
     Present,
-    Proof,
     Rank,
     Reference,
     Replace,
     SourceFile,
     Tensor,
-    Test,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
     Visible,
@@ -65,7 +65,7 @@ ORIGINS = (None, HERE, THERE)
 GPU, GPU0, GPU1 = Concrete("cuda"), Concrete("cuda", 0), Concrete("cuda", 1)
 X, Y, Z = Variable("x"), Variable("self.fc"), Variable("z")
 X_OR_Y = Either(frozenset((X, Y)))
-DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, Z, X_OR_Y, SURROUNDINGS, UNKNOWN_DEVICE)
+DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, Z, X_OR_Y, CHOSEN_BY_CALLER, UNKNOWN_DEVICE)
 RANKS: tuple[Rank, ...] = (None, 0, 1, 2, SOME_DIMENSIONS)
 
 GLOBALS = Globals("a.py", "a", {})
@@ -73,7 +73,7 @@ CLASS_A = UserClass("A", (), {}, GLOBALS, {})
 CLASS_B = UserClass("B", (), {}, GLOBALS, {})
 IDS = (ObjectId("a.py:1:0:list"), ObjectId("a.py:2:0:A"))
 
-PROOFS: tuple[Proof, ...] = (
+PROOFS: tuple[Constraint, ...] = (
     Present(True),
     Present(False),
     Visible(2),
@@ -103,14 +103,14 @@ atoms: st.SearchStrategy[Value] = st.one_of(
     st.builds(Opaque, st.sampled_from(["x", "self.fc"]), st.sampled_from(list(Kind)), devices, origins),
     st.sampled_from([Reference(identity) for identity in IDS]),
     st.sampled_from([Library("torch.zeros"), Library("torch.ones"), SourceFile(GLOBALS), CLASS_A, CLASS_B]),
-    st.builds(Test, proofs, proofs, st.sampled_from([None, True, False])),
+    st.builds(Predicate, proofs, proofs, st.sampled_from([None, True, False])),
 )
 values: st.SearchStrategy[Value] = st.recursive(
     atoms,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(lambda items: Tuple(tuple(items))),
+        st.lists(inner, max_size=3).map(lambda items: TupleValue(tuple(items))),
         st.builds(Method, inner, st.sampled_from(["to", "cuda"])),
-        st.builds(Partial, inner, st.just(()), st.just(())),
+        st.builds(PartialCall, inner, st.just(()), st.just(())),
     ),
     max_leaves=5,
 )
@@ -140,41 +140,41 @@ VALUES: tuple[Value, ...] = (
     Opaque("x", Kind.TENSOR, X),
     Opaque("y", Kind.ANY, X),
     Opaque("x", Kind.MOVABLE, GPU0),
-    Tuple(()),
-    Optional(Tensor(CPU, 1)),
-    Optional(Tensor(X, SOME_DIMENSIONS, "buffer")),
-    Tuple((Tensor(CPU, 1), Constant(1))),
-    Tuple((Tensor(GPU0, 1), Constant(2))),
+    TupleValue(()),
+    MaybeNone(Tensor(CPU, 1)),
+    MaybeNone(Tensor(X, SOME_DIMENSIONS, "buffer")),
+    TupleValue((Tensor(CPU, 1), Constant(1))),
+    TupleValue((Tensor(GPU0, 1), Constant(2))),
     Reference(IDS[0]),
     Reference(IDS[1]),
     Library("torch.zeros"),
     SourceFile(GLOBALS),
     Method(Tensor(CPU, 1), "to"),
     CLASS_A,
-    Partial(Library("torch.zeros"), (Constant(3),), ()),
-    Test(),
-    Test((Present(True),), (Present(False),)),
-    Test((Present(True), Assume(X, GPU)), known=True),
-    Test((Assume(X, GPU), Present(True)), known=True),
+    PartialCall(Library("torch.zeros"), (Constant(3),), ()),
+    Predicate(),
+    Predicate((Present(True),), (Present(False),)),
+    Predicate((Present(True), Assume(X, GPU)), known=True),
+    Predicate((Assume(X, GPU), Present(True)), known=True),
 )
 
 attributes = st.dictionaries(st.sampled_from("abc"), values, max_size=3).map(lambda found: tuple(found.items()))
 modules = st.sampled_from([None, "torch.nn.Sequential"])
 
 
-def sequences(module: str | None) -> st.SearchStrategy[Sequence]:
+def sequences(module: str | None) -> st.SearchStrategy[ListObject]:
     """Well-formed ones: `rest` and `first` speak only where the elements are not listed."""
-    listed = st.lists(values, max_size=3).map(lambda items: Sequence(tuple(items), UNKNOWN, module))
+    listed = st.lists(values, max_size=3).map(lambda items: ListObject(tuple(items), UNKNOWN, module))
     first = st.one_of(st.none(), values)
-    return st.one_of(listed, st.builds(Sequence, st.none(), values, st.just(module), first))
+    return st.one_of(listed, st.builds(ListObject, st.none(), values, st.just(module), first))
 
 
-def dictionaries(module: str | None) -> st.SearchStrategy[Dictionary]:
+def dictionaries(module: str | None) -> st.SearchStrategy[DictObject]:
     """With keys of several kinds; only an incomplete one has anything under keys that are not listed."""
     keys = st.sampled_from(["x", "y", 2, None])
     items = st.dictionaries(keys, values, max_size=3).map(lambda found: tuple(found.items()))
-    complete = items.map(lambda pairs: Dictionary(pairs, UNKNOWN, True, module))
-    return st.one_of(complete, items.map(lambda pairs: Dictionary(pairs, UNKNOWN, False, module)))
+    complete = items.map(lambda pairs: DictObject(pairs, UNKNOWN, True, module))
+    return st.one_of(complete, items.map(lambda pairs: DictObject(pairs, UNKNOWN, False, module)))
 
 
 def instances(cls: UserClass) -> st.SearchStrategy[Instance]:
@@ -195,27 +195,27 @@ def optimizers(cls: str) -> st.SearchStrategy[Optimizer]:
     return st.builds(Optimizer, st.just(cls), owners, devices, origins)
 
 
-SEQUENCES: tuple[Sequence, ...] = (
-    Sequence(()),
-    Sequence((Tensor(CPU, 1),)),
-    Sequence((Tensor(GPU0, 1),)),
-    Sequence((Tensor(CPU, 1), Tensor(GPU0, 1))),
-    Sequence((Tensor(GPU0, 1), Tensor(CPU, 1))),
-    Sequence((Constant(0), Constant(1), Constant(2))),
-    Sequence(None, UNKNOWN),
-    Sequence(None, Tensor(CPU, 1)),
-    Sequence(None, NUMBER, None, Constant(0)),
-    Sequence(None, NUMBER, None, Constant(1)),
+SEQUENCES: tuple[ListObject, ...] = (
+    ListObject(()),
+    ListObject((Tensor(CPU, 1),)),
+    ListObject((Tensor(GPU0, 1),)),
+    ListObject((Tensor(CPU, 1), Tensor(GPU0, 1))),
+    ListObject((Tensor(GPU0, 1), Tensor(CPU, 1))),
+    ListObject((Constant(0), Constant(1), Constant(2))),
+    ListObject(None, UNKNOWN),
+    ListObject(None, Tensor(CPU, 1)),
+    ListObject(None, NUMBER, None, Constant(0)),
+    ListObject(None, NUMBER, None, Constant(1)),
 )
-DICTIONARIES: tuple[Dictionary, ...] = (
-    Dictionary(()),
-    Dictionary((("x", Tensor(CPU, 1)),)),
-    Dictionary((("x", Tensor(GPU0, 1)),)),
-    Dictionary((("x", Tensor(CPU, 1)), ("y", Constant(1)))),
-    Dictionary((("y", Constant(1)), ("x", Tensor(CPU, 1)))),
-    Dictionary(((2, Tensor(CPU, 1)),)),
-    Dictionary((), UNKNOWN, False),
-    Dictionary((("x", Tensor(CPU, 1)),), UNKNOWN, False),
+DICTIONARIES: tuple[DictObject, ...] = (
+    DictObject(()),
+    DictObject((("x", Tensor(CPU, 1)),)),
+    DictObject((("x", Tensor(GPU0, 1)),)),
+    DictObject((("x", Tensor(CPU, 1)), ("y", Constant(1)))),
+    DictObject((("y", Constant(1)), ("x", Tensor(CPU, 1)))),
+    DictObject(((2, Tensor(CPU, 1)),)),
+    DictObject((), UNKNOWN, False),
+    DictObject((("x", Tensor(CPU, 1)),), UNKNOWN, False),
 )
 INSTANCES: tuple[Instance, ...] = (
     Instance(CLASS_A),
@@ -235,7 +235,7 @@ OPTIMIZERS: tuple[Optimizer, ...] = (
     Optimizer("torch.optim.Adam", None, CPU),
 )
 
-_FOUND = Heap({IDS[0]: Sequence((Tensor(CPU, None),))})
+_FOUND = Heap({IDS[0]: ListObject((Tensor(CPU, None),))})
 _OBJECTS = st.fixed_dictionaries({}, optional={IDS[0]: sequences(None), IDS[1]: instances(CLASS_A)})
 
 
@@ -279,8 +279,8 @@ ENVIRONMENTS: tuple[Environment, ...] = (
     Environment({"x": Tensor(GPU0, 1)}, checked=True),
     Environment({"device": Constant("cuda")}, checked=True, current=1),
     Environment({"device": Constant("cpu")}, current=None, always=False),
-    Environment({"x": Reference(IDS[0])}, Heap({IDS[0]: Sequence((Tensor(CPU, 1),))}), {X: GPU}),
-    Environment({"x": Reference(IDS[0])}, Heap({IDS[0]: Sequence(())}), {X: CPU}, default=GPU0),
+    Environment({"x": Reference(IDS[0])}, Heap({IDS[0]: ListObject((Tensor(CPU, 1),))}), {X: GPU}),
+    Environment({"x": Reference(IDS[0])}, Heap({IDS[0]: ListObject(())}), {X: CPU}, default=GPU0),
     Environment(process=Process("nccl")),
     Environment(process=Process("gloo")),
 )
@@ -289,16 +289,16 @@ ENVIRONMENTS: tuple[Environment, ...] = (
 def content(thing: object) -> object:
     """What is said, without the order in which keys, attributes or proofs are listed."""
     match thing:
-        case Test():
-            return Test, frozenset(thing.holds), frozenset(thing.fails), thing.known
-        case Tuple():
-            return Tuple, tuple(map(content, thing.items))
-        case Sequence():
+        case Predicate():
+            return Predicate, frozenset(thing.holds), frozenset(thing.fails), thing.known
+        case TupleValue():
+            return TupleValue, tuple(map(content, thing.items))
+        case ListObject():
             items = None if thing.items is None else tuple(map(content, thing.items))
-            return Sequence, items, content(thing.rest), thing.module, content(thing.first)
-        case Dictionary():
+            return ListObject, items, content(thing.rest), thing.module, content(thing.first)
+        case DictObject():
             pairs = {(type(key), key): content(value) for key, value in thing.items}
-            return Dictionary, pairs, content(thing.rest), thing.complete, thing.module
+            return DictObject, pairs, content(thing.rest), thing.complete, thing.module
         case Instance():
             stored = {name: content(value) for name, value in thing.attributes}
             return Instance, thing.cls, stored, thing.registered, thing.open

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
-from devlint.domain.heap import Heap, Sequence
+from devlint.domain.heap import Heap, ListObject
 from devlint.domain.process import Process
 from devlint.domain.value import TEXT, UNKNOWN, Constant, DeviceValue, Opaque, Reference, Tensor, Value
 from hypothesis import given, settings
@@ -66,12 +66,12 @@ def test_assumptions_hold_only_if_both_paths_make_them() -> None:
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_path_with_an_accelerator_wins(swapped: bool) -> None:
     found = Environment(
-        {"device": Constant("cuda", False, HERE), "n": Constant(3)}, Heap({IDS[0]: Sequence(())}), current=1
+        {"device": Constant("cuda", False, HERE), "n": Constant(3)}, Heap({IDS[0]: ListObject(())}), current=1
     )
     missing = Environment({"device": Constant("cpu"), "n": Constant(3), "why": TEXT}, fallback=True)
     joined = _joined(missing, found) if swapped else _joined(found, missing)
     assert joined.names == {"device": Constant("cuda", True), "n": Constant(3), "why": TEXT}
-    assert joined.heap == {IDS[0]: Sequence(())}
+    assert joined.heap == {IDS[0]: ListObject(())}
     assert (joined.fallback, joined.current) == (False, 1)
 
 
@@ -108,7 +108,7 @@ def test_a_join_leaves_its_sides_as_they_are(other: bool, left: Environment, rig
     joined = _joined(left, right)
     joined.names["new"] = UNKNOWN
     joined.assumptions[Z] = CPU
-    joined.heap[IDS[0]] = Sequence(())
+    joined.heap[IDS[0]] = ListObject(())
     assert (left, right) == before
 
 
@@ -131,11 +131,20 @@ def test_a_variable_found_equal_to_another_becomes_it_one_found_concrete_stays(v
 
 def test_a_copy_is_ones_own() -> None:
     env = Environment(
-        {"x": UNKNOWN}, Heap({IDS[0]: Sequence(())}), {X: CPU}, True, False, 1, GPU, Process("nccl"), frozenset(), False
+        {"x": UNKNOWN},
+        Heap({IDS[0]: ListObject(())}),
+        {X: CPU},
+        True,
+        False,
+        1,
+        GPU,
+        Process("nccl"),
+        frozenset(),
+        False,
     )
     copy = env.copy()
     assert copy == env
     copy.names["y"] = UNKNOWN
-    copy.heap[IDS[1]] = Sequence(())
+    copy.heap[IDS[1]] = ListObject(())
     copy.assumptions[Y] = CPU
     assert (len(env.names), len(env.heap), len(env.assumptions)) == (1, 1, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence, join, join_heaps, summary
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, join, join_heaps, summary
 from devlint.domain.value import NUMBER, UNKNOWN, Constant, Reference, Tensor, leq
 from hypothesis import given, settings
 
@@ -16,22 +16,24 @@ QUICK = settings(max_examples=80, deadline=None, derandomize=True)
 
 
 def test_lists_of_one_length_join_element_by_element() -> None:
-    assert join(Sequence((ON_CPU, ON_CPU)), Sequence((ON_CPU, ON_GPU))) == Sequence((ON_CPU, ANYWHERE))
+    assert join(ListObject((ON_CPU, ON_CPU)), ListObject((ON_CPU, ON_GPU))) == ListObject((ON_CPU, ANYWHERE))
 
 
 def test_lists_of_different_length_keep_what_all_elements_share() -> None:
-    assert join(Sequence((ON_CPU,)), Sequence((ON_CPU, ON_CPU))) == Sequence(None, ON_CPU)
-    assert join(Sequence((ON_CPU,)), Sequence((ON_GPU, ON_GPU))) == Sequence(None, ANYWHERE)
+    assert join(ListObject((ON_CPU,)), ListObject((ON_CPU, ON_CPU))) == ListObject(None, ON_CPU)
+    assert join(ListObject((ON_CPU,)), ListObject((ON_GPU, ON_GPU))) == ListObject(None, ANYWHERE)
 
 
 def test_an_empty_list_says_nothing_against_the_elements_of_the_other() -> None:
-    assert join(Sequence(()), Sequence((ON_CPU,))) == Sequence(None, ON_CPU)
-    assert join(Sequence(None, NUMBER, None, Constant(1)), Sequence(())) == Sequence(None, NUMBER, None, Constant(1))
+    assert join(ListObject(()), ListObject((ON_CPU,))) == ListObject(None, ON_CPU)
+    assert join(ListObject(None, NUMBER, None, Constant(1)), ListObject(())) == ListObject(
+        None, NUMBER, None, Constant(1)
+    )
 
 
 def test_a_list_and_a_module_that_holds_others_are_not_of_a_kind() -> None:
-    assert join(Sequence((ON_CPU,)), Sequence((ON_CPU,), module="torch.nn.ModuleList")) is None
-    assert join(Sequence(()), Dictionary(())) is None
+    assert join(ListObject((ON_CPU,)), ListObject((ON_CPU,), module="torch.nn.ModuleList")) is None
+    assert join(ListObject(()), DictObject(())) is None
     assert join(Instance(CLASS_A), Instance(CLASS_B)) is None
     assert join(LibraryObject("torch.nn.Linear", CPU), LibraryObject("torch.nn.Conv2d", CPU)) is None
 
@@ -54,7 +56,7 @@ def test_storing_an_attribute_replaces_it_and_its_registration() -> None:
 
 
 def test_keys_of_a_dict_are_distinguished_by_type() -> None:
-    numbers = Dictionary(((1, ON_CPU),), rest=NUMBER)
+    numbers = DictObject(((1, ON_CPU),), rest=NUMBER)
     assert numbers.get(1) == ON_CPU
     assert numbers.get(True) == NUMBER
     assert numbers.get("1") == NUMBER
@@ -67,21 +69,21 @@ def test_parts_of_a_library_object() -> None:
 
 
 def test_an_object_made_on_one_path_is_as_that_path_has_it() -> None:
-    left = Heap({IDS[0]: Sequence((ON_CPU,))})
-    right = Heap({IDS[0]: Sequence((ON_GPU,)), IDS[1]: Instance(CLASS_A)})
-    assert join_heaps(left, right) == {IDS[0]: Sequence((ANYWHERE,)), IDS[1]: Instance(CLASS_A)}
-    assert left == {IDS[0]: Sequence((ON_CPU,))}
+    left = Heap({IDS[0]: ListObject((ON_CPU,))})
+    right = Heap({IDS[0]: ListObject((ON_GPU,)), IDS[1]: Instance(CLASS_A)})
+    assert join_heaps(left, right) == {IDS[0]: ListObject((ANYWHERE,)), IDS[1]: Instance(CLASS_A)}
+    assert left == {IDS[0]: ListObject((ON_CPU,))}
 
 
 def test_a_body_changes_a_heap_above_the_one_it_found() -> None:
-    found = Heap({IDS[0]: Sequence((ON_CPU,)), IDS[1]: Instance(CLASS_A)})
+    found = Heap({IDS[0]: ListObject((ON_CPU,)), IDS[1]: Instance(CLASS_A)})
     inner = found.above()
-    inner[IDS[0]] = Sequence((ON_GPU,))
+    inner[IDS[0]] = ListObject((ON_GPU,))
     del inner[IDS[1]]
-    assert (dict(inner), found[IDS[0]]) == ({IDS[0]: Sequence((ON_GPU,))}, Sequence((ON_CPU,)))
+    assert (dict(inner), found[IDS[0]]) == ({IDS[0]: ListObject((ON_GPU,))}, ListObject((ON_CPU,)))
     assert inner != found.above()
     assert inner.copy() == inner
-    assert dict(found.take(inner)) == {IDS[0]: Sequence((ON_GPU,))}
+    assert dict(found.take(inner)) == {IDS[0]: ListObject((ON_GPU,))}
 
 
 @QUICK
@@ -92,9 +94,9 @@ def test_heaps_are_equal_if_they_hold_the_same(left: Heap, right: Heap) -> None:
 
 @QUICK
 @given(samples.sequences(None), samples.sequences(None))
-def test_every_element_of_a_list_is_below_what_is_known_of_the_join(left: Sequence, right: Sequence) -> None:
+def test_every_element_of_a_list_is_below_what_is_known_of_the_join(left: ListObject, right: ListObject) -> None:
     joined = join(left, right)
-    assert isinstance(joined, Sequence)
+    assert isinstance(joined, ListObject)
     for side in (left, right):
         for position, item in enumerate(side.items or ()):
             assert leq(item, summary(joined))
@@ -120,9 +122,9 @@ def test_every_attribute_is_below_that_of_the_join(left: Instance, right: Instan
 
 @QUICK
 @given(samples.dictionaries(None), samples.dictionaries(None))
-def test_every_entry_is_below_that_of_the_join(left: Dictionary, right: Dictionary) -> None:
+def test_every_entry_is_below_that_of_the_join(left: DictObject, right: DictObject) -> None:
     joined = join(left, right)
-    assert isinstance(joined, Dictionary)
+    assert isinstance(joined, DictObject)
     keys = [key for key, _ in left.items + right.items]
     for side in (left, right):
         for key in keys:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from devlint.domain.size import GROWING, LARGEST_NUMBER, LARGEST_VALUE, LONGEST_CONSTANT, is_wide, limited
-from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, Method, Partial, Tuple, Value, join
+from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, Method, PartialCall, TupleValue, Value, join
 from hypothesis import given, settings
 
 from tests.domain import samples
@@ -14,7 +14,7 @@ QUICK = settings(max_examples=150, deadline=None, derandomize=True)
 
 def _doubled(value: Value, times: int) -> Value:
     for _ in range(times):
-        value = Tuple((value, value))
+        value = TupleValue((value, value))
     return value
 
 
@@ -33,7 +33,7 @@ def test_a_join_of_values_within_the_limits_is_within_them(left: Value, right: V
             assert limited(joined) is joined
 
 
-@pytest.mark.parametrize("wrap", [lambda held: Tuple((held, held)), lambda held: Partial(held, (held,), ())])
+@pytest.mark.parametrize("wrap", [lambda held: TupleValue((held, held)), lambda held: PartialCall(held, (held,), ())])
 def test_a_value_that_holds_the_one_before_twice_is_forgotten_in_time(wrap: object) -> None:
     assert callable(wrap)
     value: Value = Method(UNKNOWN, "name")
@@ -47,7 +47,7 @@ def test_a_value_that_holds_the_one_before_twice_is_forgotten_in_time(wrap: obje
 def test_a_value_inside_a_value_is_not_too_deep() -> None:
     value: Value = NUMBER
     for _ in range(2 * LARGEST_VALUE):
-        value = limited(Tuple((value,)))
+        value = limited(TupleValue((value,)))
     assert join(value, value) == value
 
 

@@ -1,8 +1,8 @@
 """The abstract interpreter: executes IR over the device domain and records facts.
 
 `Analyser` is the door. Inside, `program` holds what outlives one execution; `statements` and `expressions` are
-the transfer functions; `operations` applies device signatures and `conflicts` judges who meets; `summaries`
-and `instances` carry what is known across calls and classes; `recorder` collects facts in the last pass.
+the transfer functions; `apply_signature` applies device signatures and `conflicts` judges who meets; `summaries`
+and `self_object` carry what is known across calls and classes; `recorder` collects facts in the last pass.
 """
 
 from __future__ import annotations

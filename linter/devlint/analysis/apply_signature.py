@@ -13,28 +13,27 @@ from dataclasses import field, replace
 from functools import reduce
 
 from devlint.analysis import conflicts, ranks, unknown_operand
-from devlint.analysis.arguments import Bound
+from devlint.analysis.arguments import BoundArguments
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_default, default_device
 from devlint.analysis.frame import Frame
 from devlint.analysis.unify import Gathered
 from devlint.domain.device import (
+    CHOSEN_BY_CALLER,
     CPU,
     META,
-    SURROUNDINGS,
     UNKNOWN_DEVICE,
     Concrete,
     Device,
     UnknownDevice,
     Unreached,
-    follows,
+    is_symbolic,
     join,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.heap import LibraryObject
-from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.provenance import OTHERS, Origin, Stray
-from devlint.domain.summary import Side
+from devlint.domain.heap import LibraryObject, ListObject
+from devlint.domain.provenance import OTHERS, CpuOnOnePath, Origin
+from devlint.domain.summary import Operand
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -44,7 +43,7 @@ from devlint.domain.value import (
     Host,
     Rank,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
 )
 from devlint.frontend.ir import Span
@@ -98,15 +97,17 @@ class Application:
     operation: str
     span: Span
     given: Gathered = field(init=False)
-    bound: Bound = field(default_factory=dict)
+    bound: BoundArguments = field(default_factory=dict)
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
-    strays: dict[str, Stray | None] = field(default_factory=dict)
+    strays: dict[str, CpuOnOnePath | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.given = Gathered(self.frame, self.env)
 
-    def run(self, signature: Signature, bound: Bound, receiver: Value | None = None, *, exact: bool = True) -> Value:
+    def run(
+        self, signature: Signature, bound: BoundArguments, receiver: Value | None = None, *, exact: bool = True
+    ) -> Value:
         """Gathers the arguments, settles each group, and returns the result's value.
 
         Without `exact` there are arguments that could not be counted.
@@ -143,9 +144,9 @@ class Application:
 
     # --- agreement ------------------------------------------------------------------------------------------
 
-    def settle(self, variable: str, sides: Sequence[Side]) -> None:
+    def settle(self, variable: str, sides: Sequence[Operand]) -> None:
         """Finds the device a group agrees on, and records who does not agree."""
-        firm = [side for side in _exempted(sides) if not conflicts.is_spared(side)]
+        firm = [side for side in _exempted(sides) if not conflicts.is_exempt(side)]
         stray = _stray(firm)
         whole = stray is not None and stray.subject == OTHERS and self.operation in TOGETHER
         self.strays[variable] = None if whole else stray
@@ -155,7 +156,7 @@ class Application:
             self.settled[variable] = UNKNOWN_DEVICE
             return
         unknown_operand.note(self.frame, self.env, self.operation, self.span, compared)
-        sure = [side for side in firm if not conflicts.may_be_spared(side)]
+        sure = [side for side in firm if not conflicts.may_be_exempt(side)]
         known = [side for side in sure if not isinstance(side.device, UnknownDevice)]
         if known:
             self.settled.setdefault(variable, known[0].device)
@@ -166,13 +167,13 @@ class Application:
             self.settled.setdefault(variable, sides[0].device)
             self.origins.setdefault(variable, sides[0].origin)
 
-    def made(self, variable: str) -> Side:
+    def made(self, variable: str) -> Operand:
         """What the operation makes on a device, as a side that stands where the device is named."""
         span = self.given.device_spans.get(variable, self.span)
         name, file = self.frame.text(span), self.frame.file
-        return Side(name, self.device(variable), SOME_DIMENSIONS, span, self.origin(variable), file=file)
+        return Operand(name, self.device(variable), SOME_DIMENSIONS, span, self.origin(variable), file=file)
 
-    def check_generators(self, variable: str, generators: Sequence[Side]) -> None:
+    def check_generators(self, variable: str, generators: Sequence[Operand]) -> None:
         """Records a generator for another type of device than that of the numbers drawn from it."""
         sides = self.given.groups.get(variable, ())
         drawn = sides[0] if sides else self.made(variable)
@@ -180,17 +181,17 @@ class Application:
             for generator in generators:
                 conflicts.find(self.frame, self.env, self.operation, self.span, (drawn, generator))
 
-    def _settle_unsure(self, variable: str, sides: Sequence[Side]) -> None:
+    def _settle_unsure(self, variable: str, sides: Sequence[Operand]) -> None:
         """The device of a group in which everything may be a 0-dim tensor on the CPU, which does not decide it.
 
         One that is on the CPU, whatever its rank, leaves the choice to those that follow something. As soon as one
         of these is on an accelerator, all that is not 0-dim is there, and so is the result.
         """
-        following = [side for side in sides if side.certain and follows(side.device)]
+        following = [side for side in sides if side.certain and is_symbolic(side.device)]
         others = [side for side in sides if side not in following and (not following or side.device != CPU)]
         device = reduce(join, (side.device for side in (*following, *others)))
         if following and isinstance(device, UnknownDevice):
-            device = SURROUNDINGS
+            device = CHOSEN_BY_CALLER
         self.settled.setdefault(variable, device)
         self.origins.setdefault(variable, (following or sides)[0].origin)
 
@@ -266,10 +267,10 @@ class Application:
                     stray = replace(stray, rank=kept if known is None else known)
                 return Tensor(self.device(device), known, origin=self.origin(device), stray=stray)
             case TupleTerm(items=items, names=names):
-                return Tuple(tuple(self.result(item, receiver) for item in items), names)
+                return TupleValue(tuple(self.result(item, receiver) for item in items), names)
             case ListTerm(element=element):
                 each = self.result(element, receiver)
-                return allocate(self.frame, self.env, self.span, "list", SequenceObject(None, each))
+                return allocate(self.frame, self.env, self.span, "list", ListObject(None, each))
             case InstanceTerm(cls=cls, device=device):
                 made = LibraryObject(cls, self.device(device), self.origin(device))
                 return allocate(self.frame, self.env, self.span, cls, made)
@@ -287,7 +288,7 @@ class Application:
                 return UNKNOWN
 
 
-def _stray(firm: Sequence[Side]) -> Stray | None:
+def _stray(firm: Sequence[Operand]) -> CpuOnOnePath | None:
     """What the result is on the path where one operand was created on the CPU: there too, if the others agree.
 
     One without dimensions leaves the choice to others that may be somewhere.
@@ -301,7 +302,7 @@ def _stray(firm: Sequence[Side]) -> Stray | None:
     return None
 
 
-def _exempted(sides: Sequence[Side]) -> list[Side]:
+def _exempted(sides: Sequence[Operand]) -> list[Operand]:
     """The sides with exemptions that depend on what comes before made plain.
 
     "follows": the first tensor that is not on the CPU decides for all, so if it has no dimensions, it is not exempt.
@@ -309,8 +310,8 @@ def _exempted(sides: Sequence[Side]) -> list[Side]:
     """
     found = []
     for position, side in enumerate(sides):
-        if side.exempt == "follows":
+        if side.exemption == "follows":
             first = conflicts.is_accelerator(side.device) and all(one.device == CPU for one in sides[:position])
-            side = replace(side, exempt="" if first else "decides" if follows(side.device) else "any")
+            side = replace(side, exemption="" if first else "decides" if is_symbolic(side.device) else "any")
         found.append(side)
     return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 from devlint.analysis.containers import elements_of, items_of
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, LibraryObject, Object
+from devlint.domain.heap import DictObject, LibraryObject, Object
 from devlint.domain.value import UNKNOWN, Constant, Reference, Tensor, Value
 from devlint.frontend.ir import Argument, Span
 from devlint.records import dataclass
@@ -15,7 +15,7 @@ from devlint.torchlib.signature import ALTERNATIVE_NAMES, DeviceTerm, Signature,
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ArgumentValue:
     """An argument as the caller wrote it."""
 
     value: Value
@@ -35,51 +35,51 @@ class Arguments:
         loose: what any keyword may be given by `**options`, of which nothing is known.
     """
 
-    positional: tuple[Given, ...]
-    keywords: tuple[tuple[str, Given], ...]
+    positional: tuple[ArgumentValue, ...]
+    keywords: tuple[tuple[str, ArgumentValue], ...]
     exact: bool = True
-    each: Given | None = None
-    spread: Given | None = None
-    loose: Given | None = None
+    each: ArgumentValue | None = None
+    spread: ArgumentValue | None = None
+    loose: ArgumentValue | None = None
     aligned: bool = True
 
-    def keyword(self, name: str) -> Given | None:
+    def keyword(self, name: str) -> ArgumentValue | None:
         """The keyword argument of that name; `**options` may name a device."""
         for key, given in self.keywords:
             if key == name:
                 return given
         return self.loose if name == "device" else None
 
-    def get(self, position: int, name: str) -> Given | None:
+    def get(self, position: int, name: str) -> ArgumentValue | None:
         """The argument at that position or of that name."""
         if position < len(self.positional):
             return self.positional[position]
         return self.keyword(name)
 
-    def first(self) -> Given | None:
+    def first(self) -> ArgumentValue | None:
         """The first positional argument."""
         return self.positional[0] if self.positional else None
 
-    def all(self) -> tuple[Given, ...]:
+    def all(self) -> tuple[ArgumentValue, ...]:
         """Every argument, in the order written."""
         return self.positional + tuple(given for _, given in self.keywords)
 
-    def behind(self, receiver: Given) -> Arguments:
+    def behind(self, receiver: ArgumentValue) -> Arguments:
         """The same call with a receiver as its first argument."""
         return replace(self, positional=(receiver, *self.positional))
 
 
 def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Arguments:
     """The arguments of a call instruction, with `*` and `**` taken apart where that is possible."""
-    positional: list[Given] = []
-    keywords: list[tuple[str, Given]] = []
+    positional: list[ArgumentValue] = []
+    keywords: list[tuple[str, ArgumentValue]] = []
     exact, counted, aligned = True, True, True
-    each: Given | None = None
-    spread: Given | None = None
-    loose: Given | None = None
+    each: ArgumentValue | None = None
+    spread: ArgumentValue | None = None
+    loose: ArgumentValue | None = None
     for argument in written:
         value = frame.registers[argument.register]
-        given = Given(value, frame.spans[argument.register], frame.places[argument.register])
+        given = ArgumentValue(value, frame.spans[argument.register], frame.places[argument.register])
         if not argument.unpack:
             if argument.keyword is None:
                 aligned = aligned and counted
@@ -90,21 +90,23 @@ def collect(frame: Frame, env: Environment, written: tuple[Argument, ...]) -> Ar
             items = items_of(frame, env, value)
             aligned = aligned and (counted or not items)
             exact, counted = exact and items is not None, counted and items is not None
-            positional.extend(Given(item, argument.span) for item in items or ())
+            positional.extend(ArgumentValue(item, argument.span) for item in items or ())
             one = elements_of(frame, env, value).each if items is None else UNKNOWN
-            each = Given(one, argument.span) if isinstance(one, (Tensor, Reference)) else each
+            each = ArgumentValue(one, argument.span) if isinstance(one, (Tensor, Reference)) else each
         else:
             held = env.heap.get(value.object) if isinstance(value, Reference) else None
-            if isinstance(held, Dictionary) and held.complete:
-                keywords.extend((key, Given(item, argument.span)) for key, item in held.items if isinstance(key, str))
+            if isinstance(held, DictObject) and held.complete:
+                keywords.extend(
+                    (key, ArgumentValue(item, argument.span)) for key, item in held.items if isinstance(key, str)
+                )
             else:
                 exact = False
                 spread = _spread(frame, held, argument.span)
-                loose = Given(UNKNOWN, argument.span)
+                loose = ArgumentValue(UNKNOWN, argument.span)
     return Arguments(tuple(positional), tuple(keywords), exact, each, spread, loose, aligned)
 
 
-def _spread(frame: Frame, held: Object | None, span: Span) -> Given | None:
+def _spread(frame: Frame, held: Object | None, span: Span) -> ArgumentValue | None:
     """A tensor for those that an object of a library holds by names, if it holds them on one device."""
     if not isinstance(held, LibraryObject):
         return None
@@ -112,16 +114,16 @@ def _spread(frame: Frame, held: Object | None, span: Span) -> Given | None:
     terms = signatures[0].returns if signatures else ()
     if len(terms) != 1 or not isinstance(terms[0], TensorTerm):
         return None
-    return Given(Tensor(held.device, None, origin=held.origin), span)
+    return ArgumentValue(Tensor(held.device, None, origin=held.origin), span)
 
 
-Bound = dict[str, tuple[Given, ...]]
+BoundArguments = dict[str, tuple[ArgumentValue, ...]]
 """Arguments by parameter name; several for `*args`, none for a parameter left to its default."""
 
 
-def bind(signature: Signature, arguments: Arguments) -> Bound | None:
+def bind(signature: Signature, arguments: Arguments) -> BoundArguments | None:
     """The arguments by parameter, None if this signature cannot be called so."""
-    bound: Bound = {}
+    bound: BoundArguments = {}
     rest = list(arguments.positional)
     keywords = dict(arguments.keywords)
     spread = arguments.spread
@@ -158,13 +160,13 @@ def bind(signature: Signature, arguments: Arguments) -> Bound | None:
     return bound
 
 
-def _other_name(name: str, keywords: dict[str, Given]) -> str | None:
+def _other_name(name: str, keywords: dict[str, ArgumentValue]) -> str | None:
     for other in ALTERNATIVE_NAMES.get(name, ()):
         if other in keywords:
             return other
     return None
 
 
-def constant(given: Given | None) -> object:
+def constant(given: ArgumentValue | None) -> object:
     """The constant an argument is, or None."""
     return given.value.value if given is not None and isinstance(given.value, Constant) else None

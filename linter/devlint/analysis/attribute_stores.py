@@ -14,26 +14,26 @@ from dataclasses import replace
 from devlint.analysis import classes, execution, moves, self_object
 from devlint.analysis.budget import Budget
 from devlint.analysis.frame import Frame, Stored
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, follows
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, Object, Sequence, held_by
+from devlint.domain.heap import DictObject, Instance, ListObject, Object, held_by
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
+    Constraint,
     DeviceValue,
     Host,
+    MaybeNone,
     ObjectId,
-    Optional,
+    Predicate,
     Present,
-    Proof,
     Reference,
     Tensor,
-    Test,
     UserClass,
     Value,
     join,
-    optional,
+    maybe_none,
 )
 
 DEEPEST = 24
@@ -43,7 +43,7 @@ DEEPEST = 24
 _RESTORES = re.compile(r"state_dict|__[gs]etstate__")
 
 
-def complete(frame: Frame, cls: UserClass, generic: self_object.Generic) -> self_object.Generic:
+def complete(frame: Frame, cls: UserClass, generic: self_object.SelfObject) -> self_object.SelfObject:
     """An instance as `__init__` leaves it, with what is known of the attributes that other methods store."""
     generic = _filled_later(frame, cls, generic)
     held = generic.heap[generic.value.object]
@@ -76,7 +76,7 @@ def complete(frame: Frame, cls: UserClass, generic: self_object.Generic) -> self
     return self_object.with_later(frame, generic, later, objects)
 
 
-def _filled_later(frame: Frame, cls: UserClass, generic: self_object.Generic) -> self_object.Generic:
+def _filled_later(frame: Frame, cls: UserClass, generic: self_object.SelfObject) -> self_object.SelfObject:
     """An instance in whose lists and dicts is unknown what its file puts in the place of what was there before."""
     held = generic.heap[generic.value.object]
     assert isinstance(held, Instance)
@@ -85,11 +85,13 @@ def _filled_later(frame: Frame, cls: UserClass, generic: self_object.Generic) ->
         if not isinstance(value, Reference):
             continue
         whole = generic.heap.get(value.object)
-        if not isinstance(whole, (Sequence, Dictionary)) or whole.module is not None:
+        if not isinstance(whole, (ListObject, DictObject)) or whole.module is not None:
             continue
         holds_tensors = any(isinstance(item, Tensor) for item in held_by(whole))
         if holds_tensors and frame.program.is_stored_by_place(cls.globals, name):
-            unknown[value.object] = Sequence(None) if isinstance(whole, Sequence) else Dictionary((), complete=False)
+            unknown[value.object] = (
+                ListObject(None) if isinstance(whole, ListObject) else DictObject((), complete=False)
+            )
     if not unknown:
         return generic
     heap = generic.heap.above()
@@ -110,7 +112,7 @@ def _storing(cls: UserClass) -> Iterator[tuple[Closure, UserClass, frozenset[str
 
 
 def _run(
-    frame: Frame, closure: Closure, owner: UserClass, generic: self_object.Generic, found: dict[str, list[Stored]]
+    frame: Frame, closure: Closure, owner: UserClass, generic: self_object.SelfObject, found: dict[str, list[Stored]]
 ) -> dict[ObjectId, Object]:
     """Executes a method for what it stores, which is added to `found`; the result are the objects that it makes."""
     parameters = closure.function.parameters
@@ -133,23 +135,23 @@ def _run(
 def _elsewhere(frame: Frame, env: Environment, value: Value) -> Value:
     """What one method stores, as another one finds it; Unknown where only the first can tell."""
     match value:
-        case Tensor() if follows(value.device):
+        case Tensor() if is_symbolic(value.device):
             return replace(value, device=UNKNOWN_DEVICE, stray=None)
         case Tensor():
             return replace(value, stray=None)
-        case Optional():
-            return optional(_elsewhere(frame, env, value.present))
+        case MaybeNone():
+            return maybe_none(_elsewhere(frame, env, value.present))
         case Constant(value=None) | Host() | DeviceValue(device=Concrete()):
             return value
-        case Test():
-            return Test(_of_accelerators(value.holds), _of_accelerators(value.fails))
+        case Predicate():
+            return Predicate(_of_accelerators(value.holds), _of_accelerators(value.fails))
         case Reference() if value.object in env.heap and moves.is_module(frame, env, value):
             return value
         case _:
             return UNKNOWN
 
 
-def _of_accelerators(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
+def _of_accelerators(proofs: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
     """What a test proves wherever it is asked."""
     return tuple(proof for proof in proofs if isinstance(proof, Present))
 
@@ -159,8 +161,8 @@ def _placed(value: Value, device: Variable) -> Value:
     match value:
         case Tensor():
             return replace(value, device=device)
-        case Optional():
-            return Optional(_placed(value.present, device))
+        case MaybeNone():
+            return MaybeNone(_placed(value.present, device))
         case _:
             return value
 

@@ -5,33 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import attribute_stores, calls, classes, conflicts, library, unregistered_tensor
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.containers import element
 from devlint.analysis.frame import Frame, device_of, is_computed
 from devlint.analysis.moves import is_module
 from devlint.analysis.narrowing import is_chosen, on_type
 from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
 from devlint.domain.value import (
     DTYPE,
     NUMBER,
     SHAPE,
     UNKNOWN,
-    Bound,
+    BoundMethod,
     Closure,
     DeviceType,
     DeviceValue,
     Kind,
     Library,
+    MaybeNone,
     Method,
     Opaque,
-    Optional,
     Reference,
     SourceFile,
     Super,
     Tensor,
-    Tuple,
+    TupleValue,
     Unknown,
     UserClass,
     Value,
@@ -62,7 +62,7 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
             return _of_super(frame, env, base, name)
         case SourceFile():
             return frame.program.member(base.globals, name)
-        case Tuple() if name in base.names:
+        case TupleValue() if name in base.names:
             return base.items[base.names.index(name)]
         case DeviceValue():
             if name == "type":
@@ -70,8 +70,8 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
             return NUMBER if name == "index" else UNKNOWN
         case Unknown() if name in TENSOR_ONLY:
             return Method(Tensor(UNKNOWN_DEVICE, None), name, place)
-        case Unknown() | Method() | Bound() if name == "device":
-            owner = frame.nameless(frame.text(span).removesuffix(".device"), span)
+        case Unknown() | Method() | BoundMethod() if name == "device":
+            owner = frame.fresh_symbol(frame.text(span).removesuffix(".device"), span)
             return DeviceValue(device_of(owner), True)
         case _:
             return Method(base, name, place)
@@ -100,12 +100,12 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
         return on_type(conflicts.resolve(env, base.device), "cuda")
     if name in HOST_ATTRIBUTES:
         if is_computed(base):
-            frame.prove(base, Kind.TENSOR)
+            frame.infer_kind(base, Kind.TENSOR)
         return _HOST.get(name, NUMBER)
     if name in TENSOR_ONLY:
-        frame.prove(base, Kind.TENSOR)
+        frame.infer_kind(base, Kind.TENSOR)
     elif name in MODULE_ONLY:
-        frame.prove(base, Kind.MODULE)
+        frame.infer_kind(base, Kind.MODULE)
     elif not library.is_method(frame, name):
         child = element(frame, base, f".{name}")
         if not isinstance(child, Opaque) or is_computed(base):
@@ -123,7 +123,7 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
             return stored
         if name == "__dict__" and not (held.open or held.cls.dynamic or classes.is_open(held.cls)):
             identity = frame.new_object(span, name)
-            env.heap[identity] = Dictionary(held.attributes, singly=True)
+            env.heap[identity] = DictObject(held.attributes, singly=True)
             return Reference(identity)
         found = classes.find(held.cls, name)
         if found is not None:
@@ -143,7 +143,7 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         return UNKNOWN
     if isinstance(held, LibraryObject):
         return library.object_attribute(frame, env, base, held, name, span, place)
-    if name == "device" and isinstance(held, (Sequence, Dictionary)) and held.module is not None:
+    if name == "device" and isinstance(held, (ListObject, DictObject)) and held.module is not None:
         frame.miss_device(span, held.module.rsplit(".", 1)[-1])
         return UNKNOWN
     return Method(base, name, place)
@@ -163,13 +163,15 @@ def _bound(frame: Frame, env: Environment, base: Reference, found: tuple[Value, 
     if not isinstance(value, Closure):
         return value
     if "property" in value.decorated:
-        result = calls.invoke_closure(frame, env, value, owner, Arguments((), ()).behind(Given(base, span)), span)
+        result = calls.invoke_closure(
+            frame, env, value, owner, Arguments((), ()).behind(ArgumentValue(base, span)), span
+        )
         return UNKNOWN if result is None else result
     if "staticmethod" in value.decorated:
         return value
     if "classmethod" in value.decorated:
-        return Bound(value, owner)
-    return Bound(value, base, owner)
+        return BoundMethod(value, owner)
+    return BoundMethod(value, base, owner)
 
 
 def _of_super(frame: Frame, env: Environment, base: Super, name: str) -> Value:
@@ -179,7 +181,7 @@ def _of_super(frame: Frame, env: Environment, base: Super, name: str) -> Value:
     if cls is not None:
         found = classes.find_after(cls, base.after, name)
         if found is not None and isinstance(found[0], Closure):
-            return Bound(found[0], receiver, found[1])
+            return BoundMethod(found[0], receiver, found[1])
     return Method(Super(receiver, base.after), name)
 
 
@@ -212,8 +214,8 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
 
 def _check_gradient(frame: Frame, env: Environment, base: Tensor, value: Value, place: str | None, span: Span) -> None:
     """`base.grad = value`: a gradient is where its tensor is, even one without dimensions."""
-    tensor = conflicts.side_of(frame, env, Given(base, span), "self", "", "operand")
-    gradient = conflicts.side_of(frame, env, Given(value, span), "grad", "", "operand")
+    tensor = conflicts.side_of(frame, env, ArgumentValue(base, span), "self", "", "operand")
+    gradient = conflicts.side_of(frame, env, ArgumentValue(value, span), "grad", "", "operand")
     if tensor is not None and gradient is not None:
         sides = (replace(tensor, name=place or "tensor"), replace(gradient, name="its gradient"))
         conflicts.find(frame, env, ".grad =", span, sides)
@@ -224,13 +226,13 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     where = (frame.file, span)
     if not classes.is_module(held.cls):
         return held.put(name, value, registered=False, where=where)
-    there = value.present if isinstance(value, Optional) else value
+    there = value.present if isinstance(value, MaybeNone) else value
     registered = (isinstance(there, Tensor) and there.role != "plain") or is_module(frame, env, there)
     if name in held.registered and isinstance(there, (Tensor, Opaque)):
         buffer = replace(there, role="buffer") if isinstance(there, Tensor) else there
-        return held.put(name, Optional(buffer) if there is not value else buffer, registered=True, where=where)
+        return held.put(name, MaybeNone(buffer) if there is not value else buffer, registered=True, where=where)
     if not registered and classes.find(held.cls, "__setattr__") is not None:
-        value = frame.nameless(f"self.{name}", span)  # what the class makes of it
+        value = frame.fresh_symbol(f"self.{name}", span)  # what the class makes of it
     elif not registered and not classes.moves_itself(held.cls):
         value = unregistered_tensor.kept(frame, name, value, span)
     return held.put(name, value, registered=registered, where=where)

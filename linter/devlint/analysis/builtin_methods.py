@@ -8,14 +8,14 @@ from devlint.analysis import partial_move, unknown_operand
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
 from devlint.analysis.devices import CUDA_FORMATS, numbered
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.narrowing import decided, has_part
-from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Sequence, summary
+from devlint.domain.heap import LARGEST_DISPLAY, DictObject, ListObject, summary
 from devlint.domain.size import is_wide
-from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, DeviceType, Reference, Tuple, Value
+from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, DeviceType, Reference, TupleValue, Value
 
 
-def list_method(site: Site, value: Reference, held: Sequence) -> Value:
+def list_method(site: LibraryCall, value: Reference, held: ListObject) -> Value:
     """A method of a list or set, or of a module that holds others in order."""
     env, name = site.env, site.name
     first = site.arguments.first()
@@ -46,7 +46,7 @@ def list_method(site: Site, value: Reference, held: Sequence) -> Value:
     return Constant(None)
 
 
-def _pop(site: Site, value: Reference, held: Sequence) -> Value:
+def _pop(site: LibraryCall, value: Reference, held: ListObject) -> Value:
     if not held.items:
         return summary(held)
     index = site.constant(0, "index") if site.arguments.all() else -1
@@ -59,7 +59,7 @@ def _pop(site: Site, value: Reference, held: Sequence) -> Value:
     return result
 
 
-def _insert(site: Site, value: Reference, held: Sequence, item: Value) -> None:
+def _insert(site: LibraryCall, value: Reference, held: ListObject, item: Value) -> None:
     index = site.constant(0, "index")
     if held.items is None or type(index) is not int or len(held.items) >= LARGEST_DISPLAY:
         add_element(site.env, value, item, repeated=True)
@@ -69,7 +69,7 @@ def _insert(site: Site, value: Reference, held: Sequence, item: Value) -> None:
     site.env.heap[value.object] = replace(held, items=tuple(changed))
 
 
-def dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
+def dict_method(site: LibraryCall, value: Reference, held: DictObject) -> Value:
     """A method of a dict, or of a module that holds others by name."""
     key = site.constant(0, "key")
     named = isinstance(key, (str, int))
@@ -87,24 +87,24 @@ def dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
             return held.get(key) if not held.lacks(key) else default
         case "pop":
             # Which keys are left is not followed, nor is what any of them has.
-            site.env.heap[value.object] = Dictionary((), held.each(), False, held.module)
+            site.env.heap[value.object] = DictObject((), held.each(), False, held.module)
             return held.each() if site.value(1, "default") is None else UNKNOWN
         case "setdefault" | "popitem" | "clear":
             # Which keys are left is not followed.
-            site.env.heap[value.object] = Dictionary((), UNKNOWN, False, held.module)
+            site.env.heap[value.object] = DictObject((), UNKNOWN, False, held.module)
             return UNKNOWN
         case "copy":
             return site.allocate("dict", held)
         case "values":
             items = tuple(item for _, item in held.items) if held.complete else None
-            return site.allocate("values", Sequence(items, UNKNOWN if held.complete else held.each()))
+            return site.allocate("values", ListObject(items, UNKNOWN if held.complete else held.each()))
         case "keys" if held.complete:
-            return site.allocate("keys", Sequence(tuple(Constant(name) for name, _ in held.items)))
+            return site.allocate("keys", ListObject(tuple(Constant(name) for name, _ in held.items)))
         case "items" if held.complete:
-            pairs = tuple(Tuple((Constant(name), item)) for name, item in held.items)
-            return site.allocate("items", Sequence(pairs, singly=held.singly))
+            pairs = tuple(TupleValue((Constant(name), item)) for name, item in held.items)
+            return site.allocate("items", ListObject(pairs, singly=held.singly))
         case "items":
-            return site.allocate("items", Sequence(None, Tuple((UNKNOWN, held.each()))))
+            return site.allocate("items", ListObject(None, TupleValue((UNKNOWN, held.each()))))
         case "update":
             site.env.heap[value.object] = updated(site, held)
             return Constant(None)
@@ -112,9 +112,9 @@ def dict_method(site: Site, value: Reference, held: Dictionary) -> Value:
             return UNKNOWN
 
 
-def updated(site: Site, held: Dictionary) -> Dictionary:
+def updated(site: LibraryCall, held: DictObject) -> DictObject:
     """A dict after `update(other, key=value)`."""
-    unknown = Dictionary((), UNKNOWN, False, held.module)
+    unknown = DictObject((), UNKNOWN, False, held.module)
     if not site.arguments.exact or len(site.arguments.positional) > 1:
         return unknown
     for given in site.arguments.positional:
@@ -128,14 +128,14 @@ def updated(site: Site, held: Dictionary) -> Dictionary:
     return held
 
 
-def pairs_of(site: Site, value: Value) -> tuple[tuple[object, Value], ...] | None:
+def pairs_of(site: LibraryCall, value: Value) -> tuple[tuple[object, Value], ...] | None:
     """What `dict(value)` holds, where all of it is known."""
     held = site.held(value)
-    if isinstance(held, Dictionary):
+    if isinstance(held, DictObject):
         return held.items if held.complete else None
     pairs: list[tuple[object, Value]] = []
     for item in items_of(site.frame, site.env, value) or (UNKNOWN,):
-        if not (isinstance(item, Tuple) and len(item.items) == 2 and isinstance(item.items[0], Constant)):
+        if not (isinstance(item, TupleValue) and len(item.items) == 2 and isinstance(item.items[0], Constant)):
             return None
         pairs.append((item.items[0].value, item.items[1]))
     return tuple(pairs)

@@ -23,7 +23,7 @@ class Builds(NamedTuple):
     method: Function
 
 
-Doubt: TypeAlias = "Parameter | Function | Builds"
+Refutation: TypeAlias = "Parameter | Function | Builds"
 """What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all of a function stand behind a
 check; all of a method stand in constructors."""
 
@@ -68,11 +68,11 @@ class Callers:
         else:
             self._arguments[key] = join(self._arguments.get(key, UNREACHED), device)
 
-    def refute(self, doubts: Iterable[Doubt]) -> bool:
+    def refute(self, doubts: Iterable[Refutation]) -> bool:
         """Whether the calls are such that a fact with these doubts does not hold."""
         return any(map(self._is_right, doubts))
 
-    def _is_right(self, doubt: Doubt) -> bool:
+    def _is_right(self, doubt: Refutation) -> bool:
         match doubt:
             case Builds(method=method):
                 return self._is_for_constructors(method, set())

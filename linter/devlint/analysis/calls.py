@@ -20,25 +20,24 @@ from devlint.analysis import (
     unknown_operand,
     unmoved_module,
 )
-from devlint.analysis.arguments import Arguments, Given, collect
+from devlint.analysis.arguments import Arguments, ArgumentValue, collect
 from devlint.analysis.builtin_methods import text_method
 from devlint.analysis.containers import is_loaded, saves
 from devlint.analysis.devices import note_called
 from devlint.analysis.discarded import receiver_span
 from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame, is_moved, name_of_result
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.methods import call_module_method, call_object_method, call_opaque_method, move_unknown
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
 from devlint.analysis.transfer_tables import FUNCTIONS, MODULE_CALLS
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, LibraryObject
-from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.value import (
     UNKNOWN,
-    Bound,
+    BoundMethod,
     Closure,
     Constant,
     DeviceType,
@@ -46,13 +45,13 @@ from devlint.domain.value import (
     Library,
     Method,
     Opaque,
-    Partial,
+    PartialCall,
+    Predicate,
     Present,
     Reference,
     Super,
     Tensor,
-    Test,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
     is_lost,
@@ -77,7 +76,7 @@ DEEPEST_PART = 50
 def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Environment | None:
     """A call; control does not go on behind one that never returns."""
     arguments = collect(frame, env, instruction.arguments)
-    function = Given(
+    function = ArgumentValue(
         frame.registers[instruction.function],
         frame.spans[instruction.function],
         frame.places[instruction.function],
@@ -101,20 +100,20 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     name = name_of_result(function.value, frame.text(function.span))
     if result == UNKNOWN:
         unknown_operand.note_inputs(frame, env, function, arguments, instruction.span)
-    if not (frame.feeds_from_host or isinstance(function.value, Library)):
+    if not (frame.has_cpu_inputs or isinstance(function.value, Library)):
         given = any(isinstance(one.value, Tensor) and one.value.device == CPU for one in arguments.all())
-        lost = any(map(is_lost, result.items if isinstance(result, Tuple) else (result,)))
-        frame.feeds_from_host = (given and lost) or objects.hold_host_data(env, arguments)
+        lost = any(map(is_lost, result.items if isinstance(result, TupleValue) else (result,)))
+        frame.has_cpu_inputs = (given and lost) or objects.hold_host_data(env, arguments)
     escaping_cpu_tensor.note_call(frame, env, function, arguments, result)
-    result = frame.identified(result, name, instruction.span)
-    if isinstance(result, Opaque) and result.path.startswith(NAMELESS) and result.device == UNKNOWN_DEVICE:
+    result = frame.with_identity(result, name, instruction.span)
+    if isinstance(result, Opaque) and result.path.startswith(FRESH) and result.device == UNKNOWN_DEVICE:
         result = _computed(frame, env, result, function, arguments, instruction.span)
     frame.set(instruction.target, result, instruction.span)
     return env
 
 
 def _computed(
-    frame: Frame, env: Environment, result: Opaque, function: Given, arguments: Arguments, span: Span
+    frame: Frame, env: Environment, result: Opaque, function: ArgumentValue, arguments: Arguments, span: Span
 ) -> Opaque:
     """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
 
@@ -130,7 +129,7 @@ def _computed(
         if not isinstance(value, Tensor) and frame.kind(value) not in (Kind.TENSOR, Kind.MOVABLE):
             continue
         where = conflicts.resolve(env, value.device)
-        if follows(where) or conflicts.is_accelerator(where):
+        if is_symbolic(where) or conflicts.is_accelerator(where):
             computed = f"computed by `{frame.text(function.span)}`"
             if not is_part:
                 return replace(result, device=where, origin=frame.origin(computed, span, "module", value.origin, True))
@@ -138,7 +137,7 @@ def _computed(
     return result
 
 
-def _is_called_as_module(frame: Frame, function: Given) -> bool:
+def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
     """Whether something of which nothing is known is a module: what is moved and called is, or its name says so."""
     if not isinstance(value := function.value, Opaque):
         return False
@@ -152,7 +151,7 @@ def _is_part(function: Value) -> bool:
     return isinstance(owner, Opaque) and owner.path.startswith("self.")
 
 
-def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
+def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> Value | None:
     """The result of a call, None if it does not return."""
     value = function.value
     frame.called.add(device_free.called(value))
@@ -161,8 +160,8 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
             return _call_library(frame, env, value, arguments, span)
         case Closure():
             return invoke_closure(frame, env, value, None, arguments, span)
-        case Bound():
-            receiver = Given(value.receiver, function.span)
+        case BoundMethod():
+            receiver = ArgumentValue(value.receiver, function.span)
             result = invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
             return _promised(frame, env, value, span) if result == UNKNOWN else result
         case UserClass():
@@ -170,19 +169,19 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
         case Method():
             result = _call_method(frame, env, value, function, arguments, span)
             if result == UNKNOWN and not isinstance(value.receiver, (Tensor, Constant)):
-                objects.let_go(env, arguments)
+                objects.escape_arguments(env, arguments)
             return result
         case Reference():
             return _call_object(frame, env, function, arguments, span)
-        case Partial():
+        case PartialCall():
             return _call_partial(frame, env, value, function, arguments, span)
         case Opaque(path) if path.endswith(".skipTest"):
             return None  # of unittest: it raises
         case Opaque(path):
             first = arguments.first()
             for saved in arguments.positional if saves(value) else ():
-                frame.prove(saved.value, Kind.TENSOR)
-            if frame.kind(value) is Kind.MODULE and path.startswith(NAMELESS) and first is not None:
+                frame.infer_kind(saved.value, Kind.TENSOR)
+            if frame.kind(value) is Kind.MODULE and path.startswith(FRESH) and first is not None:
                 library.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
             elif _is_called_as_module(frame, function):
                 library.meet_inputs(frame, env, function, arguments, span)
@@ -192,11 +191,11 @@ def invoke(frame: Frame, env: Environment, function: Given, arguments: Arguments
 
 
 def _call_unknown(frame: Frame, env: Environment, arguments: Arguments) -> Value:
-    objects.let_go(env, arguments)
+    objects.escape_arguments(env, arguments)
     return UNKNOWN
 
 
-def _promised(frame: Frame, env: Environment, method: Bound, span: Span) -> Value:
+def _promised(frame: Frame, env: Environment, method: BoundMethod, span: Span) -> Value:
     """What a method that cannot be followed says that it returns: if a module, then a part of the one it belongs to."""
     held = env.heap.get(method.receiver.object) if isinstance(method.receiver, Reference) else None
     if not isinstance(held, Instance) or not classes.is_module(held.cls):
@@ -205,7 +204,7 @@ def _promised(frame: Frame, env: Environment, method: Bound, span: Span) -> Valu
     for cls in held.cls.lineage:
         found = cls.attributes.get(name) if isinstance(cls, UserClass) else None
         if isinstance(found, Closure) and annotated(frame, found.globals, found.function.returns) == {MODULE}:
-            part = frame.nameless(f"{name}()", span)
+            part = frame.fresh_symbol(f"{name}()", span)
             return replace(part, kind=Kind.MODULE, device=Variable(part.path))
     return UNKNOWN
 
@@ -224,8 +223,8 @@ def invoke_closure(
         for name in closure.function.nonlocal_names:
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:
-        frame.matters = True
-        objects.let_go(env, arguments)
+        frame.touches_devices = True
+        objects.escape_arguments(env, arguments)
         return UNKNOWN
     env.arriving = frozenset()
     for argument in arguments.all():
@@ -234,14 +233,14 @@ def invoke_closure(
 
 
 def _call_partial(
-    frame: Frame, env: Environment, value: Partial, function: Given, arguments: Arguments, span: Span
+    frame: Frame, env: Environment, value: PartialCall, function: ArgumentValue, arguments: Arguments, span: Span
 ) -> Value | None:
-    before = tuple(Given(item, function.span) for item in value.arguments)
-    keywords = tuple((key, Given(item, function.span)) for key, item in value.keywords)
+    before = tuple(ArgumentValue(item, function.span) for item in value.arguments)
+    keywords = tuple((key, ArgumentValue(item, function.span)) for key, item in value.keywords)
     later = {key for key, _ in arguments.keywords}
     merged = tuple(item for item in keywords if item[0] not in later) + arguments.keywords
     whole = replace(arguments, positional=before + arguments.positional, keywords=merged)
-    return invoke(frame, env, Given(value.function, function.span), whole, span)
+    return invoke(frame, env, ArgumentValue(value.function, function.span), whole, span)
 
 
 def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
@@ -262,7 +261,7 @@ def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arg
     note_called(env, name)
     known = name.startswith(("builtins.", "torch.optim.")) or frame.program.catalogue.function(name) is not None
     if result == UNKNOWN and not known:
-        objects.let_go(env, arguments)
+        objects.escape_arguments(env, arguments)
     return result
 
 
@@ -296,18 +295,18 @@ def method_of(frame: Frame, env: Environment, value: Reference, name: str) -> Va
     found = classes.find(held.cls, name)
     if found is None or not isinstance(found[0], Closure):
         return None
-    return Bound(found[0], value, found[1])
+    return BoundMethod(found[0], value, found[1])
 
 
 def _call_method(
-    frame: Frame, env: Environment, method: Method, function: Given, arguments: Arguments, span: Span
+    frame: Frame, env: Environment, method: Method, function: ArgumentValue, arguments: Arguments, span: Span
 ) -> Value | None:
     name = method.name
     first = arguments.first()
     asks = name == "startswith" and first is not None and names_accelerator(first.value)
     if asks and not isinstance(method.receiver, (Constant, DeviceType)):
-        return Test(holds=(Present(True),))
-    receiver = Given(method.receiver, receiver_span(function.span, name), method.place)
+        return Predicate(holds=(Present(True),))
+    receiver = ArgumentValue(method.receiver, receiver_span(function.span, name), method.place)
     host_read.note_method(frame, env, receiver, name, arguments, span)
     if name == "cuda" and frame.recording and not arguments.all():
         device_not_forwarded.note_cuda(frame, env, span)
@@ -337,13 +336,13 @@ def _call_super(
     receiver = value.receiver
     if name == "__init__" or not isinstance(receiver, Reference):
         return Constant(None) if name == "__init__" else UNKNOWN
-    site = Site(frame, env, name, arguments, span, Given(receiver, span))
+    site = LibraryCall(frame, env, name, arguments, span, ArgumentValue(receiver, span))
     if moves.is_module(frame, env, receiver):
         held = env.heap.get(receiver.object)
         if name == "__setattr__" or name == "__getattr__":
             return UNKNOWN
         if name in ("forward", "__call__"):
-            return _call_object(frame, env, Given(receiver, span), arguments, span)
+            return _call_object(frame, env, ArgumentValue(receiver, span), arguments, span)
         return call_module_method(site, receiver, held)
     return UNKNOWN
 
@@ -351,7 +350,9 @@ def _call_super(
 # --- objects ------------------------------------------------------------------------------------------------
 
 
-def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> Value | None:
+def _call_object(
+    frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span
+) -> Value | None:
     """`object(…)`: modules run their forward."""
     value = function.value
     assert isinstance(value, Reference)
@@ -361,7 +362,7 @@ def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arg
             if held.cls in MODULE_CALLS or moves.is_module_class(frame, held.cls):
                 return library.call_module(frame, env, function, held, arguments, span)
             return library.call_method(frame, env, function, held, "__call__", arguments, span)
-        case SequenceObject() if held.module == SEQUENTIAL:
+        case ListObject() if held.module == SEQUENTIAL:
             return _call_sequential(frame, env, function, held, arguments, span)
         case Instance():
             return _call_instance(frame, env, function, value, held, arguments, span)
@@ -370,7 +371,7 @@ def _call_object(frame: Frame, env: Environment, function: Given, arguments: Arg
 
 
 def _call_sequential(
-    frame: Frame, env: Environment, function: Given, held: SequenceObject, arguments: Arguments, span: Span
+    frame: Frame, env: Environment, function: ArgumentValue, held: ListObject, arguments: Arguments, span: Span
 ) -> Value | None:
     """`nn.Sequential`: each part is called with what the one before it returned.
 
@@ -390,14 +391,14 @@ def _call_sequential(
 def _call_parts(
     frame: Frame,
     env: Environment,
-    function: Given,
-    held: SequenceObject,
+    function: ArgumentValue,
+    held: ListObject,
     arguments: Arguments,
-    first: Given,
+    first: ArgumentValue,
     span: Span,
 ) -> Value | None:
     if held.items is None and isinstance(held.rest, Reference):  # one for all of them
-        return invoke(frame, env, Given(held.rest, function.span), arguments, span)
+        return invoke(frame, env, ArgumentValue(held.rest, function.span), arguments, span)
     if held.items is None:
         library.meet(frame, env, function, first, "Sequential.__call__", span)
         return UNKNOWN
@@ -407,15 +408,15 @@ def _call_parts(
         if result is None:
             return None
         frame.calling[-1] += 1
-        part = Given(item, function.span)
-        result = invoke(frame, env, part, Arguments((Given(result, where),), ()), span)
+        part = ArgumentValue(item, function.span)
+        result = invoke(frame, env, part, Arguments((ArgumentValue(result, where),), ()), span)
     return result
 
 
 def _call_instance(
     frame: Frame,
     env: Environment,
-    function: Given,
+    function: ArgumentValue,
     value: Reference,
     held: Instance,
     arguments: Arguments,
@@ -428,8 +429,10 @@ def _call_instance(
             case (Closure() as closure, owner) if name == "forward":
                 return summaries.call_forward(frame, env, closure, owner, value, function, arguments, span)
             case (Closure() as closure, owner):
-                return invoke_closure(frame, env, closure, owner, arguments.behind(Given(value, function.span)), span)
-    objects.let_go(env, arguments)
+                return invoke_closure(
+                    frame, env, closure, owner, arguments.behind(ArgumentValue(value, function.span)), span
+                )
+    objects.escape_arguments(env, arguments)
     return UNKNOWN
 
 

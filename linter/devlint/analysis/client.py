@@ -10,9 +10,9 @@ import re
 
 from devlint.analysis import classes, docstrings
 from devlint.analysis.frame import Frame
-from devlint.domain.device import NAMELESS, Either, Variable
+from devlint.domain.device import FRESH, Either, Variable
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.frontend.ir import Function
 from devlint.torchlib.knowledge import MODULE_STEPS
 
@@ -22,8 +22,8 @@ _NESTED_ENTRY = re.compile(r"\w+\['\w+'\]\['")
 """An entry of an entry: `batch['meta']['center']`."""
 
 
-def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
-    """Whether there is such a reason, for an operation that has a role of the CPU (see `Side`).
+def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: str) -> bool:
+    """Whether there is such a reason, for an operation that has a role of the CPU (see `Operand`).
 
     * It was moved to a device that the program chooses, or computed by a module. Who pins what was moved to a device
       that a caller names has a caller that names the CPU. What a part has computed from one argument, and what is
@@ -38,17 +38,17 @@ def is_on_accelerator_in_practice(frame: Frame, side: Side, role: str) -> bool:
     """
     place = side.device.place if isinstance(side.device, Variable) else ""
     if side.origin is not None and side.origin.born in ("moved", "module"):
-        if side.origin.born == "module" and frame.feeds_from_host:
+        if side.origin.born == "module" and frame.has_cpu_inputs:
             return False
         if role == "host" and side.parameter != "self" and place.endswith("]"):
             return False  # functions of numpy are most often given arrays
         if side.origin.born == "module" and isinstance(side.device, Either):
-            return all(variable.place.startswith(NAMELESS) for variable in side.device.variables)
+            return all(variable.place.startswith(FRESH) for variable in side.device.variables)
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable) or makes_host_data(frame):
         return False
     if is_out_of_the_graph(side):
-        fed = frame.feeds_from_host and place.startswith(NAMELESS)
+        fed = frame.has_cpu_inputs and place.startswith(FRESH)
         return not fed and _NESTED_ENTRY.match(place) is None
     if frame.owner is None or not classes.is_module(frame.owner):
         return False
@@ -74,7 +74,7 @@ def _goes_into_module(frame: Frame, name: str) -> bool:
     return any(isinstance(device, Variable) and device.place.partition("[")[0] == name for device in devices)
 
 
-def is_out_of_the_graph(side: Side) -> bool:
+def is_out_of_the_graph(side: Operand) -> bool:
     """Whether a value is `x.detach()`."""
     return side.name.endswith(".detach()")
 
@@ -109,7 +109,7 @@ _STARTS = re.compile(r"\.(_*(reset|init|initialize)_*(parameters|weights?)|__ini
 """A method that gives a module its first values, before anything has moved it."""
 
 
-def builds(frame: Frame, side: Side) -> bool:
+def builds(frame: Frame, side: Operand) -> bool:
     """Whether a module is being made, by its constructor or by what only that calls, of which a value is a part.
 
     So is what the constructor is given: all of it is on the CPU, until the module is moved as a whole.
@@ -129,7 +129,7 @@ def builds(frame: Frame, side: Side) -> bool:
 _ENTRY = re.compile(r"\w+\['")
 
 
-def may_be_given_on_the_host(frame: Frame, side: Side, other: Side) -> bool:
+def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> bool:
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.

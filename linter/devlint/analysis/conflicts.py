@@ -13,8 +13,8 @@ from functools import reduce
 from itertools import chain, combinations
 
 from devlint.analysis import classes, partial_batch_move, unregistered_tensor
-from devlint.analysis.arguments import Given
-from devlint.analysis.callers import Builds, Doubt, Parameter
+from devlint.analysis.arguments import ArgumentValue
+from devlint.analysis.callers import Builds, Parameter, Refutation
 from devlint.analysis.client import (
     builds,
     holds_nothing,
@@ -33,22 +33,22 @@ from devlint.analysis.pytorch_messages import wording
 from devlint.analysis.unregistered_tensor import within
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
+    CHOSEN_BY_CALLER,
     CPU,
-    NAMELESS,
-    SURROUNDINGS,
+    FRESH,
     UNKNOWN_DEVICE,
     Concrete,
     Device,
     Either,
     Variable,
     differ,
-    follows,
+    is_symbolic,
     join,
     variables_of,
 )
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import OTHERS, TURN, Origin
-from devlint.domain.summary import Requirement, Side
+from devlint.domain.summary import Operand, Requirement
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
 from devlint.facts import Conflict, Meeting, Step
 from devlint.frontend.ir import Function, Span
@@ -69,24 +69,26 @@ def resolve(env: Environment, device: Device) -> Device:
             return device
 
 
-def is_spared(side: Side) -> bool:
+def is_exempt(side: Operand) -> bool:
     """Whether the operation takes this value from wherever it is."""
-    match side.exempt:
+    match side.exemption:
         case "cpu":
             return side.rank == 0 and side.device == CPU
         case "any":
             return side.rank == 0
         case "decides":
-            return side.rank == 0 and not follows(side.device)
+            return side.rank == 0 and not is_symbolic(side.device)
         case "subscript":
             return side.rank == 0 or side.device == CPU
         case _:
             return False
 
 
-def may_be_spared(side: Side) -> bool:
+def may_be_exempt(side: Operand) -> bool:
     """Whether the value would be spared if it had no dimensions and were on the CPU, one of which is not known."""
-    return bool(side.exempt) and side.rank in (None, 0) and (side.exempt != "cpu" or not is_accelerator(side.device))
+    return (
+        bool(side.exemption) and side.rank in (None, 0) and (side.exemption != "cpu" or not is_accelerator(side.device))
+    )
 
 
 def is_accelerator(device: Device) -> bool:
@@ -94,7 +96,7 @@ def is_accelerator(device: Device) -> bool:
     return isinstance(device, Concrete) and device.type not in ("cpu", "meta")
 
 
-def kind_of(first: Side, second: Side) -> str:
+def kind_of(first: Operand, second: Operand) -> str:
     """What meets what, when the two do not go together; "pinned" is a matter of their devices."""
     roles = (first.role, second.role)
     for role, kind in (("host", "host"), ("cpu", "cpu-argument"), ("generator", "generator")):
@@ -105,14 +107,14 @@ def kind_of(first: Side, second: Side) -> str:
     return "operands" if (first.module is None) == (second.module is None) else "module-input"
 
 
-def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> bool:
+def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Operand]) -> bool:
     """Records the first conflict among the sides, else the requirements; whether there was a conflict."""
-    apart = [(one, other) for one, other in combinations(sides, 2) if not (is_spared(one) or is_spared(other))]
+    apart = [(one, other) for one, other in combinations(sides, 2) if not (is_exempt(one) or is_exempt(other))]
     pairs = [(one, other) for one, other in apart if may_meet(frame, env, one, other)]
     if operation in TOGETHER:
         pairs = [*pairs, *chain.from_iterable(among_elements(frame, side) for side in sides)]
     strays = chain.from_iterable(on_one_path(first, second) for first, second in pairs)
-    left = (pair for pair in partial_batch_move.pairs_left_behind(frame, pairs) if not any(map(is_spared, pair)))
+    left = (pair for pair in partial_batch_move.pairs_left_behind(frame, pairs) if not any(map(is_exempt, pair)))
     for first, second in chain(pairs, strays, left):
         kind = judge(frame, first, second)
         if kind == "pinned" and _is_moved_next(frame, span, (first, second)):
@@ -121,7 +123,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
             _report(frame, kind, operation, span, first, second, always=env.always)
             return True
     for first, second in pairs:
-        if not (may_be_spared(first) or may_be_spared(second)):
+        if not (may_be_exempt(first) or may_be_exempt(second)):
             unregistered_tensor.note_given(frame, first, second)
         if is_open(first, second):
             message = wording(operation, first, second)
@@ -130,15 +132,15 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     return False
 
 
-def is_of_the_host(frame: Frame, first: Side, second: Side) -> bool:
-    """Whether the function may well be given on the host what meets a value that is there; see `practice`."""
+def is_of_the_host(frame: Frame, first: Operand, second: Operand) -> bool:
+    """Whether the function may well be given on the host what meets a value that is there; see `client`."""
     return any(
-        follows(side.device) and other.device == CPU and may_be_given_on_the_host(frame, side, other)
+        is_symbolic(side.device) and other.device == CPU and may_be_given_on_the_host(frame, side, other)
         for side, other in ((first, second), (second, first))
     )
 
 
-def _is_moved_next(frame: Frame, span: Span, sides: Sequence[Side]) -> bool:
+def _is_moved_next(frame: Frame, span: Span, sides: Sequence[Operand]) -> bool:
     """Whether the result is moved where it is made, `torch.cat([x, made]).to(device)`: both are on the CPU then."""
     behind = Span(span.end_line, span.end_column, span.end_line, span.end_column + len(".cuda("))
     given = all(side.origin is not None and side.origin.born in ("parameter", "created", "host") for side in sides)
@@ -151,27 +153,27 @@ def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
     env.compared |= {requirement.pair}
 
 
-def on_one_path(first: Side, second: Side) -> Iterator[tuple[Side, Side]]:
+def on_one_path(first: Operand, second: Operand) -> Iterator[tuple[Operand, Operand]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something.
 
     In the first turn of a loop that may be an accelerator, too: no test knows of that path.
     """
     for side, other in ((first, second), (second, first)):
         created = created_on_cpu(side)
-        if created is None or is_spared(created):
+        if created is None or is_exempt(created):
             continue
         in_first_turn = side.stray is not None and side.stray.subject == TURN and is_accelerator(other.device)
-        if in_first_turn or (follows(other.device) and not _is_of_something_unknown(other.device)):
+        if in_first_turn or (is_symbolic(other.device) and not _is_of_something_unknown(other.device)):
             yield created, other
 
 
-def among_elements(frame: Frame, side: Side) -> Iterator[tuple[Side, Side]]:
+def among_elements(frame: Frame, side: Operand) -> Iterator[tuple[Operand, Operand]]:
     """Two elements of the list that a side stands for, one of which was created on the CPU and the other was not.
 
     What a private function makes on the CPU may go with what its callers have there.
     """
     stray = side.stray
-    if stray is None or stray.subject != OTHERS or not follows(stray.beside) or is_private(frame):
+    if stray is None or stray.subject != OTHERS or not is_symbolic(stray.beside) or is_private(frame):
         return
     name = f"{side.name}[…]" if re.fullmatch(r"[\w.]+", side.name) else side.name
     there = replace(side, name=name, device=stray.beside, certain=True, stray=None)
@@ -181,7 +183,7 @@ def among_elements(frame: Frame, side: Side) -> Iterator[tuple[Side, Side]]:
     yield there, made
 
 
-def created_on_cpu(side: Side) -> Side | None:
+def created_on_cpu(side: Operand) -> Operand | None:
     """A side as it is on the path on which it was created on the CPU, None if there is none."""
     if side.stray is None or not side.stray.may_meet:
         return None
@@ -191,10 +193,10 @@ def created_on_cpu(side: Side) -> Side | None:
 
 def _is_of_something_unknown(device: Device) -> bool:
     """Whether it is the `.device` of what is unknown, which may be this very value."""
-    return isinstance(device, Variable) and device.place.startswith(NAMELESS) and device.shown.endswith(".device")
+    return isinstance(device, Variable) and device.place.startswith(FRESH) and device.shown.endswith(".device")
 
 
-def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Side, role: str) -> bool:
+def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Operand, role: str) -> bool:
     """Records that a value is not on the CPU, where the operation wants it; whether it is not.
 
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
@@ -202,20 +204,20 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     origin = side.origin
     untold = origin is None or origin.born == "parameter" or origin.span == side.span
     nothing_known = side.device == UNKNOWN_DEVICE and untold
-    if nothing_known and is_out_of_the_graph(side) and not (frame.feeds_from_host or loads_on_cpu(frame)):
-        side = replace(side, device=Variable(frame.nameless(side.name, span).path))
+    if nothing_known and is_out_of_the_graph(side) and not (frame.has_cpu_inputs or loads_on_cpu(frame)):
+        side = replace(side, device=Variable(frame.fresh_symbol(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
-    here = Side("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
+    here = Operand("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):
-        if role == "host" and follows(side.device) and not (env.fallback or env.on_host or is_spared(side)):
+        if role == "host" and is_symbolic(side.device) and not (env.fallback or env.on_host or is_exempt(side)):
             _note_argument(frame, operation, span, side, here)
-        if isinstance(side.device, Variable) and not is_spared(side):
+        if isinstance(side.device, Variable) and not is_exempt(side):
             env.assumptions[side.device] = CPU
         return False
     return True
 
 
-def _note_argument(frame: Frame, operation: str, span: Span, side: Side, here: Side) -> None:
+def _note_argument(frame: Frame, operation: str, span: Span, side: Operand, here: Operand) -> None:
     """Records that Python reads the memory of an argument, which nothing has put on the CPU."""
     if side.certain and side.origin is not None and side.origin.born == "parameter":
         sides, said = (meeting(frame, side), meeting(frame, here)), wording(operation, side, here)
@@ -223,7 +225,7 @@ def _note_argument(frame: Frame, operation: str, span: Span, side: Side, here: S
         frame.record(span, fact, parameters_of(frame, side.device))
 
 
-def note_index(frame: Frame, operation: str, span: Span, table: Side, index: Side) -> None:
+def note_index(frame: Frame, operation: str, span: Span, table: Operand, index: Operand) -> None:
     """Records that an argument, which nothing has put there, selects from what an object keeps on the CPU."""
     kept = table.device == CPU and table.name.startswith("self.")
     given = isinstance(index.device, Variable) and index.origin is not None and index.origin.born == "parameter"
@@ -233,7 +235,9 @@ def note_index(frame: Frame, operation: str, span: Span, table: Side, index: Sid
         frame.record(span, fact, parameters_of(frame, index.device))
 
 
-def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt: str, role: str) -> Side | None:
+def side_of(
+    frame: Frame, env: Environment, given: ArgumentValue, parameter: str, exemption: str, role: str
+) -> Operand | None:
     """An argument as a side; None if it is not known to be a tensor."""
     value = given.value
     if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
@@ -242,12 +246,12 @@ def side_of(frame: Frame, env: Environment, given: Given, parameter: str, exempt
         return None
     device = resolve(env, value.device)
     name, file, batch = frame.text(given.span), frame.file, partial_batch_move.batch_of(given.value)
-    return Side(
-        name, device, value.rank, given.span, value.origin, exempt, True, parameter, role, file=file, batch=batch
+    return Operand(
+        name, device, value.rank, given.span, value.origin, exemption, True, parameter, role, file=file, batch=batch
     )
 
 
-def may_meet(frame: Frame, env: Environment, first: Side, second: Side) -> bool:
+def may_meet(frame: Frame, env: Environment, first: Operand, second: Operand) -> bool:
     """Whether two sides may be apart here: who has found one input on the CPU means all that come with it.
 
     So is a part of a batch that is not moved, or not yet, where another part is.
@@ -260,17 +264,17 @@ def may_meet(frame: Frame, env: Environment, first: Side, second: Side) -> bool:
     )
 
 
-def judge(frame: Frame, first: Side, second: Side) -> str | None:
+def judge(frame: Frame, first: Operand, second: Operand) -> str | None:
     """The kind of conflict between two sides, None if there is none."""
     if not (first.certain and second.certain):
         return None
     for side in (first, second):
         # A 0-dim tensor on the CPU may meet an accelerator; one of unknown rank may be that.
-        if side.rank is None and is_spared(replace(side, rank=0)):
+        if side.rank is None and is_exempt(replace(side, rank=0)):
             return None
     kind = kind_of(first, second)
     for side, other in ((first, second), (second, first)):
-        if follows(side.device) and other.device == CPU:
+        if is_symbolic(side.device) and other.device == CPU:
             if other.origin is not None and other.origin.born == "parameter":
                 return None  # a test has found it there, where the other one may be too
             if isinstance(side.device, Variable) and side.device.place in frame.on_cpu_by_default:
@@ -294,7 +298,7 @@ def judge(frame: Frame, first: Side, second: Side) -> str | None:
     return kind if apart and not (_holds_a_place(frame, first) or _holds_a_place(frame, second)) else None
 
 
-def _holds_a_place(frame: Frame, side: Side) -> bool:
+def _holds_a_place(frame: Frame, side: Operand) -> bool:
     """Whether a value was made without elements outside of what is executed, which may have asked for its size."""
     made = side.origin
     return made is not None and made.born == "created" and not within(frame, made) and holds_nothing(frame, made)
@@ -304,15 +308,15 @@ def _type_of(device: Device) -> Device:
     return Concrete(device.type) if isinstance(device, Concrete) else device
 
 
-def is_open(first: Side, second: Side) -> bool:
+def is_open(first: Operand, second: Operand) -> bool:
     """Whether only a caller can tell: at least one follows something, and the two are not the same."""
     if not (first.certain and second.certain) or first.device == second.device:
         return False
     devices = (first.device, second.device)
-    return any(map(variables_of, devices)) and UNKNOWN_DEVICE not in devices and SURROUNDINGS not in devices
+    return any(map(variables_of, devices)) and UNKNOWN_DEVICE not in devices and CHOSEN_BY_CALLER not in devices
 
 
-def certainty(first: Side, second: Side, *, always: bool = True) -> Certainty:
+def certainty(first: Operand, second: Operand, *, always: bool = True) -> Certainty:
     """Certain, unless one side only follows something, or was put where it is after a check, or was observed there.
 
     `always`: whoever comes to the reported line comes to the two; a call need not take the branch that they are in.
@@ -321,22 +325,24 @@ def certainty(first: Side, second: Side, *, always: bool = True) -> Certainty:
     if is_observed(first, second) or not always:
         return Certainty.ON_ACCELERATOR
     checked = any(side.origin is not None and side.origin.checked for side in sides)
-    chosen = any(follows(side.device) for side in sides)
+    chosen = any(is_symbolic(side.device) for side in sides)
     return Certainty.ON_ACCELERATOR if checked or chosen else Certainty.CERTAIN
 
 
-def is_observed(first: Side, second: Side) -> bool:
+def is_observed(first: Operand, second: Operand) -> bool:
     """Whether it rests on what a run has seen where one of them is."""
     return any(side.origin is not None and side.origin.rests_on_observation for side in (first, second))
 
 
-def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, second: Side, *, always: bool) -> None:
+def _report(
+    frame: Frame, kind: str, operation: str, span: Span, first: Operand, second: Operand, *, always: bool
+) -> None:
     message = wording(operation, first, second)
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
     first, second = clash.first, clash.second
-    frame.note_clash(clash)
-    unless = doubts_of(frame, first, second)
-    unregistered_tensor.note(frame, first, second, unless)
+    frame.record_conflict(clash)
+    refuted_by = doubts_of(frame, first, second)
+    unregistered_tensor.note(frame, first, second, refuted_by)
     fact = Conflict(
         described(clash),
         operation,
@@ -346,7 +352,7 @@ def _report(frame: Frame, kind: str, operation: str, span: Span, first: Side, se
         clash.message,
         observed=is_observed(first, second),
     )
-    frame.record(span, fact, unless)
+    frame.record(span, fact, refuted_by)
 
 
 def described(clash: Requirement) -> str:
@@ -356,9 +362,9 @@ def described(clash: Requirement) -> str:
     return "criterion-state" if len(stray) == 1 else clash.kind
 
 
-def doubts_of(frame: Frame, *sides: Side) -> tuple[Doubt, ...]:
+def doubts_of(frame: Frame, *sides: Operand) -> tuple[Refutation, ...]:
     """What the callers of the executed function may have in common, so that these sides do not differ."""
-    found: tuple[Doubt, ...] = parameters_of(frame, *(side.device for side in sides))
+    found: tuple[Refutation, ...] = parameters_of(frame, *(side.device for side in sides))
     own = any(variable.place.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
@@ -391,7 +397,7 @@ def ordered(clash: Requirement) -> Requirement:
     return replace(clash, first=second, second=first) if swap else clash
 
 
-def meeting(frame: Frame, side: Side) -> Meeting:
+def meeting(frame: Frame, side: Operand) -> Meeting:
     """A side as a fact."""
     place = frame.program.place(side.file, side.span)
     if side.origin is None:

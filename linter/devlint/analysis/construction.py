@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import classes, device_not_forwarded, summaries
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance
@@ -29,7 +29,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
             new = env.heap[summarised.object]
             assert isinstance(new, Instance)
             env.heap[summarised.object] = replace(new, origin=origin)
-            given = arguments.behind(Given(summarised, span))
+            given = arguments.behind(ArgumentValue(summarised, span))
             device_not_forwarded.note_construction(frame, cls, init, given, summarised.object, span)
             return summarised
     identity = frame.new_object(span, cls.name)
@@ -38,13 +38,15 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     if not isinstance(init, Closure):
         env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
         return made
-    result = summaries.call(frame, env, init, owner, arguments.behind(Given(made, span)), span)
+    result = summaries.call(frame, env, init, owner, arguments.behind(ArgumentValue(made, span)), span)
     if result is None:
         return None
     held = env.heap.get(identity)
     if result is UNKNOWN and isinstance(held, Instance):
         env.heap[identity] = replace(held, attributes=_overwritten(held), open=True)
-    device_not_forwarded.note_construction(frame, cls, init, arguments.behind(Given(made, span)), identity, span)
+    device_not_forwarded.note_construction(
+        frame, cls, init, arguments.behind(ArgumentValue(made, span)), identity, span
+    )
     return made
 
 

@@ -13,7 +13,7 @@ from devlint.analysis import classes
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Device, Variable
 from devlint.domain.environment import Environment
-from devlint.domain.heap import LARGEST_DISPLAY, Dictionary, Instance, Object, Sequence, summary
+from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, Object, summary
 from devlint.domain.provenance import OTHERS
 from devlint.domain.value import (
     NUMBER,
@@ -26,10 +26,10 @@ from devlint.domain.value import (
     Rank,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
+    cpu_on_one_path,
     is_count,
-    stray_of,
     together,
 )
 from devlint.domain.value import join as join_values
@@ -54,17 +54,17 @@ UNROLLED = 4
 def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
     """What iterating over a value yields."""
     match value:
-        case Tuple():
+        case TupleValue():
             return _listed(value.items)
         case Reference():
             frame.iterated(env, value)
             held = env.heap.get(value.object)
             match held:
-                case Sequence(items=items) if items is not None:
+                case ListObject(items=items) if items is not None:
                     return Elements(UNKNOWN, items) if items and held.singly else _listed(items)
-                case Sequence():
+                case ListObject():
                     return Elements(held.rest)
-                case Dictionary() if held.complete:
+                case DictObject() if held.complete:
                     return _listed(tuple(Constant(key) for key, _ in held.items))
                 case _:
                     return Elements(UNKNOWN)
@@ -84,19 +84,19 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
 
 def items_of(frame: Frame, env: Environment, value: Value) -> tuple[Value, ...] | None:
     """What iterating over a container yields, where all of it is known."""
-    if isinstance(value, Tuple):
+    if isinstance(value, TupleValue):
         return value.items
     frame.iterated(env, value)
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
-    if isinstance(held, Dictionary) and held.complete:
+    if isinstance(held, DictObject) and held.complete:
         return tuple(Constant(key) for key, _ in held.items)
-    return held.items if isinstance(held, Sequence) else None
+    return held.items if isinstance(held, ListObject) else None
 
 
 def _listed(items: tuple[Value, ...]) -> Elements:
     if 0 < len(items) <= UNROLLED:
         return Elements(UNKNOWN, items)
-    return Elements(summary(Sequence(items)))
+    return Elements(summary(ListObject(items)))
 
 
 def row(tensor: Tensor) -> Tensor:
@@ -160,11 +160,11 @@ def build(frame: Frame, instruction: ir.Build, env: Environment) -> Environment:
         elif items is not None:
             items.extend(inner)
     if items is not None and len(items) > LARGEST_DISPLAY:
-        known = Sequence(None, summary(Sequence(tuple(items))))
+        known = ListObject(None, summary(ListObject(tuple(items))))
     else:
-        known = Sequence(None if items is None else tuple(items))
+        known = ListObject(None if items is None else tuple(items))
     if instruction.kind == "tuple":
-        result: Value = UNKNOWN if known.items is None else Tuple(known.items)
+        result: Value = UNKNOWN if known.items is None else TupleValue(known.items)
     else:
         result = allocate(frame, env, instruction.span, instruction.kind, known)
     frame.set(instruction.target, result, instruction.span)
@@ -193,7 +193,7 @@ def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) 
         key = None if key_register is None else frame.registers[key_register]
         if key_register is None:
             inner = env.heap.get(value.object) if isinstance(value, Reference) else None
-            if isinstance(inner, Dictionary) and inner.complete:
+            if isinstance(inner, DictObject) and inner.complete:
                 items.update(inner.items)
             else:
                 complete = False
@@ -203,7 +203,7 @@ def build_mapping(frame: Frame, instruction: ir.BuildMapping, env: Environment) 
         else:
             complete = False
             items.clear()  # the key that is not known may be any of them
-    made = Dictionary(tuple(items.items()) if len(items) <= LARGEST_DISPLAY else (), rest, complete)
+    made = DictObject(tuple(items.items()) if len(items) <= LARGEST_DISPLAY else (), rest, complete)
     frame.set(instruction.target, allocate(frame, env, instruction.span, "dict", made), instruction.span)
     return env
 
@@ -218,7 +218,7 @@ def append(frame: Frame, instruction: ir.Append, env: Environment) -> Environmen
 
 def _varying(frame: Frame, value: Value) -> Value:
     """An element that a test chooses; where that is about what changes, it chooses the other one in other turns."""
-    stray = stray_of(value)
+    stray = cpu_on_one_path(value)
     if stray is None or not frame.loops or not isinstance(value, (Tensor, Opaque)):
         return value
     varies = not frame.loops[-1].plan.bound.isdisjoint(re.findall(r"\w+", stray.subject))
@@ -228,7 +228,7 @@ def _varying(frame: Frame, value: Value) -> Value:
 def add_element(env: Environment, container: Reference, value: Value, *, repeated: bool = False) -> None:
     """`list.append`; `repeated` when it happens an unknown number of times."""
     held = env.heap.get(container.object)
-    if not isinstance(held, Sequence):
+    if not isinstance(held, ListObject):
         return
     if held.items is not None and not repeated and len(held.items) < LARGEST_DISPLAY:
         env.heap[container.object] = replace(held, items=held.items + (value,))
@@ -255,12 +255,12 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
     count = len(instruction.targets)
     values: list[Value]
     listed: tuple[Value, ...] | None = None
-    if isinstance(value, Tuple):
+    if isinstance(value, TupleValue):
         listed = value.items
     elif isinstance(value, Reference):
         frame.iterated(env, value)
         held = env.heap.get(value.object)
-        if isinstance(held, Sequence):
+        if isinstance(held, ListObject):
             listed = held.items
         elif isinstance(held, Instance) and held.cls.is_record:
             listed = tuple(held.get(name) or UNKNOWN for name in classes.fields(held.cls))
@@ -270,7 +270,7 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
     elif listed is not None and star is not None and len(listed) >= count - 1:
         after = count - 1 - star
         middle = listed[star : len(listed) - after]
-        rest = allocate(frame, env, instruction.span, "starred", Sequence(middle))
+        rest = allocate(frame, env, instruction.span, "starred", ListObject(middle))
         values = [*listed[:star], rest, *listed[len(listed) - after :]]
     elif isinstance(value, Opaque) and star is None and not _is_known_tensor(frame, value):
         whole = replace(value, kind=Kind.ANY)
@@ -299,28 +299,28 @@ def _is_known_tensor(frame: Frame, value: Opaque) -> bool:
 def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.Span) -> Value:
     """`base[key]` for everything that is not a tensor."""
     match base:
-        case Tuple():
+        case TupleValue():
             return _pick(base.items, key)
         case Reference():
             held = env.heap.get(base.object)
             match held:
-                case Sequence() if isinstance(key, Host) and key == SLICE:
+                case ListObject() if isinstance(key, Host) and key == SLICE:
                     kept = None if held.items is None else _sliced(held.items, key)
                     known = held.loosened(summary(held)) if kept is None else replace(held, items=kept)
                     return allocate(frame, env, span, "slice", known)
-                case Sequence(items=items) if items is not None:
+                case ListObject(items=items) if items is not None:
                     return _pick(items, key)
-                case Sequence():
+                case ListObject():
                     if key == Constant(0) and held.first is not None:
                         return held.first
                     return held.rest if isinstance(key, (Constant, Host)) else UNKNOWN
-                case Dictionary():
+                case DictObject():
                     return held.get(key.value) if isinstance(key, Constant) else held.each()
                 case _:
                     return UNKNOWN
         case Opaque():
             if is_array_key(key):
-                frame.prove(base, Kind.ARRAY)
+                frame.infer_kind(base, Kind.ARRAY)
             if frame.kind(base) is Kind.ARRAY:
                 return base  # part of an array, where the array is
             if isinstance(key, Constant):
@@ -339,7 +339,7 @@ SLICE = Host("slice")
 
 def is_array_key(key: Value) -> bool:
     """Whether only tensors and arrays take such a key: `x[:, 0]`, `x[None, :]`, `x[..., 1]`."""
-    parts = key.items if isinstance(key, Tuple) else ()
+    parts = key.items if isinstance(key, TupleValue) else ()
     return any(part == SLICE or (isinstance(part, Constant) and part.value in (None, Ellipsis)) for part in parts)
 
 
@@ -353,11 +353,11 @@ def _pick(items: tuple[Value, ...], key: Value) -> Value:
         return items[key.value] if -len(items) <= key.value < len(items) else UNKNOWN
     if isinstance(key, Host) and key == SLICE:
         kept = _sliced(items, key)
-        return UNKNOWN if kept is None else Tuple(kept)
+        return UNKNOWN if kept is None else TupleValue(kept)
     if not items:
         return UNKNOWN
     if key == NUMBER or is_count(key):
-        return summary(Sequence(items))
+        return summary(ListObject(items))
     return UNKNOWN
 
 
@@ -367,16 +367,16 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
     if not isinstance(base, Reference) or held is None:
         return
     match held:
-        case Dictionary():
+        case DictObject():
             after = held.put(key.value, value) if isinstance(key, Constant) else held.put_somewhere(value)
             env.heap[base.object] = after
-        case Sequence(items=items) if items is not None and isinstance(key, Constant):
+        case ListObject(items=items) if items is not None and isinstance(key, Constant):
             position = key.value
             if isinstance(position, int) and -len(items) <= position < len(items):
                 changed = list(items)
                 changed[position] = value
                 env.heap[base.object] = replace(held, items=tuple(changed))
-        case Sequence():
+        case ListObject():
             rest = UNKNOWN if key == SLICE else join_values(summary(held), value)
             env.heap[base.object] = held.loosened(rest)
         case _:

@@ -6,9 +6,9 @@ from devlint.analysis import conflicts
 from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, follows
-from devlint.domain.summary import Side
-from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, Tuple, Value
+from devlint.domain.device import CPU, is_symbolic
+from devlint.domain.summary import Operand
+from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, TupleValue, Value
 from devlint.facts import Conflict
 from devlint.frontend.ir import Span
 
@@ -17,7 +17,7 @@ def note_strays(frame: Frame) -> None:
     """Notes the results that are created on the CPU, though nobody asked for that, where others follow something."""
     by_position: dict[int, list[tuple[Tensor, Span]]] = {}
     for value, span in frame.results:
-        items = value.items if isinstance(value, Tuple) else (value,)
+        items = value.items if isinstance(value, TupleValue) else (value,)
         for position, item in enumerate(items):
             tensor = _as_tensor(frame, item)
             if tensor is not None:
@@ -34,21 +34,21 @@ def note_strays(frame: Frame) -> None:
                 and made.is_unasked
                 and made.file == frame.file
             ):
-                created = Side(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
+                created = Operand(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
                 frame.record(made.span, _apart(frame, placed, created))
 
 
-def _apart(frame: Frame, placed: Side, created: Side) -> Conflict:
+def _apart(frame: Frame, placed: Operand, created: Operand) -> Conflict:
     sides = (conflicts.meeting(frame, placed), conflicts.meeting(frame, created))
     return Conflict("result", "return", *sides, Certainty.POSSIBLE, wording("return", placed, created))
 
 
-def _placed(frame: Frame, tensor: Tensor, span: Span) -> Side | None:
+def _placed(frame: Frame, tensor: Tensor, span: Span) -> Operand | None:
     """A result as it is on a path on which it follows something, or is on an accelerator; None without such a path."""
     name = frame.text(span).removeprefix("return ")
     for device, origin in ((tensor.device, tensor.origin), (tensor.stray.beside if tensor.stray else CPU, None)):
-        if follows(device) or conflicts.is_accelerator(device):
-            return Side(name, device, SOME_DIMENSIONS, span, origin, file=frame.file)
+        if is_symbolic(device) or conflicts.is_accelerator(device):
+            return Operand(name, device, SOME_DIMENSIONS, span, origin, file=frame.file)
     return None
 
 

@@ -16,7 +16,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, UNKNOWN, Constant, Opaque, Reference, Value
 from devlint.frontend.ir import Span
 
@@ -33,7 +33,7 @@ def counts_on_default(text: str) -> bool:
     return _LOADER_FOR_A_DEVICE.search(text) is not None
 
 
-def generator_side(frame: Frame, env: Environment, value: Value, file: str, span: Span) -> Side:
+def generator_side(frame: Frame, env: Environment, value: Value, file: str, span: Span) -> Operand:
     """A generator that is handed over at a place, as a side."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else value
     device: Device = UNKNOWN_DEVICE
@@ -41,22 +41,24 @@ def generator_side(frame: Frame, env: Environment, value: Value, file: str, span
     if isinstance(held, (LibraryObject, Opaque)):
         device, origin = conflicts.resolve(env, held.device), held.origin
     name = frame.program.text(file, span) if origin is None else frame.program.text(origin.file, origin.span)
-    return Side(name, device, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file)
+    return Operand(name, device, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file)
 
 
-def own_generator(frame: Frame, operation: str, file: str, span: Span) -> Side:
+def own_generator(frame: Frame, operation: str, file: str, span: Span) -> Operand:
     """The generator that is used when none is handed over; the place is where one could be."""
     origin = Origin(f"without `generator=`, `{operation}` uses one of the CPU", file, span, "created")
-    return Side("torch.Generator()", CPU, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file)
+    return Operand(
+        "torch.Generator()", CPU, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file
+    )
 
 
-def draw(frame: Frame, env: Environment, operation: str, span: Span, drawn: Span, generator: Side) -> None:
+def draw(frame: Frame, env: Environment, operation: str, span: Span, drawn: Span, generator: Operand) -> None:
     """Draws numbers on the default device; `drawn`: where the report says so."""
     if env.fallback:
         return
     device = default_device(env)
     origin = frame.origin(f"random numbers are drawn on {device}, the default device", span, "created")
-    numbers = Side(frame.text(drawn), device, SOME_DIMENSIONS, drawn, origin, file=frame.file)
+    numbers = Operand(frame.text(drawn), device, SOME_DIMENSIONS, drawn, origin, file=frame.file)
     conflicts.find(frame, env, operation, span, (numbers, generator))
 
 

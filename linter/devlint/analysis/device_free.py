@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.classes import find
 from devlint.analysis.frame import Frame
 from devlint.analysis.substitution import abstract, is_handed
-from devlint.domain.device import NAMELESS
+from devlint.domain.device import FRESH
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Sequence, held_by
+from devlint.domain.heap import DictObject, ListObject, held_by
 from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -26,13 +26,13 @@ from devlint.domain.value import (
     Host,
     Imported,
     Library,
+    MaybeNone,
     Method,
     Opaque,
-    Optional,
+    Predicate,
     Reference,
     SourceFile,
-    Test,
-    Tuple,
+    TupleValue,
     Unknown,
     UserClass,
     Value,
@@ -47,7 +47,7 @@ _TEXTS = re.compile(r"\.__(name|qualname|doc|module)__(\.|$)")
 
 
 def summary(
-    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, Given]
+    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, ArgumentValue]
 ) -> Summary | None:
     """The summary that stands for a call of an idle function with objects, functions or classes; None if it is none."""
     if closure.enclosing or closure.function in frame.budget.running or closure.function.is_generator:
@@ -60,7 +60,7 @@ def summary(
         name: default if is_host(default) else UNKNOWN for name, default in closure.defaults if name not in bound
     }
     found = frame.program.summarise(frame, closure, owner, entry, env)
-    if found is None or found.matters or not _may_be_idle_with(env, bound, found.called):
+    if found is None or found.touches_devices or not _may_be_idle_with(env, bound, found.called):
         return None
     if any(is_handed(identity) for identity, _ in found.heap) or _takes_out(found):
         return None
@@ -70,12 +70,12 @@ def summary(
 def called(value: Value) -> str:
     """The place, among the parameters, of what is called: `x`, `x.name`; none for text that is read from one."""
     of, name = (value.receiver, f".{value.name}") if isinstance(value, Method) else (value, "")
-    if not isinstance(of, Opaque) or of.path.startswith(NAMELESS) or _TEXTS.search(of.path):
+    if not isinstance(of, Opaque) or of.path.startswith(FRESH) or _TEXTS.search(of.path):
         return ""
     return of.path + name
 
 
-def called_through(places: Iterable[str], bound: Mapping[str, Given]) -> Iterator[str]:
+def called_through(places: Iterable[str], bound: Mapping[str, ArgumentValue]) -> Iterator[str]:
     """Places among the parameters of a function that is called, as places among those of its caller."""
     for place in places:
         root = re.match(r"\w+", place)
@@ -91,29 +91,29 @@ def _takes_out(found: Summary) -> bool:
     pending = [found.returns]
     while pending:
         match pending.pop():
-            case Tuple(items):
+            case TupleValue(items):
                 pending.extend(items)
-            case Optional(present):
+            case MaybeNone(present):
                 pending.append(present)
             case Reference(identity) if identity in made:
                 pending.extend(held_by(made.pop(identity)))
-            case Opaque(path=path) if not (path.isidentifier() or path.startswith(NAMELESS)):
+            case Opaque(path=path) if not (path.isidentifier() or path.startswith(FRESH)):
                 return True
     return False
 
 
-def _anything(frame: Frame, env: Environment, name: str, value: Value) -> Value | Sequence | Dictionary:
+def _anything(frame: Frame, env: Environment, name: str, value: Value) -> Value | ListObject | DictObject:
     """Any argument, or any list or dict where the call hands over one."""
     match env.heap.get(value.object) if isinstance(value, Reference) else None:
-        case Sequence():
-            return Sequence(None, abstract(frame, f"{name}[*]", UNKNOWN))
-        case Dictionary():
-            return Dictionary((), abstract(frame, f"{name}[*]", UNKNOWN), complete=False)
+        case ListObject():
+            return ListObject(None, abstract(frame, f"{name}[*]", UNKNOWN))
+        case DictObject():
+            return DictObject((), abstract(frame, f"{name}[*]", UNKNOWN), complete=False)
         case _:
             return abstract(frame, name, UNKNOWN)
 
 
-def _may_be_idle_with(env: Environment, bound: Mapping[str, Given], called: Iterable[str]) -> bool:
+def _may_be_idle_with(env: Environment, bound: Mapping[str, ArgumentValue], called: Iterable[str]) -> bool:
     """Whether nothing among the arguments is on a device, and none that is called leads to code of the program."""
     for name, given in bound.items():
         steps = [place.removeprefix(name) for place in called if re.split(r"[.\[]", place)[0] == name]
@@ -128,11 +128,11 @@ def _may_be_idle_with(env: Environment, bound: Mapping[str, Given], called: Iter
 def _parts(env: Environment, value: Value) -> Collection[Value]:
     """The elements of a list, dict or tuple; any other value itself."""
     match env.heap.get(value.object) if isinstance(value, Reference) else value:
-        case Sequence(module=None) | Dictionary(module=None) as held:
+        case ListObject(module=None) | DictObject(module=None) as held:
             return tuple(held_by(held))
-        case Tuple(items):
+        case TupleValue(items):
             return items
-        case Optional(present):
+        case MaybeNone(present):
             return (present,)
         case _:
             return (value,)
@@ -140,7 +140,9 @@ def _parts(env: Environment, value: Value) -> Collection[Value]:
 
 def _is_beside_devices(value: Value) -> bool:
     """Whether a value is nothing that may be on a device, nor holds any."""
-    return isinstance(value, (Unknown, Constant, Host, Test, Opaque, Closure, UserClass, Library, SourceFile, Imported))
+    return isinstance(
+        value, (Unknown, Constant, Host, Predicate, Opaque, Closure, UserClass, Library, SourceFile, Imported)
+    )
 
 
 def _leads_on(value: Value, steps: str, *, inside: bool) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from devlint.analysis import visible_devices
 from devlint.analysis.frame import Frame
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, follows, parse
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, is_symbolic, parse
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
 from devlint.domain.size import LARGEST_NUMBER
@@ -93,7 +93,7 @@ def numbered(ordinal: Value) -> DeviceValue:
 
 def _device_of_opaque(value: Opaque) -> Device:
     """The device that a parameter or setting names: it is a device variable of its own."""
-    return value.device if follows(value.device) else Variable(value.path)
+    return value.device if is_symbolic(value.device) else Variable(value.path)
 
 
 def current(env: Environment, device: Device) -> Device:
@@ -145,13 +145,13 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     frame.uses.append(found)
     available = devices if lacks else None
-    unless = _users(frame) if devices is None else ()
+    refuted_by = _users(frame) if devices is None else ()
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
         text = frame.text(origin.span)
-        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), unless)
+        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), refuted_by)
     else:
-        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), unless)
+        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), refuted_by)
 
 
 def _users(frame: Frame) -> tuple[Function, ...]:

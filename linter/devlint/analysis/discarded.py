@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.analysis import conflicts
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UnknownDevice
 from devlint.domain.environment import Environment
@@ -20,7 +20,9 @@ def receiver_span(span: Span, name: str) -> Span:
     return span
 
 
-def note(frame: Frame, env: Environment, function: Given, arguments: Arguments, result: Value, span: Span) -> None:
+def note(
+    frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, result: Value, span: Span
+) -> None:
     """Record a statement `x.to(device)` whose result is thrown away: it moves nothing if `x` is a tensor."""
     method = function.value
     if not isinstance(method, Method) or method.name not in MOVES or env.fallback:

@@ -11,30 +11,30 @@ import re
 from collections.abc import Iterator, Mapping
 
 from devlint.analysis import classes, conflicts, unknown_operand, unregistered_tensor
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, NAMELESS, Variable, follows
+from devlint.domain.device import CPU, FRESH, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, Sequence, held_by
+from devlint.domain.heap import DictObject, Instance, ListObject, held_by
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
-    Bound,
+    BoundMethod,
     Closure,
     Constant,
     Kind,
     Library,
+    MaybeNone,
     Method,
     ObjectId,
     Opaque,
-    Optional,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
     is_lost,
@@ -88,15 +88,15 @@ def note_stored(frame: Frame, env: Environment, base: Value, value: Value, span:
         note(frame, env, value, f"{frame.text(span)} =")
 
 
-def note_entry(frame: Frame, env: Environment, base: Given, key: Given, value: Value) -> None:
+def note_entry(frame: Frame, env: Environment, base: ArgumentValue, key: ArgumentValue, value: Value) -> None:
     """Notes that a value is stored under a name in something that was there before."""
     if isinstance(base.value, Opaque) and isinstance(key.value, Constant) and isinstance(key.value.value, str):
         note(frame, env, value, f"{frame.text(base.span)}[{frame.text(key.span)}] =")
 
 
-def note_call(frame: Frame, env: Environment, function: Given, arguments: Arguments, result: Value) -> None:
+def note_call(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, result: Value) -> None:
     """Notes what a call is given of whose result nothing is known, unless by its name it is for numbers."""
-    results = result.items if isinstance(result, Tuple) else (result,)
+    results = result.items if isinstance(result, TupleValue) else (result,)
     if not (frame.recording and any(map(is_lost, results)) and _may_compute(function.value)):
         return
     name = frame.text(function.span)
@@ -113,7 +113,7 @@ def _may_compute(called: Value) -> bool:
         case Method(receiver):
             return isinstance(receiver, (Opaque, Reference))
         case _:
-            return isinstance(called, (Opaque, Closure, Bound, UserClass, Reference))
+            return isinstance(called, (Opaque, Closure, BoundMethod, UserClass, Reference))
 
 
 def record(frame: Frame, given: Mapping[str, Value]) -> None:
@@ -123,38 +123,42 @@ def record(frame: Frame, given: Mapping[str, Value]) -> None:
         return
     for made, how in frame.handed_on.items():
         place = (made.file, made.span)
-        created = Side(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
-        if place not in frame.told and place not in frame.unplaced and unknown_operand.knows_of_devices(frame, created):
+        created = Operand(frame.text(made.span), CPU, SOME_DIMENSIONS, made.span, made, file=frame.file)
+        if (
+            place not in frame.reported
+            and place not in frame.unplaced
+            and unknown_operand.knows_of_devices(frame, created)
+        ):
             sides = (conflicts.meeting(frame, beside), conflicts.meeting(frame, created))
             said = wording(how, beside, created)
             fact = Conflict("handed-on", how, *sides, Certainty.POSSIBLE, said)
             frame.record(made.span, fact, conflicts.parameters_of(frame, beside.device))
 
 
-def _beside(frame: Frame, given: Mapping[str, Value]) -> Side | None:
+def _beside(frame: Frame, given: Mapping[str, Value]) -> Operand | None:
     """What a function is given that may be on another device: a tensor, else a part of something."""
     for parameter in getattr(frame.scope, "parameters", ()):
         value = given.get(parameter.name, UNKNOWN)
-        value = value.present if isinstance(value, Optional) else value
+        value = value.present if isinstance(value, MaybeNone) else value
         if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
             value = frame.tensor(value)
-        if isinstance(value, Tensor) and follows(value.device):
-            return Side(parameter.name, value.device, value.rank, parameter.span, value.origin, file=frame.file)
+        if isinstance(value, Tensor) and is_symbolic(value.device):
+            return Operand(parameter.name, value.device, value.rank, parameter.span, value.origin, file=frame.file)
     tensors = (path for path, kind in frame.proofs.kinds.items() if kind is Kind.TENSOR)
     for path in (*tensors, *sorted(frame.proofs.followed)):
-        if not path.startswith(NAMELESS) and not path.endswith("device"):
+        if not path.startswith(FRESH) and not path.endswith("device"):
             return _of_path(frame, path)
     return None
 
 
-def _of_path(frame: Frame, path: str) -> Side:
+def _of_path(frame: Frame, path: str) -> Operand:
     """What is at a path, shown where the function is given the first part of it."""
     parameters = getattr(frame.scope, "parameters", ())
     root = next((one.span for one in parameters if re.match(rf"{one.name}\b", path)), None)
     head = frame.scope.span
     span = root or Span(head.line, head.column, head.line, head.column + 1)
     origin = frame.origin("nothing says where it is", span, "unknown")
-    return Side(path, Variable(path), None, span, origin, file=frame.file)
+    return Operand(path, Variable(path), None, span, origin, file=frame.file)
 
 
 def _builds(frame: Frame) -> bool:
@@ -179,12 +183,12 @@ def _tensors(env: Environment, value: Value) -> Iterator[Tensor]:
         match pending.pop():
             case Tensor() as tensor:
                 yield tensor
-            case Tuple(items):
+            case TupleValue(items):
                 pending.extend(items)
-            case Optional(present):
+            case MaybeNone(present):
                 pending.append(present)
             case Reference(identity) if identity not in seen and len(seen) < MOST_PARTS:
                 seen.add(identity)
                 held = env.heap.get(identity)
-                if isinstance(held, (Sequence, Dictionary, Instance)) and not identity.is_generic:
+                if isinstance(held, (ListObject, DictObject, Instance)) and not identity.is_generic:
                     pending.extend(held_by(held))

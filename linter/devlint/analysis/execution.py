@@ -17,7 +17,7 @@ from devlint.analysis import (
     unknown_operand,
 )
 from devlint.analysis.classes import is_module, is_open
-from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis.frame import Frame, InferredKinds
 from devlint.analysis.narrowing import choice
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
@@ -34,11 +34,11 @@ from devlint.domain.value import (
     DeviceValue,
     Globals,
     Kind,
+    MaybeNone,
     Opaque,
-    Optional,
+    Predicate,
     Reference,
     Tensor,
-    Test,
     UserClass,
     Value,
 )
@@ -93,7 +93,7 @@ def parameter_values(
             default = defaults.get(parameter.name)
             value = symbol(frame, closure, parameter, default, is_input)
             left_out = default == Constant(None) and isinstance(value, Opaque) and value.kind is Kind.TENSOR
-            names[parameter.name] = Optional(value) if left_out else value
+            names[parameter.name] = MaybeNone(value) if left_out else value
     return names
 
 
@@ -115,7 +115,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     if parameter.annotation is None and name in docstrings.tensors(closure.function.documentation):
         names = frozenset({TENSOR})
     wanted = names - {"None", "typing.Any"}
-    if wanted == {"builtins.bool"} and choice(name) != Test():
+    if wanted == {"builtins.bool"} and choice(name) != Predicate():
         return choice(name)
     if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
         return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
@@ -133,7 +133,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted == {PARAMETER}:
         registered = Tensor(Variable(name), None, "parameter", origin)
-        return registered if "None" not in names else Optional(registered)
+        return registered if "None" not in names else MaybeNone(registered)
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)
     if wanted and wanted <= TENSOR_NAMES | {"numpy.ndarray"}:
@@ -199,7 +199,7 @@ def run(
     *,
     site: str,
     recording: bool = False,
-    proofs: Proofs | None = None,
+    proofs: InferredKinds | None = None,
 ) -> Outcome:
     """Executes a function body; `env` lends its heap, device settings and assumptions."""
     function = closure.function
@@ -211,7 +211,7 @@ def run(
         owner,
         site,
         recording,
-        Proofs() if proofs is None else proofs,
+        InferredKinds() if proofs is None else proofs,
         caller.depth + 1,
         frozenset(name for name, default in closure.defaults if _is_cpu(default)),
     )
@@ -226,14 +226,14 @@ def run(
     after = statements.execute(frame, function.body, inner)
     if after is not None:
         frame.leave(after, Constant(None))
-    frame.matters = frame.matters or _matters(frame, inner.heap)
+    frame.touches_devices = frame.touches_devices or _matters(frame, inner.heap)
     escaping_cpu_tensor.record(frame, given)
     cpu_result_on_one_path.note_strays(frame)
     partial_move.record(frame)
     unknown_operand.record(frame)
     if caller.program.default_of(closure.globals) == CPU != env.default:
-        frame.scoped.add(function)
-    caller.scoped |= frame.scoped
+        frame.default_device_callees.add(function)
+    caller.default_device_callees |= frame.default_device_callees
     value = frame.result
     if function.is_generator:
         value = objects.generator(frame, frame.returned, frame.yielded)

@@ -20,14 +20,14 @@ from devlint.analysis import (
     statements,
     visible_devices,
 )
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.devices import CUDA_FORMATS, note_literal, numbered
 from devlint.analysis.frame import Frame, is_computed
-from devlint.analysis.narrowing import apply_proofs, both, compare, either, negate, truth
+from devlint.analysis.narrowing import apply_constraints, both, compare, either, negate, truth
 from devlint.analysis.statements import TRANSFERS, branch, evaluate
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment, join
-from devlint.domain.heap import Sequence, summary
+from devlint.domain.heap import ListObject, summary
 from devlint.domain.size import LARGEST_VALUE, is_wide
 from devlint.domain.value import (
     ARRAY,
@@ -43,10 +43,10 @@ from devlint.domain.value import (
     Library,
     Method,
     Opaque,
+    Predicate,
     Reference,
     Tensor,
-    Test,
-    Tuple,
+    TupleValue,
     Value,
     chosen,
     is_array,
@@ -89,7 +89,7 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
     value = attributes.load(frame, env, base, instruction.name, instruction.span, place)
     frame.owners[instruction.target] = (base, instruction.name, place)
     what = f"{'value' if place is None else place}.{instruction.name}"
-    frame.set(instruction.target, frame.identified(value, what, instruction.span), instruction.span)
+    frame.set(instruction.target, frame.with_identity(value, what, instruction.span), instruction.span)
     return env
 
 
@@ -114,11 +114,11 @@ def transfer_delete_attribute(frame: Frame, instruction: ir.DeleteAttribute, env
     return env
 
 
-def _given(frame: Frame, register: ir.Register) -> Given:
-    return Given(frame.registers[register], frame.spans[register], frame.places[register])
+def _given(frame: Frame, register: ir.Register) -> ArgumentValue:
+    return ArgumentValue(frame.registers[register], frame.spans[register], frame.places[register])
 
 
-def _operand(frame: Frame, register: ir.Register) -> Given:
+def _operand(frame: Frame, register: ir.Register) -> ArgumentValue:
     """What an operator is given: of what a library names without a call, such as `math.pi`, that is a number.
 
     No operator takes a method: what nothing has stored, another class has.
@@ -139,7 +139,7 @@ def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment
         frame.prove_shape(env, instruction.base)
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
     value = iteration.get_item(frame, env, base, key, instruction.span)
-    frame.set(instruction.target, frame.identified(value, "element", instruction.span), instruction.span)
+    frame.set(instruction.target, frame.with_identity(value, "element", instruction.span), instruction.span)
     return env
 
 
@@ -184,21 +184,27 @@ def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> E
         in_place_accumulation.note(frame, env, left, right, instruction.span)
     if value == UNKNOWN:
         text = frame.text(instruction.span)
-        value = frame.nameless(f"({text})" if len(text) <= SHORT else "value", instruction.span)
+        value = frame.fresh_symbol(f"({text})" if len(text) <= SHORT else "value", instruction.span)
     place = frame.places[instruction.left]
     frame.set(instruction.target, value, instruction.span, place if instruction.in_place else None)
     return env
 
 
 def binary(
-    frame: Frame, env: Environment, operator: str, left: Given, right: Given, in_place: bool, span: ir.Span
+    frame: Frame,
+    env: Environment,
+    operator: str,
+    left: ArgumentValue,
+    right: ArgumentValue,
+    in_place: bool,
+    span: ir.Span,
 ) -> Value:
     """The result of a binary operator: a tensor's method where one side is a tensor, else Python's own."""
     name = METHODS.get(operator)
     if not (is_host(left.value) or is_host(right.value)):
         for side in (left.value, right.value):
             if isinstance(side, Opaque) and is_computed(side):
-                frame.prove(side, Kind.TENSOR)  # and no container: what it is combined with is no number
+                frame.infer_kind(side, Kind.TENSOR)  # and no container: what it is combined with is no number
     left, right = _as_stray(frame, left), _as_stray(frame, right)
     for one, other, prefix in ((left, right, ""), (right, left, "r")):
         if name is None or not _is_tensor(frame, one.value):
@@ -215,7 +221,7 @@ def binary(
     return _on_the_host(frame, env, operator, left.value, right.value, in_place, span)
 
 
-def _as_stray(frame: Frame, given: Given) -> Given:
+def _as_stray(frame: Frame, given: ArgumentValue) -> ArgumentValue:
     """An operand as a tensor if on some path it was created as one: who computes with it has one on the others, too."""
     value = given.value
     if isinstance(value, Opaque) and value.stray is not None and frame.kind(value) is not Kind.ARRAY:
@@ -243,14 +249,14 @@ def _on_the_host(
         return _counted(operator, left, right)
     if isinstance(left, Constant) and isinstance(left.value, str):
         named = operator == "%" and left.value in CUDA_FORMATS
-        return numbered(right.items[0] if isinstance(right, Tuple) and right.items else right) if named else TEXT
+        return numbered(right.items[0] if isinstance(right, TupleValue) and right.items else right) if named else TEXT
     if any(isinstance(side, Host) and side.kind == "array" for side in (left, right)):
         return ARRAY
     for one, other in ((left, right), (right, left)):
         if _is_elementwise(frame, one) and (is_host(other) or other == one):
             return one
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "+":
-        return Tuple(left.items + right.items)
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue) and operator == "+":
+        return TupleValue(left.items + right.items)
     if isinstance(left, Reference):
         return _on_lists(frame, env, operator, left, right, in_place, span)
     if is_host(left) and is_host(right):
@@ -302,18 +308,18 @@ def _on_lists(
 ) -> Value:
     held = env.heap.get(left.object)
     other = env.heap.get(right.object) if isinstance(right, Reference) else None
-    if not isinstance(held, Sequence) or held.module is not None:
+    if not isinstance(held, ListObject) or held.module is not None:
         return UNKNOWN
     if operator == "+" and in_place:
         containers.extend(frame, env, left, right)
         return left
-    if operator == "+" and isinstance(other, Sequence):
+    if operator == "+" and isinstance(other, ListObject):
         if held.items is not None and other.items is not None and len(held.items + other.items) <= LARGEST_VALUE:
             return containers.allocate(frame, env, span, "list", replace(held, items=held.items + other.items))
         rest = summary(other) if held.items == () else together(summary(held), summary(other))
-        return containers.allocate(frame, env, span, "list", Sequence(None, rest))
+        return containers.allocate(frame, env, span, "list", ListObject(None, rest))
     if operator == "*":
-        return containers.allocate(frame, env, span, "list", Sequence(None, summary(held)))
+        return containers.allocate(frame, env, span, "list", ListObject(None, summary(held)))
     return UNKNOWN
 
 
@@ -355,7 +361,7 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices, text)
         if name is not None and _is_elementwise(frame, left.value) and right.value != Constant(None):
             value = left.value
-        elif value == Test() and not (is_host(left.value) or is_host(right.value)) and name is not None:
+        elif value == Predicate() and not (is_host(left.value) or is_host(right.value)) and name is not None:
             value = UNKNOWN
     frame.set(instruction.target, value, instruction.span)
     return env
@@ -376,7 +382,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
     for operand in instruction.operands[1:]:
         if test.known is (not is_and):
             break
-        narrowed = apply_proofs(current.copy(), test.holds if is_and else test.fails)
+        narrowed = apply_constraints(current.copy(), test.holds if is_and else test.fails)
         if narrowed is None:
             break
         after = evaluate(frame, operand, narrowed)
@@ -386,7 +392,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         other = truth(
             right, after, devices, frame.text(frame.spans[operand.register]), optional=frame.optional[operand.register]
         )
-        is_test = isinstance(value, Test) or isinstance(right, Test)
+        is_test = isinstance(value, Predicate) or isinstance(right, Predicate)
         decided = test.known is is_and
         test = (both if is_and else either)(test, other)
         if decided:
@@ -401,7 +407,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         assert joined is not None
         joined.always = always
         current = joined
-    frame.set(instruction.target, value if value != Test() else test, instruction.span)
+    frame.set(instruction.target, value if value != Predicate() else test, instruction.span)
     return current
 
 
@@ -452,7 +458,7 @@ def _as_said(frame: Frame, env: Environment, instruction: ir.Conditional, value:
     register = instruction.test
     text, optional = frame.text(frame.spans[register]), frame.optional[register]
     test = truth(frame.registers[register], env, frame.program.devices, text, optional=optional)
-    if test == Test():
+    if test == Predicate():
         return value
     return negate(test) if negated else test
 

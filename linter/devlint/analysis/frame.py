@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from devlint.analysis.budget import Budget
-from devlint.analysis.callers import Doubt
+from devlint.analysis.callers import Refutation
 from devlint.analysis.loops import NO_PLAN, Plan
 from devlint.analysis.questions import Questions
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
 from devlint.domain.size import GROWING, limited
-from devlint.domain.summary import Requirement, Side
+from devlint.domain.summary import Operand, Requirement
 from devlint.domain.value import (
     PROCESSES,
     SOME_DIMENSIONS,
@@ -26,17 +26,17 @@ from devlint.domain.value import (
     Globals,
     Kind,
     Library,
+    MaybeNone,
     ObjectId,
     Opaque,
-    Optional,
+    Predicate,
     Present,
     Reference,
     Tensor,
-    Test,
     UserClass,
     Value,
     chosen,
-    optional,
+    maybe_none,
 )
 from devlint.domain.value import join as join_values
 from devlint.facts import Fact, MissingAttribute
@@ -57,7 +57,7 @@ def device_of(value: Opaque) -> Device:
 
 def is_computed(value: Opaque) -> bool:
     """Whether a value is what a module has computed, or a part of that."""
-    return value.path.startswith(NAMELESS) and value.origin is not None and value.origin.born == "module"
+    return value.path.startswith(FRESH) and value.origin is not None and value.origin.born == "module"
 
 
 def is_moved(value: Tensor | Opaque) -> bool:
@@ -78,7 +78,7 @@ def _answer(before: Value, value: Value) -> Value | None:
     return None
 
 
-_SAYS_SO = Test(holds=(Present(True),))
+_SAYS_SO = Predicate(holds=(Present(True),))
 
 _OF_NUMBERS = frozenset(f"builtins.{name}" for name in ("max", "min", "abs", "round"))
 """Functions of Python that mostly compute with numbers."""
@@ -151,7 +151,7 @@ class Construction:
 
 
 @dataclass(slots=True)
-class Proofs:
+class InferredKinds:
     """What the uses of opaque values in a body show them to be; the passes over one body share it.
 
     Attributes:
@@ -200,8 +200,8 @@ class Frame:
         recording: facts are wanted: this is the pass over the finished fixpoint.
         proofs: what opaque values have been found to be, in this execution or an earlier one of this body.
         requirements: pairs of devices that only callers can compare.
-        clashes: conflicts met in this execution, recorded or not.
-        told: where the values of those that are recorded were made.
+        conflicts: conflicts met in this execution, recorded or not.
+        reported: where the values of those that are recorded were made.
         uses: CUDA devices that were used though nothing had made sure of them.
         displays: where the elements of tuple and list displays stand, by the display.
         raised: for each `try` around the present point, the environments in which its body raises.
@@ -226,12 +226,12 @@ class Frame:
         parts: by the path of what two paths have left, what one of them has as a part of such.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
         handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
-        scoped: functions that were called where another device is the default than they were written for.
+        default_device_callees: functions that are called under a default device other than their file's.
         lazy: by object, what fills it when somebody iterates over it.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
-        matters: something was met, here or in what was called, that is on a device, names one or cannot be followed.
+        touches_devices: something was met, here or in what was called, that is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
-        feeds_from_host: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
+        has_cpu_inputs: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
             such a tensor.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
             was loaded from; `x.size()` counts as `x.shape`.
@@ -247,7 +247,7 @@ class Frame:
     owner: UserClass | None
     site: str
     recording: bool
-    proofs: Proofs
+    proofs: InferredKinds
     depth: int = 0
     on_cpu_by_default: frozenset[str] = frozenset()
     registers: list[Value] = field(default_factory=list)
@@ -261,8 +261,8 @@ class Frame:
     yielded: Value | None = None
     exits: int = 0
     requirements: list[Requirement] = field(default_factory=list)
-    clashes: list[Requirement] = field(default_factory=list)
-    told: set[tuple[str, Span]] = field(default_factory=set)
+    conflicts: list[Requirement] = field(default_factory=list)
+    reported: set[tuple[str, Span]] = field(default_factory=set)
     displays: dict[Span, tuple[Span, ...]] = field(default_factory=dict)
     handled: int = 0
     answered: int = 0
@@ -273,7 +273,7 @@ class Frame:
     scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
     unrolled: int = 1
-    moved_in_branches: dict[Span, dict[frozenset[str], dict[str, Side]]] = field(default_factory=dict)
+    moved_in_branches: dict[Span, dict[frozenset[str], dict[str, Operand]]] = field(default_factory=dict)
     calling: list[int] = field(default_factory=list)
     deep: dict[Span, DeepLoop] = field(default_factory=dict)
     forwards: bool = False
@@ -282,17 +282,17 @@ class Frame:
     branching: int = 0
     results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
-    partial: dict[str, tuple[Side, Side]] = field(default_factory=dict)
+    partial: dict[str, tuple[Operand, Operand]] = field(default_factory=dict)
     batches: dict[str, Origin] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
-    unplaced: dict[tuple[str, Span], tuple[str, Span, Side, Side]] = field(default_factory=dict)
+    unplaced: dict[tuple[str, Span], tuple[str, Span, Operand, Operand]] = field(default_factory=dict)
     handed_on: dict[Origin, str] = field(default_factory=dict)
-    scoped: set[Function] = field(default_factory=set)
+    default_device_callees: set[Function] = field(default_factory=set)
     lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
-    collected: dict[ObjectId, list[Side]] = field(default_factory=dict)
-    matters: bool = False
+    collected: dict[ObjectId, list[Operand]] = field(default_factory=dict)
+    touches_devices: bool = False
     called: set[str] = field(default_factory=set)
-    feeds_from_host: bool = False
+    has_cpu_inputs: bool = False
 
     def __post_init__(self) -> None:
         count = self.scope.registers
@@ -304,7 +304,7 @@ class Frame:
     def kept(self, register: Register) -> Value:
         """The content of a register as it is stored somewhere."""
         value = self.registers[register]
-        return optional(value) if self.optional[register] else value
+        return maybe_none(value) if self.optional[register] else value
 
     def iterated(self, env: Environment, value: Value) -> None:
         """Runs what has waited for somebody to iterate over a value, or to take it where that cannot be seen."""
@@ -329,7 +329,7 @@ class Frame:
 
     def hold(self, register: Register, value: Value, span: Span, place: str | None) -> None:
         """Fill a register with a value that has been in a register before, as `set` does."""
-        if isinstance(value, Optional):
+        if isinstance(value, MaybeNone):
             self.optional[register], self.registers[register] = True, value.present
         else:
             self.optional[register], self.registers[register] = False, value
@@ -370,17 +370,17 @@ class Frame:
             self.result = chosen(winner, loser)
         self.returned = join(before, env)
 
-    def record(self, span: Span, fact: Fact, unless: tuple[Doubt, ...] = ()) -> None:
-        """Records a fact if this is the pass for it; `unless`: see `Recorder.record`."""
+    def record(self, span: Span, fact: Fact, refuted_by: tuple[Refutation, ...] = ()) -> None:
+        """Records a fact if this is the pass for it; `refuted_by`: see `Recorder.record`."""
         if self.recording:
-            self.program.recorder.record(self.globals.file, span, fact, unless)
+            self.program.recorder.record(self.globals.file, span, fact, refuted_by)
 
-    def note_clash(self, clash: Requirement) -> None:
+    def record_conflict(self, clash: Requirement) -> None:
         """Notes a conflict, and of one that is recorded that its values are told of."""
-        self.clashes.append(clash)
+        self.conflicts.append(clash)
         if self.recording:
             origins = (clash.first.origin, clash.second.origin)
-            self.told.update((origin.file, origin.span) for origin in origins if origin is not None)
+            self.reported.update((origin.file, origin.span) for origin in origins if origin is not None)
 
     def record_at(self, file: str, span: Span, fact: Fact) -> None:
         """Records a fact about a place that this execution need not have reached; else whoever calls it may."""
@@ -409,16 +409,16 @@ class Frame:
         """The abstract object allocated at this place by this execution."""
         return ObjectId(f"{self.site}{self.globals.file}:{span.line}:{span.column}:{what}")
 
-    def nameless(self, what: str, span: Span) -> Opaque:
+    def fresh_symbol(self, what: str, span: Span) -> Opaque:
         """Something unknown that the execution of this place has produced: the same thing wherever it is used."""
-        return Opaque(f"{NAMELESS}{what}@{span.line}:{span.column}")
+        return Opaque(f"{FRESH}{what}@{span.line}:{span.column}")
 
-    def identified(self, value: Value, what: str, span: Span) -> Value:
+    def with_identity(self, value: Value, what: str, span: Span) -> Value:
         """A value of which nothing is known as a thing of its own; a device that is not known, likewise."""
         if value == UNKNOWN:
-            return self.nameless(what, span)
+            return self.fresh_symbol(what, span)
         if isinstance(value, DeviceValue) and value.device == UNKNOWN_DEVICE:
-            return replace(value, device=Variable(self.nameless(what, span).path))
+            return replace(value, device=Variable(self.fresh_symbol(what, span).path))
         return value
 
     def kind(self, value: Opaque) -> Kind:
@@ -435,7 +435,7 @@ class Frame:
 
     def is_likely_tensor(self, value: Opaque) -> bool:
         """Whether a call has returned a value, or it has a shape, or others are put where it is; numbers rarely are."""
-        returned = value.path.startswith(NAMELESS) and "()@" in value.path
+        returned = value.path.startswith(FRESH) and "()@" in value.path
         return returned or value.path in self.proofs.dimensional or value.path in self.proofs.followed
 
     def tensor(self, value: Opaque) -> Tensor:
@@ -451,7 +451,7 @@ class Frame:
         if isinstance(device, Variable):
             self.proofs.add_followed(device.place.removesuffix(_DEVICE))
 
-    def prove(self, value: Value, kind: Kind) -> None:
+    def infer_kind(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""
         if isinstance(value, Opaque) and value.kind in _UNDECIDED:
             self.proofs.add(value.path, kind)

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 
 from devlint.analysis import moves
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Sequence
-from devlint.domain.value import UNKNOWN, Closure, Constant, ObjectId, Optional, Reference, Tuple, Value
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object
+from devlint.domain.value import UNKNOWN, Closure, Constant, MaybeNone, ObjectId, Reference, TupleValue, Value
 
 _LISTING = frozenset({"children", "named_children", "modules", "named_modules"})
 
@@ -26,7 +26,7 @@ _MOVES = re.compile(r"\.(to|cuda|cpu|xpu|to_empty)\(")
 _REPLACES = re.compile(r"\.data\s*=(?!=)")
 
 
-def parts(site: Site, value: Reference) -> Value | None:
+def parts(site: LibraryCall, value: Reference) -> Value | None:
     """Return the parts that a call of a module's method hands out; None where it does not matter which these are.
 
     A function that may move or replace its argument makes the device of the module unknown.
@@ -48,11 +48,11 @@ def parts(site: Site, value: Reference) -> Value | None:
         _forget(site, value)
         return None
     named = name.startswith("named_")
-    items = tuple(Tuple((Constant(key), part)) if named else part for key, part in listed)
-    return site.allocate(name, Sequence(items, UNKNOWN, singly=True))
+    items = tuple(TupleValue((Constant(key), part)) if named else part for key, part in listed)
+    return site.allocate(name, ListObject(items, UNKNOWN, singly=True))
 
 
-def _note_applied(site: Site, value: Reference) -> None:
+def _note_applied(site: LibraryCall, value: Reference) -> None:
     """`model.apply(function)` calls a function with each part, which may move it."""
     function = site.value(0, "fn")
     program = site.frame.program
@@ -60,12 +60,12 @@ def _note_applied(site: Site, value: Reference) -> None:
         _forget(site, value)
 
 
-def _forget(site: Site, value: Reference) -> None:
+def _forget(site: LibraryCall, value: Reference) -> None:
     """Forget where a module is."""
     moves.place_object(site.frame, site.env, value, UNKNOWN_DEVICE, None)
 
 
-def _does(site: Site, pattern: re.Pattern[str]) -> bool:
+def _does(site: LibraryCall, pattern: re.Pattern[str]) -> bool:
     """Whether something in the text of the executed function is of a pattern."""
     return site.frame.program.matches(site.frame.file, site.frame.scope.span, pattern)
 
@@ -89,9 +89,9 @@ def _children(env: Environment, value: Value) -> Iterator[tuple[str, Value]]:
     """Yield what a module registers, but for tensors, with names; UNKNOWN where that is not all known."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     for name, stored in _registered(held):
-        part = stored.present if isinstance(stored, Optional) else stored
+        part = stored.present if isinstance(stored, MaybeNone) else stored
         inner = env.heap.get(part.object) if isinstance(part, Reference) else None
-        if part == UNKNOWN or isinstance(inner, (Instance, LibraryObject, Sequence, Dictionary)):
+        if part == UNKNOWN or isinstance(inner, (Instance, LibraryObject, ListObject, DictObject)):
             yield name, part
 
 
@@ -103,9 +103,9 @@ def _registered(held: Object | None) -> Iterator[tuple[str, Value]]:
                 yield "", UNKNOWN
         case LibraryObject(parts=stored):
             yield from stored
-        case Sequence(items=items, rest=rest):
+        case ListObject(items=items, rest=rest):
             yield from ((str(i), item) for i, item in enumerate(items)) if items is not None else (("", rest),)
-        case Dictionary(items=pairs, rest=rest, complete=complete):
+        case DictObject(items=pairs, rest=rest, complete=complete):
             yield from ((str(key), item) for key, item in pairs)
             if not complete:
                 yield "", rest
@@ -113,7 +113,7 @@ def _registered(held: Object | None) -> Iterator[tuple[str, Value]]:
             yield "", UNKNOWN
 
 
-def _at(site: Site, value: Value, path: object) -> Value | None:
+def _at(site: LibraryCall, value: Value, path: object) -> Value | None:
     """Return the part of a module at a path, `layers.0.fc`; None if it is not found."""
     for step in path.split(".") if isinstance(path, str) and path else ():
         value = dict(_children(site.env, value)).get(step, UNKNOWN)

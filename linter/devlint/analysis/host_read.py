@@ -6,7 +6,7 @@ to the CPU that does not block is complete only when something has waited for th
 
 from __future__ import annotations
 
-from devlint.analysis.arguments import Arguments, Given, constant
+from devlint.analysis.arguments import Arguments, ArgumentValue, constant
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, META, Concrete, Variable
 from devlint.domain.environment import Environment
@@ -55,7 +55,9 @@ def _wait(frame: Frame, env: Environment, found: Tensor, span: Span, how: str) -
         frame.record(span, SyncInLoop(frame.text(span), how, found.device))
 
 
-def note_method(frame: Frame, env: Environment, receiver: Given, name: str, arguments: Arguments, span: Span) -> None:
+def note_method(
+    frame: Frame, env: Environment, receiver: ArgumentValue, name: str, arguments: Arguments, span: Span
+) -> None:
     """A method is called on what may be a tensor."""
     if name in WAITS:
         env.arriving = frozenset()
@@ -77,7 +79,13 @@ def is_async(arguments: Arguments) -> bool:
 
 
 def note_move(
-    frame: Frame, env: Environment, function: Given, method: Method, arguments: Arguments, result: Value, span: Span
+    frame: Frame,
+    env: Environment,
+    function: ArgumentValue,
+    method: Method,
+    arguments: Arguments,
+    result: Value,
+    span: Span,
 ) -> None:
     """A tensor has been moved by a call of `function`, which is `method`; its result is `result`."""
     name, before = method.name, method.receiver
@@ -92,7 +100,7 @@ def note_move(
         _note_repetition(frame, function, found, after, name, span)
 
 
-def _note_creation(frame: Frame, function: Given, before: Tensor, after: Tensor, name: str, span: Span) -> None:
+def _note_creation(frame: Frame, function: ArgumentValue, before: Tensor, after: Tensor, name: str, span: Span) -> None:
     origin, attribute = before.origin, function.span
     if origin is None or origin.born != "created" or origin.because is not None or before.device != CPU:
         return
@@ -105,7 +113,9 @@ def _note_creation(frame: Frame, function: Given, before: Tensor, after: Tensor,
         frame.record(span, CreateThenMove(frame.text(whole), name, after.device))
 
 
-def _note_repetition(frame: Frame, function: Given, before: Tensor, after: Tensor, name: str, span: Span) -> None:
+def _note_repetition(
+    frame: Frame, function: ArgumentValue, before: Tensor, after: Tensor, name: str, span: Span
+) -> None:
     loop = frame.loops[-1] if frame.loops else None
     if loop is None or frame.branching != loop.branching or before.role != "plain":
         return

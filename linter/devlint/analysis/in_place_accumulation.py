@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import conflicts
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.analysis.pytorch_messages import wording
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, follows
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import UNKNOWN, Kind, Opaque, Tensor, Value
 from devlint.facts import Accumulation
 from devlint.frontend.ir import Span
@@ -24,7 +24,7 @@ _OF_THE_OBJECT = "device=self."
 """In a call that creates something: the object has a device of its own, on which it is put."""
 
 
-def note(frame: Frame, env: Environment, total: Given, added: Given, span: Span) -> None:
+def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentValue, span: Span) -> None:
     """Notes that `total += added` has a total which nothing has put where the other is.
 
     * The total is on the CPU because nobody said where to create it, and whether the other is a tensor is unknown.
@@ -42,11 +42,11 @@ def note(frame: Frame, env: Environment, total: Given, added: Given, span: Span)
         apart = kept and _is_of_the_object(frame, value.origin, value) and _follows_an_argument(frame, added.value)
     if apart:
         name, file = frame.text(added.span), frame.file
-        mine = Side(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=file)
+        mine = Operand(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=file)
         there = added.value.device if isinstance(added.value, Tensor) else UNKNOWN_DEVICE
-        there = there if follows(there) else Variable(name)
+        there = there if is_symbolic(there) else Variable(name)
         event = frame.origin("is added here", added.span, "unknown")
-        other = Side(name, there, None, added.span, event, "cpu", file=file)
+        other = Operand(name, there, None, added.span, event, "cpu", file=file)
         message = wording("+=", other, replace(mine, device=CPU))
         frame.record(span, Accumulation(conflicts.meeting(frame, mine), conflicts.meeting(frame, other), message))
 
@@ -65,6 +65,6 @@ def _is_of_the_object(frame: Frame, origin: Origin, value: Tensor) -> bool:
 
 def _follows_an_argument(frame: Frame, value: Value) -> bool:
     """Whether a value is a tensor that came with an argument, and that nothing has moved."""
-    if not isinstance(value, Tensor) or not follows(value.device):
+    if not isinstance(value, Tensor) or not is_symbolic(value.device):
         return False
     return value.origin is not None and value.origin.born == "parameter"

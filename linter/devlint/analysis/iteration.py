@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import calls, classes, data_loading, library, visible_devices
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.containers import Elements, elements_of, row, store_subscript, subscript
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, LibraryObject
-from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.value import (
     NUMBER,
     UNKNOWN,
@@ -21,7 +20,7 @@ from devlint.domain.value import (
     Opaque,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
     is_array,
@@ -48,10 +47,10 @@ def _of_library(frame: Frame, env: Environment, base: Value, held: LibraryObject
         if batch is not None:
             return batch
         alike = "[*]" if held.origin is None or held.origin.born == "loader" else ""
-        return Opaque(f"{frame.nameless('batch', span).path}{alike}", Kind.MOVABLE, held.device, held.origin)
+        return Opaque(f"{frame.fresh_symbol('batch', span).path}{alike}", Kind.MOVABLE, held.device, held.origin)
     if held.cls == TENSOR_DATASET:
-        return Tuple(tuple(_row(part) for _, part in held.parts))
-    each = library.call_method(frame, env, Given(base, span), held, "__iter__", Arguments((), ()), span)
+        return TupleValue(tuple(_row(part) for _, part in held.parts))
+    each = library.call_method(frame, env, ArgumentValue(base, span), held, "__iter__", Arguments((), ()), span)
     return elements_of(frame, env, each).each
 
 
@@ -74,7 +73,7 @@ def _batch(frame: Frame, env: Environment, held: LibraryObject) -> Value | None:
         else:
             items.append(UNKNOWN)
     identity = frame.new_object(frame.scope.span, "batch")
-    env.heap[identity] = SequenceObject(tuple(items))
+    env.heap[identity] = ListObject(tuple(items))
     return Reference(identity)
 
 
@@ -82,7 +81,11 @@ def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instanc
     for name in ("__iter__", "__getitem__"):
         found = classes.find(held.cls, name)
         if found is not None and isinstance(found[0], Closure):
-            arguments = (Given(value, span),) if name == "__iter__" else (Given(value, span), Given(NUMBER, span))
+            arguments = (
+                (ArgumentValue(value, span),)
+                if name == "__iter__"
+                else (ArgumentValue(value, span), ArgumentValue(NUMBER, span))
+            )
             result = calls.invoke_closure(frame, env, found[0], found[1], Arguments(arguments, ()), span)
             if result is None:
                 return Elements(UNKNOWN)
@@ -90,7 +93,7 @@ def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instanc
     return Elements(UNKNOWN)
 
 
-def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span) -> Value:
+def get_item(frame: Frame, env: Environment, base: ArgumentValue, key: ArgumentValue, span: Span) -> Value:
     """`base[key]`."""
     value = base.value
     if is_array(value):
@@ -115,12 +118,14 @@ def get_item(frame: Frame, env: Environment, base: Given, key: Given, span: Span
         found = calls.method_of(frame, env, value, "__getitem__")
         if found is None:
             return UNKNOWN
-        result = calls.invoke(frame, env, Given(found, span), Arguments((key,), ()), span)
+        result = calls.invoke(frame, env, ArgumentValue(found, span), Arguments((key,), ()), span)
         return UNKNOWN if result is None else result
     return subscript(frame, env, value, key.value, span)
 
 
-def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Given, span: Span) -> None:
+def set_item(
+    frame: Frame, env: Environment, base: ArgumentValue, key: ArgumentValue, value: ArgumentValue, span: Span
+) -> None:
     """`base[key] = value`."""
     if base.value == visible_devices.VARIABLES:
         visible_devices.store(frame, env, key.value, value, span)
@@ -133,7 +138,7 @@ def set_item(frame: Frame, env: Environment, base: Given, key: Given, value: Giv
     store_subscript(frame, env, base.value, key.value, value.value)
 
 
-def _read_part(frame: Frame, env: Environment, operation: str, part: Given, span: Span) -> None:
+def _read_part(frame: Frame, env: Environment, operation: str, part: ArgumentValue, span: Span) -> None:
     """An array is indexed with a value, or is given one: a tensor of one element counts as a number."""
     held = frame.tensor(part.value) if isinstance(part.value, Opaque) else part.value
     if isinstance(held, Tensor) and held.rank is not None and held.rank > 0:

@@ -23,22 +23,22 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, Optimizer, either_optimizer
-from devlint.domain.provenance import TURN, Stray
+from devlint.domain.provenance import TURN, CpuOnOnePath
 from devlint.domain.value import (
     UNKNOWN,
     DeviceValue,
     Kind,
+    MaybeNone,
     Opaque,
-    Optional,
     Reference,
     Tensor,
     Value,
+    cpu_on_one_path,
     is_array,
     join,
-    optional,
+    maybe_none,
     present,
-    stray_of,
-    without_stray,
+    without_cpu_path,
 )
 from devlint.frontend.ir import Span
 
@@ -95,7 +95,7 @@ def _one_module(
             return None
         devices.append(moves.module_device(frame, env, value)[0])
     device = join_devices(*devices)
-    return replace(frame.nameless(name, span), kind=Kind.MODULE, device=device) if device == CPU else None
+    return replace(frame.fresh_symbol(name, span), kind=Kind.MODULE, device=device) if device == CPU else None
 
 
 def _merged_instance(
@@ -106,7 +106,7 @@ def _merged_instance(
     for name, value in held.attributes:
         ours, theirs = left.get(name), right.get(name)
         if name in held.registered:
-            attributes.append((name, without_stray(value)))
+            attributes.append((name, without_cpu_path(value)))
             continue  # it moves with the module, wherever one of the paths has created it
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
             value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
@@ -123,11 +123,11 @@ def _identified(
     frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span, subject: str = ""
 ) -> Value:
     """What two sides left, as a thing of its own where the join has lost what it is."""
-    if isinstance(joined, Optional) or isinstance(left, Optional) or isinstance(right, Optional):
+    if isinstance(joined, MaybeNone) or isinstance(left, MaybeNone) or isinstance(right, MaybeNone):
         ours, theirs = present(left), present(right)
         if ours is None or theirs is None:
             return joined
-        return optional(_identified(frame, join(ours, theirs), ours, theirs, name, span, subject))
+        return maybe_none(_identified(frame, join(ours, theirs), ours, theirs, name, span, subject))
     one, other = _as_tensor(frame, left), _as_tensor(frame, right)
     if one is not None and other is not None:
         both = join(one, other)
@@ -157,7 +157,7 @@ def _identified(
 
 def _thing(frame: Frame, left: Value, right: Value, name: str, span: Span) -> Opaque:
     """One of two things of which only the device may be common to both."""
-    made = frame.nameless(name, span)
+    made = frame.fresh_symbol(name, span)
     for one, other in ((left, right), (right, left)):
         as_array = isinstance(other, Tensor) or (isinstance(other, Opaque) and frame.kind(other) is Kind.ARRAY)
         if is_array(one) and as_array and isinstance(other, (Tensor, Opaque)) and other.device == CPU:
@@ -228,10 +228,10 @@ def _outcome(test: ast.expr) -> bool | None:
             return None
 
 
-def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None:
+def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath | None:
     """How one of two values was created on the CPU, if the other is somewhere else."""
     for tensor, beside in ((one, other), (other, one)):
-        stray = stray_of(tensor)
+        stray = cpu_on_one_path(tensor)
         if stray is not None:
             return stray
         if not isinstance(tensor, Tensor) or tensor.role != "plain":
@@ -244,7 +244,7 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> Stray | None
                 return None
             frame.program.subjects.add(subject)
             there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE
-            return Stray(tensor.origin, subject, tensor.rank, there)
+            return CpuOnOnePath(tensor.origin, subject, tensor.rank, there)
     return None
 
 
@@ -272,7 +272,7 @@ def test_again(frame: Frame, env: Environment, span: Span) -> Cleared:
     if frame.program.subjects.isdisjoint(subjects):
         return {}
     strays = ((name, value) for name, value in env.names.items() if _is_stray(value, subjects))
-    cleared = {name: (without_stray(value), value) for name, value in strays}
+    cleared = {name: (without_cpu_path(value), value) for name, value in strays}
     env.names.update((name, left) for name, (left, _) in cleared.items())
     for identity in tuple(env.heap.strayed()):
         held = env.heap[identity]
@@ -300,18 +300,18 @@ def put_back(env: Environment, sides: Sequence[tuple[Environment, Cleared]], *, 
 def drop_strays(env: Environment, before: Mapping[str, Value]) -> None:
     """Forgets that names are strays, which they were not before: they held the same on one path, untouched."""
     for name, value in env.names.items():
-        stray, held = stray_of(value), before.get(name)
+        stray, held = cpu_on_one_path(value), before.get(name)
         if stray is not None and isinstance(held, Tensor) and held.stray is None and held.origin is stray.origin:
-            env.names[name] = without_stray(value)
+            env.names[name] = without_cpu_path(value)
 
 
 def _is_stray(value: Value, subjects: tuple[str, ...]) -> bool:
-    stray = stray_of(value)
+    stray = cpu_on_one_path(value)
     return stray is not None and stray.subject in subjects
 
 
 def _without_stray(value: Value, subjects: tuple[str, ...]) -> Value:
-    return without_stray(value) if _is_stray(value, subjects) else value
+    return without_cpu_path(value) if _is_stray(value, subjects) else value
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
@@ -321,4 +321,4 @@ def _as_tensor(frame: Frame, value: Value) -> Tensor | None:
 
 
 def _variable(frame: Frame, name: str, span: Span) -> Device:
-    return Variable(frame.nameless(name, span).path)
+    return Variable(frame.fresh_symbol(name, span).path)

@@ -9,19 +9,19 @@ from functools import cache
 
 from devlint.analysis import conflicts, partial_batch_move, transfer_tables, unregistered_tensor
 from devlint.analysis.apply_signature import Application
-from devlint.analysis.arguments import Arguments, Bound, Given, bind, constant
+from devlint.analysis.arguments import Arguments, ArgumentValue, BoundArguments, bind, constant
 from devlint.analysis.client import LENGTHS
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_call, default_device
 from devlint.analysis.frame import Frame
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.narrowing import present
 from devlint.analysis.unify import fits
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, follows
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
-from devlint.domain.summary import Holder, Side
+from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
@@ -55,7 +55,7 @@ def is_module_method(frame: Frame, name: str) -> bool:
     return frame.program.catalogue.method(MODULE, name) is not None
 
 
-Form = tuple[Signature, Bound]
+Form = tuple[Signature, BoundArguments]
 """A form of a function, and the arguments by its parameters."""
 
 
@@ -82,7 +82,7 @@ def _seen(frame: Frame, value: Value) -> Value:
     return frame.tensor(value) if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR else value
 
 
-def _fitting(frame: Frame, signature: Signature, arguments: Arguments, *, as_number: bool) -> Bound | None:
+def _fitting(frame: Frame, signature: Signature, arguments: Arguments, *, as_number: bool) -> BoundArguments | None:
     bound = bind(signature, arguments)
     if bound is None:
         return None
@@ -94,12 +94,12 @@ def _fitting(frame: Frame, signature: Signature, arguments: Arguments, *, as_num
     return bound if fit else None
 
 
-def _decides(given: Given, found: list[Form]) -> bool:
+def _decides(given: ArgumentValue, found: list[Form]) -> bool:
     """Whether the forms take an argument for different things: a tensor in one, a number in another."""
     return len({kind for form in found for kind in _takes_tensor(form, given)}) > 1
 
 
-def _takes_tensor(form: Form, given: Given) -> Iterator[bool]:
+def _takes_tensor(form: Form, given: ArgumentValue) -> Iterator[bool]:
     """Whether a form takes an argument for a tensor or a list of them, if it takes it by name."""
     signature, bound = form
     for parameter in signature.parameters:
@@ -107,7 +107,7 @@ def _takes_tensor(form: Form, given: Given) -> Iterator[bool]:
             yield any(isinstance(term, (TensorTerm, ListTerm)) for term in parameter.terms)
 
 
-def _for_numbers(found: list[Form], deciding: list[Given]) -> Form | None:
+def _for_numbers(found: list[Form], deciding: list[ArgumentValue]) -> Form | None:
     """The form that takes arguments of which nothing is known for numbers, so that nothing is asked of them.
 
     None if it returns something else than the others do.
@@ -123,7 +123,7 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
     check_call(frame, env, name, span)
     transfer = transfer_tables.FUNCTIONS.get(name)
     if transfer is not None:
-        return transfer(Site(frame, env, name, arguments, span))
+        return transfer(LibraryCall(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.function(name)
     if signatures is None:
         return present(frame.program.devices) if _asks_for_accelerator(name) else UNKNOWN
@@ -155,7 +155,7 @@ def _note_pinning(frame: Frame, env: Environment, name: str, result: Value, span
 def call_tensor_method(
     frame: Frame,
     env: Environment,
-    receiver: Given,
+    receiver: ArgumentValue,
     name: str,
     arguments: Arguments,
     span: Span,
@@ -165,7 +165,7 @@ def call_tensor_method(
     check_call(frame, env, f"{TENSOR}.{name}", span)
     transfer = transfer_tables.TENSOR_METHODS.get(name)
     if transfer is not None:
-        return transfer(Site(frame, env, name, arguments, span, receiver))
+        return transfer(LibraryCall(frame, env, name, arguments, span, receiver))
     signatures = frame.program.catalogue.method(TENSOR, name)
     if signatures is None:
         return UNKNOWN
@@ -180,7 +180,7 @@ def call_tensor_method(
     return receiver.value if "in_place" in signature.markers else result
 
 
-def read_by_numpy(frame: Frame, env: Environment, operation: str, given: Given, span: Span) -> None:
+def read_by_numpy(frame: Frame, env: Environment, operation: str, given: ArgumentValue, span: Span) -> None:
     """Numpy makes an array of a value, if that is a tensor."""
     side = conflicts.side_of(frame, env, given, "input", "", "operand")
     if side is not None:
@@ -208,14 +208,14 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
     """`torch.nn.Linear(…)` and other classes of the catalogue."""
     transfer = transfer_tables.CONSTRUCTORS.get(name)
     if transfer is not None:
-        return transfer(Site(frame, env, name, arguments, span))
+        return transfer(LibraryCall(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.method(name, "__init__")
     device = default_device(env)
     born = "module" if is_module_class(frame, name) else "created"
     parts: tuple[tuple[str, Value], ...] = ()
     origin = frame.origin(f"created on {device} by `{name}(…)`", span, born)
     if signatures is not None:
-        nothing = Given(UNKNOWN, span)
+        nothing = ArgumentValue(UNKNOWN, span)
         found = choose(frame, signatures, arguments.behind(nothing))
         if found is not None:
             signature, bound = found
@@ -231,7 +231,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
                 sides = application.given.groups.get("E")
                 if sides and all(side.rank == 0 for side in sides):
                     device = UNREACHED  # what it holds is a number, which may meet any device
-                elif sides and all(map(conflicts.may_be_spared, sides)):
+                elif sides and all(map(conflicts.may_be_exempt, sides)):
                     device = UNKNOWN_DEVICE
             elif _is_stateless(frame, name):
                 device = UNREACHED
@@ -249,12 +249,12 @@ def _is_stateless(frame: Frame, name: str) -> bool:
 
 
 def call_module(
-    frame: Frame, env: Environment, receiver: Given, held: LibraryObject, arguments: Arguments, span: Span
+    frame: Frame, env: Environment, receiver: ArgumentValue, held: LibraryObject, arguments: Arguments, span: Span
 ) -> Value | None:
     """A call of a library module: its parameters and its inputs meet."""
     transfer = transfer_tables.MODULE_CALLS.get(held.cls)
     if transfer is not None:
-        return transfer(Site(frame, env, held.cls, arguments, span, receiver))
+        return transfer(LibraryCall(frame, env, held.cls, arguments, span, receiver))
     signatures = frame.program.catalogue.method(held.cls, "forward")
     if signatures is None:
         return UNKNOWN
@@ -267,7 +267,13 @@ def call_module(
 
 
 def call_method(
-    frame: Frame, env: Environment, receiver: Given, held: LibraryObject, name: str, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    receiver: ArgumentValue,
+    held: LibraryObject,
+    name: str,
+    arguments: Arguments,
+    span: Span,
 ) -> Value:
     """A method of an instance of a library's class, as its signature says; Unknown without one.
 
@@ -275,7 +281,7 @@ def call_method(
     """
     transfer = transfer_tables.OBJECT_METHODS.get(f"{held.cls}.{name}")
     if transfer is not None:
-        return transfer(Site(frame, env, f"{short_name(held.cls)}.{name}", arguments, span, receiver)) or UNKNOWN
+        return transfer(LibraryCall(frame, env, f"{short_name(held.cls)}.{name}", arguments, span, receiver)) or UNKNOWN
     found = choose(frame, frame.program.catalogue.method(held.cls, name) or (), arguments.behind(receiver))
     if found is None:
         return UNKNOWN
@@ -293,20 +299,22 @@ def moves_in_place(frame: Frame, cls: str, name: str) -> bool:
     return any("moves" in signature.markers for signature in frame.program.catalogue.method(cls, name) or ())
 
 
-def meet(frame: Frame, env: Environment, receiver: Given, value: Given, operation: str, span: Span) -> None:
+def meet(
+    frame: Frame, env: Environment, receiver: ArgumentValue, value: ArgumentValue, operation: str, span: Span
+) -> None:
     """A module meets an input, where no signature says so: the input must be where the parameters are."""
     device, origin = module_device(frame, env, receiver.value)
     if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
         return
     name = frame.text(receiver.span)
     holder = unregistered_tensor.holder(env, receiver.value)
-    module = Side(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
+    module = Operand(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
     where = conflicts.resolve(env, held.device)
     text, batch = frame.text(value.span), partial_batch_move.batch_of(held)
-    one = Side(text, where, rank, value.span, held.origin, "", certain, "input", file=frame.file, batch=batch)
+    one = Operand(text, where, rank, value.span, held.origin, "", certain, "input", file=frame.file, batch=batch)
     conflicts.find(frame, env, operation, span, (module, one))
 
 
@@ -314,7 +322,7 @@ _REPLICATES = re.compile("DataParallel")
 """What is in the file of a module that may take its inputs from the CPU, and bring them to where its replicas are."""
 
 
-def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+def meet_inputs(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> None:
     """A module of which nothing is known is called: what was moved on purpose meets an input that is on the CPU.
 
     That is the module itself, or another input. What a loader gives may be for replicas, unless the module was made
@@ -322,7 +330,7 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
     taken for none.
     """
     operation = frame.text(function.span)
-    made_here = isinstance(function.value, Opaque) and function.value.path.startswith(NAMELESS)
+    made_here = isinstance(function.value, Opaque) and function.value.path.startswith(FRESH)
     moved, left = [], []
     for given in (function, *arguments.all()):
         held, text = given.value, frame.text(given.span)
@@ -330,12 +338,12 @@ def meet_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
             continue
         device = conflicts.resolve(env, held.device)
         rank = held.rank if isinstance(held, Tensor) else SOME_DIMENSIONS
-        module, batch = Holder() if given is function else None, partial_batch_move.batch_of(held)
-        side = Side(
+        module, batch = OwnerModule() if given is function else None, partial_batch_move.batch_of(held)
+        side = Operand(
             text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file, batch=batch
         )
         born = held.origin.born
-        if born == "moved" and (follows(device) or conflicts.is_accelerator(device)):
+        if born == "moved" and (is_symbolic(device) or conflicts.is_accelerator(device)):
             moved.append(side)
             continue
         if LENGTHS.search(text) or given is function:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from devlint.analysis import devices, moves
-from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.callers import Doubt
+from devlint.analysis.arguments import Arguments, ArgumentValue
+from devlint.analysis.callers import Refutation
 from devlint.analysis.containers import allocate
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
@@ -18,7 +18,7 @@ from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LibraryCall:
     """One call of a library function, method or module; `receiver` is what a method is called on."""
 
     frame: Frame
@@ -26,7 +26,7 @@ class Site:
     name: str
     arguments: Arguments
     span: Span
-    receiver: Given | None = None
+    receiver: ArgumentValue | None = None
 
     def value(self, position: int, name: str) -> Value | None:
         """The value of an argument, None if it is not given."""
@@ -42,7 +42,7 @@ class Site:
         """The object a value refers to."""
         return self.env.heap.get(value.object) if isinstance(value, Reference) else None
 
-    def device(self, given: Given) -> DeviceValue:
+    def device(self, given: ArgumentValue) -> DeviceValue:
         """The device an argument names, as a place to put something."""
         return devices.placed(self.frame, self.env, given.value, given.span)
 
@@ -63,10 +63,10 @@ class Site:
         """Puts a new object into the heap."""
         return allocate(self.frame, self.env, self.span, what, made)
 
-    def record(self, fact: Fact, unless: tuple[Doubt, ...] = ()) -> None:
+    def record(self, fact: Fact, refuted_by: tuple[Refutation, ...] = ()) -> None:
         """Records a fact about the call, as `Frame.record`; on a path without accelerators nothing can differ."""
         if not self.env.fallback:
-            self.frame.record(self.span, fact, unless)
+            self.frame.record(self.span, fact, refuted_by)
 
     def steps(self, *origins: Origin | None) -> tuple[Step, ...]:
         """Events as steps of a trace."""

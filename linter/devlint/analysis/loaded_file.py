@@ -30,7 +30,7 @@ class LoadedFile:
         imports_default: it imports what may choose the default device.
         heap: its objects as its functions find them.
         functions, classes: those found, and not looked at yet; a method with its class, a class with its functions.
-        scoped: functions that are called where another device is the default.
+        default_device_callees: functions that are called under a default device other than their file's.
     """
 
     source: Source
@@ -45,7 +45,7 @@ class LoadedFile:
     imports_default: bool = False
     heap: Heap = field(default_factory=Heap)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
-    scoped: set[ir.Function] = field(default_factory=set)
+    default_device_callees: set[ir.Function] = field(default_factory=set)
     classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
 
     def text(self, span: ir.Span) -> str:

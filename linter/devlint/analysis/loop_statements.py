@@ -15,9 +15,9 @@ from devlint.analysis.frame import DeepLoop, Frame, Loop
 from devlint.analysis.joins import merge
 from devlint.analysis.statements import branch, evaluate, execute
 from devlint.domain.environment import Environment, join
-from devlint.domain.heap import Heap, Sequence, summary
+from devlint.domain.heap import Heap, ListObject, summary
 from devlint.domain.provenance import TURN
-from devlint.domain.value import UNKNOWN, stray_of, without_stray
+from devlint.domain.value import UNKNOWN, cpu_on_one_path, without_cpu_path
 from devlint.frontend import ir
 
 PASSES = 8
@@ -140,13 +140,13 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     elements = iteration.iterate(frame, env, frame.registers[instruction.iterable], instruction.span, span)
 
     def once(start: Environment, loop: Loop) -> Environment | None:
-        each = frame.identified(elements.each, "element", instruction.span)
+        each = frame.with_identity(elements.each, "element", instruction.span)
         frame.set(instruction.element, each, span, elements.place)
         return _turn(frame, instruction, start)
 
     few = elements.few
     if few is not None and frame.unrolled * len(few) > MOST_TURNS:
-        few, elements = None, Elements(summary(Sequence(few)))
+        few, elements = None, Elements(summary(ListObject(few)))
     if few is not None:
         current: Environment | None = env
         breaks: Environment | None = None
@@ -176,7 +176,7 @@ def _behind(frame: Frame, env: Environment | None, *, always: bool) -> Environme
     env.always = always
     may_be_stray = not frame.loops and TURN in frame.program.subjects
     for name, value in tuple(env.names.items()) if may_be_stray else ():
-        stray = stray_of(value)
+        stray = cpu_on_one_path(value)
         if stray is not None and stray.subject == TURN:
-            env.names[name] = without_stray(value)
+            env.names[name] = without_cpu_path(value)
     return env

@@ -10,17 +10,16 @@ from devlint.analysis import (
     moves,
     partial_move,
 )
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.builtin_methods import dict_method, list_method
 from devlint.analysis.containers import add_element
 from devlint.analysis.frame import Frame, is_computed
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.move_targets import target_of
 from devlint.analysis.transfer_tables import OPTIMIZER_METHODS
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Object, Optimizer
-from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -30,7 +29,7 @@ from devlint.domain.value import (
     Opaque,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
 )
 from devlint.frontend.ir import Span
@@ -45,17 +44,17 @@ from devlint.torchlib.knowledge import (
 
 def move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value:
     """Moving something of which nothing is known: the device named is used all the same."""
-    target = target_of(Site(frame, env, name, arguments, span, Given(UNKNOWN, span)), name)
+    target = target_of(LibraryCall(frame, env, name, arguments, span, ArgumentValue(UNKNOWN, span)), name)
     if target is None:
         return UNKNOWN
     origin = moves.moved_by(frame, target, span, name)
-    return Opaque(f"{frame.nameless('moved', span).path}.to()", Kind.MOVABLE, target.device, origin)
+    return Opaque(f"{frame.fresh_symbol('moved', span).path}.to()", Kind.MOVABLE, target.device, origin)
 
 
 def call_opaque_method(
     frame: Frame,
     env: Environment,
-    receiver: Given,
+    receiver: ArgumentValue,
     value: Opaque,
     name: str,
     arguments: Arguments,
@@ -63,9 +62,9 @@ def call_opaque_method(
 ) -> Value | None:
     """Call a method of something of which nothing is known, or only that it is a tensor or a module."""
     if _is_call_of_tensor(frame, value, name, arguments):
-        frame.prove(value, Kind.TENSOR)
+        frame.infer_kind(value, Kind.TENSOR)
     kind = frame.kind(value)
-    site = Site(frame, env, name, arguments, span, receiver)
+    site = LibraryCall(frame, env, name, arguments, span, receiver)
     if frame.partial and name in MOVES:
         partial_move.note_moved(frame, value, target_of(site, name), named=arguments.keyword("device") is not None)
     if kind is Kind.TENSOR:
@@ -85,7 +84,7 @@ def call_opaque_method(
         return result
     if name in ("next", "parameters") and kind is Kind.MODULE:
         parameter = Tensor(value.device, None, "parameter", value.origin)
-        return site.allocate("parameters", SequenceObject(None, parameter))
+        return site.allocate("parameters", ListObject(None, parameter))
     if name in MODULE_METHODS and kind is Kind.MODULE:
         return value
     return NUMBER if name == "item" else UNKNOWN  # of a tensor, or of an array
@@ -108,7 +107,7 @@ _OF_CONTAINERS = frozenset(name for kind in (dict, list, str) for name in dir(ki
 def call_object_method(
     frame: Frame,
     env: Environment,
-    receiver: Given,
+    receiver: ArgumentValue,
     value: Reference,
     name: str,
     arguments: Arguments,
@@ -116,13 +115,13 @@ def call_object_method(
 ) -> Value | None:
     """Call a method that the program does not define, of an object of the heap."""
     held = env.heap.get(value.object)
-    site = Site(frame, env, name, arguments, span, receiver)
+    site = LibraryCall(frame, env, name, arguments, span, receiver)
     if moves.is_module(frame, env, value):
         return call_module_method(site, value, held)
     match held:
-        case SequenceObject():
+        case ListObject():
             return list_method(site, value, held)
-        case Dictionary():
+        case DictObject():
             return dict_method(site, value, held)
         case Optimizer() if name in OPTIMIZER_METHODS:
             return OPTIMIZER_METHODS[name](site)
@@ -140,7 +139,7 @@ def call_object_method(
             return UNKNOWN
 
 
-def call_module_method(site: Site, value: Reference, held: Object | None) -> Value | None:
+def call_module_method(site: LibraryCall, value: Reference, held: Object | None) -> Value | None:
     """Methods of `nn.Module` on a module whose parts are known."""
     frame, env, name = site.frame, site.env, site.name
     if name in MOVES or name == "to_empty":
@@ -160,28 +159,28 @@ def call_module_method(site: Site, value: Reference, held: Object | None) -> Val
             device = Variable("self")
             origin = frame.origin("parameters are where the module is", site.span, "module")
         each: Value = Tensor(device, None, "parameter", origin)
-        each = Tuple((TEXT, each)) if name.startswith("named_") else each
-        return site.allocate(name, SequenceObject(None, each, owner=value))
+        each = TupleValue((TEXT, each)) if name.startswith("named_") else each
+        return site.allocate(name, ListObject(None, each, owner=value))
     if name == "state_dict":
         device, origin = moves.module_device(frame, env, value)
-        return site.allocate(name, Dictionary((), Tensor(device, None, origin=origin), False))
+        return site.allocate(name, DictObject((), Tensor(device, None, origin=origin), False))
     if name == "load_state_dict" and site.constant(2, "assign") is True:
         given = site.held(site.value(0, "state_dict"))
-        state = given.each() if isinstance(given, Dictionary) else UNKNOWN
+        state = given.each() if isinstance(given, DictObject) else UNKNOWN
         there, why = (state.device, state.origin) if isinstance(state, Tensor) else (UNKNOWN_DEVICE, None)
         moves.place_object(frame, env, value, there, why)
         return UNKNOWN
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         _register(site, value, held)
         return Constant(None)
-    if name in ("append", "extend", "insert", "__setitem__") and isinstance(held, SequenceObject):
+    if name in ("append", "extend", "insert", "__setitem__") and isinstance(held, ListObject):
         return list_method(site, value, held)
     if isinstance(held, LibraryObject) and site.receiver is not None:
         return library.call_method(frame, env, site.receiver, held, name, site.arguments, site.span)
     return UNKNOWN
 
 
-def _register(site: Site, value: Reference, held: Object | None) -> None:
+def _register(site: LibraryCall, value: Reference, held: Object | None) -> None:
     """`register_buffer("name", tensor)` and its like."""
     name = site.constant(0, "name")
     stored = site.value(1, "tensor") or site.value(1, "param") or site.value(1, "module") or UNKNOWN
@@ -189,9 +188,9 @@ def _register(site: Site, value: Reference, held: Object | None) -> None:
         if isinstance(stored, Opaque) and not isinstance(held, Instance):
             device = Variable(stored.path) if stored.device == UNKNOWN_DEVICE else stored.device
             stored = replace(stored, kind=Kind.MODULE, device=device)
-        if isinstance(held, SequenceObject):
+        if isinstance(held, ListObject):
             add_element(site.env, value, stored)
-        elif isinstance(held, Dictionary):
+        elif isinstance(held, DictObject):
             site.env.heap[value.object] = held.put(name, stored) if name is not None else held.put_somewhere(stored)
     if not isinstance(held, Instance):
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from devlint.analysis import moves
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.domain.device import (
     CPU,
     DEVICE_TYPES,
@@ -40,7 +40,7 @@ CPU_VALUE = DeviceValue(CPU, True)
 """Where `.cpu()` puts things."""
 
 
-def target_of(site: Site, name: str) -> DeviceValue | None:
+def target_of(site: LibraryCall, name: str) -> DeviceValue | None:
     """The device that a call of a move method names, None for a dtype or nothing."""
     if name == "cpu":
         return CPU_VALUE
@@ -67,7 +67,7 @@ def target_of(site: Site, name: str) -> DeviceValue | None:
     return DeviceValue(UNKNOWN_DEVICE)
 
 
-def _may_be_device(site: Site, text: str) -> bool:
+def _may_be_device(site: LibraryCall, text: str) -> bool:
     """Whether `x.to(text)` is a move: of an `x` of which nothing is known, "km" may be a unit, "csr" a format."""
     value = UNKNOWN if site.receiver is None else site.receiver.value
     known = value != UNKNOWN and not isinstance(value, Opaque)
@@ -76,7 +76,7 @@ def _may_be_device(site: Site, text: str) -> bool:
     return _LIKE_DEVICE.match(text) is not None
 
 
-def names_device(site: Site, given: Given) -> bool:
+def names_device(site: LibraryCall, given: ArgumentValue) -> bool:
     """Whether the first argument of `to` is a device rather than a dtype, by its name."""
     if site.arguments.keyword("device") is given:
         return True
@@ -84,7 +84,7 @@ def names_device(site: Site, given: Given) -> bool:
     return _DEVICE_NAME.search(path.rsplit(".", 1)[-1]) is not None
 
 
-def is_dtype(site: Site, given: Given) -> bool:
+def is_dtype(site: LibraryCall, given: ArgumentValue) -> bool:
     """Whether an argument is a dtype or memory format of torch; a number may be one, or an ordinal, by its name.
 
     What is unknown is one if nothing else can be called so: `work_dtype`, `self.dtype`, `torch.get_default_dtype()`.
@@ -98,14 +98,14 @@ def is_dtype(site: Site, given: Given) -> bool:
     return isinstance(given.value, Library) and given.value.name.startswith("torch.")
 
 
-def own_device(site: Site, kind: str) -> DeviceValue:
+def own_device(site: LibraryCall, kind: str) -> DeviceValue:
     """The device of `.cuda()`: the current one; the call itself is where it is written."""
     origin = literal_origin(site.frame, site.env, site.span, f"`.{kind}()` is called here")
     found = DeviceValue(Concrete(kind), _holds_nothing(site), origin, "method")
     return placed(site.frame, site.env, found, site.span)
 
 
-def _holds_nothing(site: Site) -> bool:
+def _holds_nothing(site: LibraryCall) -> bool:
     """Whether the receiver is a module without parameters and buffers: a move of it asks for no device."""
     value = None if site.receiver is None else site.receiver.value
     if not isinstance(value, Reference) or value.object.is_generic or not moves.is_module(site.frame, site.env, value):

@@ -10,15 +10,15 @@ from devlint.analysis.devices import landing
 from devlint.analysis.frame import Frame
 from devlint.domain.device import META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import (
     UNKNOWN,
     DeviceValue,
     Kind,
+    MaybeNone,
     Opaque,
-    Optional,
     Reference,
     Tensor,
     Value,
@@ -79,9 +79,9 @@ def refuse_meta(
     """Records that what is on meta, where tensors have no data, is copied to a device."""
     if device == META and isinstance(target.device, Concrete) and target.device != META and not env.fallback:
         name = frame.text(span).rpartition(f".{how}")[0] or "the value"
-        whole = Side(name, META, None, span, origin, file=frame.file)
+        whole = Operand(name, META, None, span, origin, file=frame.file)
         wanted = moved_by(frame, target, span, how)
-        there = Side("its copy", target.device, None, span, wanted, file=frame.file)
+        there = Operand("its copy", target.device, None, span, wanted, file=frame.file)
         conflicts.find(frame, env, f".{how}()", span, (whole, there))
 
 
@@ -116,7 +116,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 moved: dict[Origin, Value] = {}
                 for name, stored in held.attributes:
                     if name in held.registered:
-                        pending.append(stored.present if isinstance(stored, Optional) else stored)
+                        pending.append(stored.present if isinstance(stored, MaybeNone) else stored)
                         before, stored = stored, _put(stored, device, origin)
                         note_moved(moved, before, stored)
                     elif name == "device" and classes.knows_device(held.cls):
@@ -124,11 +124,11 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                     attributes.append((name, stored))
                 share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
-            case Sequence() if held.module is not None:
+            case ListObject() if held.module is not None:
                 pending.extend(held.items if held.items is not None else (held.rest,))
                 items = None if held.items is None else tuple(_put(part, device, origin) for part in held.items)
                 env.heap[item.object] = replace(held, items=items, rest=_put(held.rest, device, origin))
-            case Dictionary() if held.module is not None:
+            case DictObject() if held.module is not None:
                 pending.extend((*(part for _, part in held.items), held.rest))
                 pairs = tuple((key, _put(part, device, origin)) for key, part in held.items)
                 env.heap[item.object] = replace(held, items=pairs, rest=_put(held.rest, device, origin))
@@ -164,8 +164,8 @@ def _as_moved(value: Value, moved: Mapping[Origin, Value]) -> Value:
 
 def _put(part: Value, device: Device, origin: Origin | None) -> Value:
     """A part of a module after its move; other modules are moved in the heap."""
-    if isinstance(part, Optional):
-        return Optional(_put(part.present, device, origin))
+    if isinstance(part, MaybeNone):
+        return MaybeNone(_put(part.present, device, origin))
     return replace(part, device=device, origin=origin) if isinstance(part, (Tensor, Opaque)) else part
 
 
@@ -180,7 +180,7 @@ def is_module(frame: Frame, env: Environment, value: Value) -> bool:
             return is_module_class(frame, cls)
         case Instance(cls=cls):
             return classes.is_module(cls)
-        case Sequence(module=module) | Dictionary(module=module):
+        case ListObject(module=module) | DictObject(module=module):
             return module is not None
         case _:
             return False
@@ -199,7 +199,7 @@ def state(
                 yield item.device, item.origin
             case Opaque():
                 yield item.device, item.origin
-            case Optional():
+            case MaybeNone():
                 pending.append(item.present)
             case Reference() if item.object not in seen:
                 seen.add(item.object)
@@ -212,9 +212,9 @@ def state(
                         pending.extend(stored for name, stored in reversed(held.attributes) if name in held.registered)
                         if held.open:
                             yield (held.moved or (UNKNOWN_DEVICE, None))
-                    case Sequence(module=str()) as held:
+                    case ListObject(module=str()) as held:
                         pending.extend(reversed(held.items) if held.items is not None else (held.rest,))
-                    case Dictionary(module=str()) as held:
+                    case DictObject(module=str()) as held:
                         pending.extend(part for _, part in reversed(held.items))
                         if not held.complete:
                             pending.append(held.rest)

@@ -1,6 +1,6 @@
 """What a branch condition proves on each side.
 
-Tests are values: `torch.cuda.is_available()` evaluates to a `Test` that proves an accelerator where it is true,
+Tests are values: `torch.cuda.is_available()` evaluates to a `Predicate` that proves an accelerator where it is true,
 and may be stored, negated or combined before an `if` asks for it. This file makes such tests from comparisons
 and truth values, and applies their proofs to an environment.
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from devlint.domain.device import CPU, DEVICE_TYPES, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment, under_assumptions
-from devlint.domain.heap import Dictionary, Sequence
+from devlint.domain.heap import DictObject, ListObject
 from devlint.domain.process import UNKNOWN_NUMBER
 from devlint.domain.value import (
     NUMBER,
@@ -21,21 +21,21 @@ from devlint.domain.value import (
     Assume,
     Closure,
     Constant,
+    Constraint,
     DeviceType,
     DeviceValue,
     Host,
     Kind,
     Library,
+    MaybeNone,
     Method,
     Opaque,
-    Optional,
+    Predicate,
     Present,
-    Proof,
     Reference,
     Replace,
     Tensor,
-    Test,
-    Tuple,
+    TupleValue,
     Unknown,
     UserClass,
     Value,
@@ -45,7 +45,7 @@ from devlint.domain.value import (
 )
 from devlint.torchlib.knowledge import MODULE, MOVES, SAYS_AVAILABLE, TENSOR, TENSOR_NAMES
 
-NOTHING = Test()
+NOTHING = Predicate()
 
 _CHOICE = re.compile(r"cuda|gpu|accelerator|nccl", re.IGNORECASE)
 """A setting with such a name, tested for truth, is how programs let their user say that there is a GPU."""
@@ -71,7 +71,7 @@ MOST_PROOFS = 32
 _NAMED = re.compile("|".join(DEVICE_TYPES))
 
 
-def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | None:
+def apply_constraints(env: Environment, proofs: tuple[Constraint, ...]) -> Environment | None:
     """The environment in which the proofs hold, None if they cannot."""
     for proof in proofs:
         match proof:
@@ -96,7 +96,7 @@ def apply_proofs(env: Environment, proofs: tuple[Proof, ...]) -> Environment | N
     return env
 
 
-def widen_back(env: Environment, proofs: tuple[Proof, ...], changed: set[str]) -> None:
+def widen_back(env: Environment, proofs: tuple[Constraint, ...], changed: set[str]) -> None:
     """Takes back what only the branch had narrowed, before it joins the other one.
 
     What two devices were found to be equal is kept in the values themselves. So is what a name was narrowed to if
@@ -110,7 +110,7 @@ def widen_back(env: Environment, proofs: tuple[Proof, ...], changed: set[str]) -
             env.names[name] = under_assumptions(env, value)
 
 
-def changed_by(env: Environment, proofs: tuple[Proof, ...], others: tuple[Proof, ...]) -> set[str]:
+def changed_by(env: Environment, proofs: tuple[Constraint, ...], others: tuple[Constraint, ...]) -> set[str]:
     """The places tested by a branch, or by the other one, that hold neither what they held nor what it proved."""
     places = {proof.place: proof.seen for proof in proofs + others if isinstance(proof, Replace)}
     narrowed = {proof.place: proof.by for proof in proofs if isinstance(proof, Replace)}
@@ -121,28 +121,28 @@ def changed_by(env: Environment, proofs: tuple[Proof, ...], others: tuple[Proof,
     }
 
 
-def truth(value: Value, env: Environment, devices: int | None, text: str = "", *, optional: bool = False) -> Test:
-    """The value as a test: what `if value:` proves; an `optional` one may be None instead.
+def truth(value: Value, env: Environment, devices: int | None, text: str = "", *, optional: bool = False) -> Predicate:
+    """The value as a test: what `if value:` proves; a value that is `optional` may be None instead.
 
     `text` is how the program writes it.
     """
     if optional:
-        return Test(truth(value, env, devices, text).holds)
+        return Predicate(truth(value, env, devices, text).holds)
     match value:
-        case Test() if value != NOTHING:
+        case Predicate() if value != NOTHING:
             return value
         case Constant():
             setting = choice(_name_of(text)) if value == Constant(True) and devices is None else NOTHING
             return decided(bool(value.value), value, devices=devices) if setting == NOTHING else setting
         case Host(kind="count"):
-            return Test((Present(True), *_least(">", value, 0)), (Present(False),))
-        case Tuple():
-            return Test(known=bool(value.items))
+            return Predicate((Present(True), *_least(">", value, 0)), (Present(False),))
+        case TupleValue():
+            return Predicate(known=bool(value.items))
         case Reference():
             held = env.heap.get(value.object)
-            if isinstance(held, Sequence) and held.items is not None:
+            if isinstance(held, ListObject) and held.items is not None:
                 return decided(bool(held.items), value, devices=devices)
-            if isinstance(held, Dictionary) and held.complete:
+            if isinstance(held, DictObject) and held.complete:
                 return decided(bool(held.items), value, devices=devices)
             return NOTHING
         case Opaque():
@@ -153,8 +153,8 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
         case Library(name=name) if name in SAYS_AVAILABLE:
             return present(devices)
         case Closure() | UserClass() | Library() | DeviceValue():
-            return Test(known=True)
-        case Host(kind="number") | Unknown() | Test():
+            return Predicate(known=True)
+        case Host(kind="number") | Unknown() | Predicate():
             return choice(_name_of(text))
         case _:
             return NOTHING
@@ -173,28 +173,28 @@ def _name_of(text: str) -> str:
     return "" if read is None else read[1]
 
 
-def choice(name: str) -> Test:
+def choice(name: str) -> Predicate:
     """What a setting proves by being true: the user's word counts like a check, and without it there is no GPU."""
     if _WITHOUT.fullmatch(name):
-        return Test((Present(False),), (Present(True),))
+        return Predicate((Present(False),), (Present(True),))
     if not _CHOICE.search(name):
-        return Test(holds=(Present(True),)) if "device" in name.lower() else NOTHING
-    test = Test((Present(True),), (Present(False),))
+        return Predicate(holds=(Present(True),)) if "device" in name.lower() else NOTHING
+    test = Predicate((Present(True),), (Present(False),))
     return negate(test) if _REFUSAL.match(name.lstrip("?_")) else test
 
 
-def present(devices: int | None) -> Test:
+def present(devices: int | None) -> Predicate:
     """The outcome of asking whether there is an accelerator, on a machine with so many (None: enough)."""
     known = None if devices is None else devices > 0
-    return Test((Present(True),), (Present(False),), known)
+    return Predicate((Present(True),), (Present(False),), known)
 
 
-def decided(outcome: bool, *values: Value, devices: int | None) -> Test:
+def decided(outcome: bool, *values: Value, devices: int | None) -> Predicate:
     """A test whose outcome is certain; if a check has chosen one of the values, it is so on an accelerator alone."""
-    return _settled(Test(known=outcome), *values, devices=devices)
+    return _settled(Predicate(known=outcome), *values, devices=devices)
 
 
-def _settled(test: Test, *values: Value, devices: int | None) -> Test:
+def _settled(test: Predicate, *values: Value, devices: int | None) -> Predicate:
     """The test; if its outcome is certain and a check has chosen one of the values, as one for an accelerator."""
     if test.known is None or not any(map(is_chosen, values)):
         return test
@@ -212,12 +212,12 @@ def is_chosen(value: Value) -> bool:
             return False
 
 
-def negate(test: Test) -> Test:
+def negate(test: Predicate) -> Predicate:
     """`not test`."""
-    return Test(test.fails, test.holds, None if test.known is None else not test.known)
+    return Predicate(test.fails, test.holds, None if test.known is None else not test.known)
 
 
-def both(first: Test, second: Test) -> Test:
+def both(first: Predicate, second: Predicate) -> Predicate:
     """`first and second`: true proves both, false proves only what both would prove by failing."""
     known = False if False in (first.known, second.known) else True if first.known and second.known else None
     common = tuple(proof for proof in first.fails if proof in second.fails)
@@ -225,30 +225,32 @@ def both(first: Test, second: Test) -> Test:
     # still, that side is the one on which the program does without it.
     if not common:
         common = tuple(p for p in first.fails + second.fails if isinstance(p, Present) and not p.present)
-    return Test((first.holds + second.holds)[:MOST_PROOFS], common[:MOST_PROOFS], known)
+    return Predicate((first.holds + second.holds)[:MOST_PROOFS], common[:MOST_PROOFS], known)
 
 
-def either(first: Test, second: Test) -> Test:
+def either(first: Predicate, second: Predicate) -> Predicate:
     """`first or second`."""
     return negate(both(negate(first), negate(second)))
 
 
-def compare(operator: str, left: Value, right: Value, place: str | None, devices: int | None, text: str = "") -> Test:
+def compare(
+    operator: str, left: Value, right: Value, place: str | None, devices: int | None, text: str = ""
+) -> Predicate:
     """The test `left operator right`; `place` is where `left` was loaded from, `text` how a number is written."""
     match operator:
         case "is" | "is not":
             if isinstance(right, Constant) and right.value is None:
                 test = _is_none(left, place, devices)
                 return negate(test) if operator == "is not" else test
-            if isinstance(left, Test) and isinstance(right, Constant):
+            if isinstance(left, Predicate) and isinstance(right, Constant):
                 return _answers(left, right, same=operator == "is")
             if isinstance(right, Constant) and isinstance(left, Constant):
                 same = left.value is right.value
                 return decided(same if operator == "is" else not same, left, right, devices=devices)
             return NOTHING
-        case _ if isinstance(left, Optional):
+        case _ if isinstance(left, MaybeNone):
             return compare(operator, left.present, right, None, devices)
-        case "==" | "!=" if isinstance(left, Test) and isinstance(right, Constant):
+        case "==" | "!=" if isinstance(left, Predicate) and isinstance(right, Constant):
             return _answers(left, right, same=operator == "==")
         case "==" | "!=":
             test = _equal(left, right, place, devices, text)
@@ -262,36 +264,38 @@ def compare(operator: str, left: Value, right: Value, place: str | None, devices
             return NOTHING
 
 
-def _answers(question: Test, answer: Constant, *, same: bool) -> Test:
+def _answers(question: Predicate, answer: Constant, *, same: bool) -> Predicate:
     """`torch.cuda.is_available() == False`."""
     if answer.value is True or answer.value is False:
         return question if answer.value is same else negate(question)
     return NOTHING
 
 
-def _is_none(value: Value, place: str | None, devices: int | None) -> Test:
+def _is_none(value: Value, place: str | None, devices: int | None) -> Predicate:
     match value:
         case Library(name=name) if name in SAYS_AVAILABLE:
             return negate(present(devices))
         case Constant():
-            return Test(known=value.value is None)
+            return Predicate(known=value.value is None)
         case Opaque():
-            return Test(() if place is None else (Replace(place, value, Constant(None)),), _given(place or value.path))
-        case Optional() if place is not None:
+            return Predicate(
+                () if place is None else (Replace(place, value, Constant(None)),), _given(place or value.path)
+            )
+        case MaybeNone() if place is not None:
             given = (Replace(place, value, value.present), *_given(place))
-            return Test((Replace(place, value, Constant(None)),), given)
-        case Host() | DeviceValue() | Tensor() | Tuple() | Reference() | Library() | Closure() | UserClass():
+            return Predicate((Replace(place, value, Constant(None)),), given)
+        case Host() | DeviceValue() | Tensor() | TupleValue() | Reference() | Library() | Closure() | UserClass():
             return decided(False, value, devices=devices)
         case _:
             return NOTHING
 
 
-def _given(place: str) -> tuple[Proof, ...]:
+def _given(place: str) -> tuple[Constraint, ...]:
     """What is proven by a setting that is not None: `args.gpu`, the process group `self._nccl_group`."""
     return (Present(True),) if _names_choice(place.rsplit(".", 1)[-1]) else ()
 
 
-def _equal(left: Value, right: Value, place: str | None, devices: int | None, text: str) -> Test:
+def _equal(left: Value, right: Value, place: str | None, devices: int | None, text: str) -> Predicate:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceType):
             return _settled(_type_is(one, other), one, other, devices=devices)
@@ -303,12 +307,12 @@ def _equal(left: Value, right: Value, place: str | None, devices: int | None, te
     if isinstance(left, Constant) and isinstance(right, Constant):
         return decided(left.value == right.value, left, right, devices=devices)
     if isinstance(right, Constant) and right.value == -1 and _is_number_of_gpu(left, text):
-        return Test(fails=(Present(True),))
+        return Predicate(fails=(Present(True),))
     names_one = names_accelerator(right) or names_accelerator(left)
     evidence = (Present(True),) if names_one or _says_how(left, right, text) else ()
     if isinstance(left, Opaque) and isinstance(right, Constant) and place is not None:
-        return Test(holds=(Replace(place, left, right), *evidence))
-    return Test(holds=evidence)
+        return Predicate(holds=(Replace(place, left, right), *evidence))
+    return Predicate(holds=evidence)
 
 
 def names_accelerator(value: Value) -> bool:
@@ -350,7 +354,7 @@ def _says_how(setting: Value, held: Value, text: str) -> bool:
     return type(said) is int and said > 0 and (_is_choice(setting) or _is_number_of_gpu(setting, text))
 
 
-def _order(operator: str, left: Value, right: Value, devices: int | None, text: str = "") -> Test:
+def _order(operator: str, left: Value, right: Value, devices: int | None, text: str = "") -> Predicate:
     """A comparison with the number of devices is a check: its side with more devices has an accelerator."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _settled(_known_order(operator, left.value, right.value), left, right, devices=devices)
@@ -358,9 +362,9 @@ def _order(operator: str, left: Value, right: Value, devices: int | None, text: 
         flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[operator]
         return _order(flipped, right, left, devices)
     if operator in (">", ">=") and isinstance(right, Constant) and _is_number_of_gpu(left, text):
-        return Test(holds=(Present(True),))
+        return Predicate(holds=(Present(True),))
     if left == PROCESSES and right == Constant(1):
-        several = Test(holds=(Present(True),))
+        several = Predicate(holds=(Present(True),))
         return several if operator == ">" else negate(several) if operator in ("==", "<=") else NOTHING
     if left == PROCESSES and right == Constant(2) and operator in ("<", ">="):
         return _order(">" if operator == ">=" else "<=", left, Constant(1), devices)
@@ -370,20 +374,20 @@ def _order(operator: str, left: Value, right: Value, devices: int | None, text: 
         return NOTHING
     number = right.value if isinstance(right, Constant) else None
     least = _least(operator, left, number)
-    test = Test((Present(True), *least), (Present(False),))
+    test = Predicate((Present(True), *least), (Present(False),))
     if operator in (">", ">=") and not (operator == ">=" and number == 0):
         return test
     if operator in ("<", "<="):
-        return Test((Present(False),), (Present(True), *least))
+        return Predicate((Present(False),), (Present(True), *least))
     if operator == "==" and number == 0:
         return negate(test)
     if operator == "==" and number is not None:
         # "exactly so many": there are devices where it holds; where it does not there may be more.
-        return Test(holds=(Present(True), *least))
+        return Predicate(holds=(Present(True), *least))
     return NOTHING
 
 
-def _least(operator: str, count: Value, number: object) -> tuple[Proof, ...]:
+def _least(operator: str, count: Value, number: object) -> tuple[Constraint, ...]:
     """How many devices there are at least where `count operator number` holds; where it fails, for `<` and `<=`."""
     excess = _excess(count)
     if excess is None or type(number) is not int:
@@ -395,7 +399,7 @@ def _excess(count: Value) -> int | None:
     return count.excess if isinstance(count, Host) else None
 
 
-def _known_order(operator: str, left: object, right: object) -> Test:
+def _known_order(operator: str, left: object, right: object) -> Predicate:
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return NOTHING
     outcome = {
@@ -405,42 +409,42 @@ def _known_order(operator: str, left: object, right: object) -> Test:
         ">=": left >= right,
         "==": left == right,
     }
-    return Test(known=outcome[operator])
+    return Predicate(known=outcome[operator])
 
 
-def _type_is(left: DeviceType, right: Value) -> Test:
+def _type_is(left: DeviceType, right: Value) -> Predicate:
     """`x.device.type == "cuda"`."""
     if isinstance(right, DeviceType):
         return _same(left.device, right.device)
     if not isinstance(right, Constant) or not isinstance(right.value, str):
         return NOTHING
     if left.is_longer and right.value != "cpu":
-        return Test(holds=has_part(left, right).holds)
+        return Predicate(holds=has_part(left, right).holds)
     return on_type(left.device, right.value)
 
 
-def has_part(whole: DeviceType, part: Value) -> Test:
+def has_part(whole: DeviceType, part: Value) -> Predicate:
     """`"cuda" in str(x.device)`, `x.type().startswith("torch.cuda")`: the type of a device by a part of its name."""
     text = part.value if isinstance(part, Constant) else None
     named = _NAMED.search(text) if isinstance(text, str) else None
     return NOTHING if named is None else on_type(whole.device, named[0])
 
 
-def on_type(device: Device, kind: str) -> Test:
+def on_type(device: Device, kind: str) -> Predicate:
     """Whether a device is of a type: `x.device.type == kind`, `x.is_cuda`."""
     match device:
         case Concrete():
-            return Test(known=device.type == kind)
+            return Predicate(known=device.type == kind)
         case Variable():
             here = (Assume(device, Concrete(kind)),)
             away = (Assume(device, CPU),) if kind == "cuda" else ()
             checked = (Present(True),)
-            return Test(here + checked, away) if kind != "cpu" else Test(here, checked)
+            return Predicate(here + checked, away) if kind != "cpu" else Predicate(here, checked)
         case _:
-            return Test(holds=(Present(True),)) if kind != "cpu" else Test(fails=(Present(True),))
+            return Predicate(holds=(Present(True),)) if kind != "cpu" else Predicate(fails=(Present(True),))
 
 
-def _device_is(left: DeviceValue, right: Value) -> Test:
+def _device_is(left: DeviceValue, right: Value) -> Predicate:
     """`x.device == y.device`; a comparison with text, or a device by its name, asks which one the user chose."""
     named = None
     if isinstance(right, DeviceValue):
@@ -452,19 +456,19 @@ def _device_is(left: DeviceValue, right: Value) -> Test:
         named = right.value.partition(":")[0]
     if named is None:
         return NOTHING
-    return Test(fails=(Present(True),)) if named == "cpu" else Test(holds=(Present(True),))
+    return Predicate(fails=(Present(True),)) if named == "cpu" else Predicate(holds=(Present(True),))
 
 
-def _same(left: Device, right: Device) -> Test:
+def _same(left: Device, right: Device) -> Predicate:
     if differ(left, right):
-        return Test(known=False)
+        return Predicate(known=False)
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Variable) and isinstance(other, (Variable, Concrete)):
-            return Test(known=True) if one == other else Test(holds=(Assume(one, other),))
+            return Predicate(known=True) if one == other else Predicate(holds=(Assume(one, other),))
     return NOTHING
 
 
-def _contained(left: Value, right: Value, devices: int | None) -> Test:
+def _contained(left: Value, right: Value, devices: int | None) -> Predicate:
     """`x in ("cuda", "mps")`: membership in a display of constants; `"cuda" in x`; `use_cuda in ["all", "batch"]`."""
     texts = [side.value for side in (left, right) if isinstance(side, Constant) and isinstance(side.value, str)]
     if len(texts) == 2:
@@ -472,10 +476,10 @@ def _contained(left: Value, right: Value, devices: int | None) -> Test:
     if isinstance(right, DeviceType):
         return has_part(right, left)
     if _is_choice(left):
-        return Test(holds=(Present(True),))
-    if names_accelerator(left) and not isinstance(right, (Constant, Tuple)):
-        return Test(holds=(Present(True),))
-    if not isinstance(right, Tuple) or not all(isinstance(item, Constant) for item in right.items):
+        return Predicate(holds=(Present(True),))
+    if names_accelerator(left) and not isinstance(right, (Constant, TupleValue)):
+        return Predicate(holds=(Present(True),))
+    if not isinstance(right, TupleValue) or not all(isinstance(item, Constant) for item in right.items):
         return NOTHING
     held = [item.value for item in right.items if isinstance(item, Constant)]
     if isinstance(left, Constant):
@@ -484,37 +488,37 @@ def _contained(left: Value, right: Value, devices: int | None) -> Test:
         if isinstance(left.device, Concrete):
             return decided(left.device.type in held, left, devices=devices)
         away = on_type(left.device, "cuda").fails if "cuda" in held else ()
-        return Test((Present(True),), away) if "cpu" not in held else NOTHING
+        return Predicate((Present(True),), away) if "cpu" not in held else NOTHING
     return NOTHING
 
 
-def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> Test:
+def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> Predicate:
     """`isinstance(value, classes)`."""
     names = {cls.name for cls in classes if isinstance(cls, Library)}
     wants_tensor = bool(names & TENSOR_NAMES)
     match value:
         case Tensor():
             if wants_tensor and TENSOR in names:
-                return Test(known=True)
-            return NOTHING if names != _plain(names) or len(names) != len(classes) else Test(known=False)
+                return Predicate(known=True)
+            return NOTHING if names != _plain(names) or len(names) != len(classes) else Predicate(known=False)
         case Constant() | Host() | DeviceValue() if wants_tensor and len(classes) == 1:
-            return Test(known=False)
+            return Predicate(known=False)
         case Constant() | Host(kind="array" | "number" | "text" | "shape" | "dtype") if names == {"numpy.ndarray"}:
-            return Test(known=is_array(value)) if len(classes) == 1 else NOTHING
+            return Predicate(known=is_array(value)) if len(classes) == 1 else NOTHING
         case Opaque() if place is not None and len(names) == len(classes) and names <= _BUILTIN:
             numbers = names <= _NUMBERS
-            return Test(holds=(Replace(place, value, NUMBER if numbers else _as_kind(value, Kind.OTHER)),))
+            return Predicate(holds=(Replace(place, value, NUMBER if numbers else _as_kind(value, Kind.OTHER)),))
         case Opaque() if place is not None and len(classes) == 1:
             if wants_tensor:
                 other = value.kind in (Kind.ANY, Kind.TENSOR) and TENSOR in names  # who asks, has reason to
                 fails = (Replace(place, value, _as_kind(value, Kind.OTHER)),) if other else ()
-                return Test((Replace(place, value, _as_kind(value, Kind.TENSOR)),), fails)
+                return Predicate((Replace(place, value, _as_kind(value, Kind.TENSOR)),), fails)
             if MODULE in names:
-                return Test(holds=(Replace(place, value, _as_kind(value, Kind.MODULE)),))
+                return Predicate(holds=(Replace(place, value, _as_kind(value, Kind.MODULE)),))
             host = _HOSTS & names
             if host:
-                return Test(holds=(Replace(place, value, Host(_HOST_KIND[min(host)])),))
-            return Test(holds=(Replace(place, value, UNKNOWN),))
+                return Predicate(holds=(Replace(place, value, Host(_HOST_KIND[min(host)])),))
+            return Predicate(holds=(Replace(place, value, UNKNOWN),))
         case _:
             return NOTHING
 

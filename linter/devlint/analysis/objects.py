@@ -9,14 +9,14 @@ from devlint.analysis.arguments import Arguments
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Optimizer, Sequence
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
 from devlint.domain.value import (
     UNKNOWN,
     ObjectId,
     Opaque,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
     is_array,
 )
@@ -42,13 +42,13 @@ def generator(frame: Frame, env: Environment | None, yielded: Value | None) -> V
     if env is None:
         return UNKNOWN
     identity = frame.new_object(frame.scope.span, "generator")
-    env.heap[identity] = Sequence(None, UNKNOWN if yielded is None else yielded)
+    env.heap[identity] = ListObject(None, UNKNOWN if yielded is None else yielded)
     return Reference(identity)
 
 
 def copied(frame: Frame, env: Environment, value: Value, span: Span, made: dict[ObjectId, Reference]) -> Value:
     """What `copy.deepcopy` makes of a value; `made` holds the copies of objects so far."""
-    if isinstance(value, Tuple):
+    if isinstance(value, TupleValue):
         return replace(value, items=tuple(copied(frame, env, item, span, made) for item in value.items))
     if not isinstance(value, Reference):
         return value
@@ -63,10 +63,10 @@ def copied(frame: Frame, env: Environment, value: Value, span: Span, made: dict[
         case Instance() if classes.find(held.cls, "__deepcopy__") is None:
             stored = tuple((name, copied(frame, env, part, span, made)) for name, part in held.attributes)
             env.heap[copy.object] = replace(held, attributes=stored)
-        case Sequence():
+        case ListObject():
             items = None if held.items is None else tuple(copied(frame, env, it, span, made) for it in held.items)
             env.heap[copy.object] = replace(held, items=items, rest=copied(frame, env, held.rest, span, made))
-        case Dictionary():
+        case DictObject():
             pairs = tuple((key, copied(frame, env, item, span, made)) for key, item in held.items)
             env.heap[copy.object] = replace(held, items=pairs, rest=copied(frame, env, held.rest, span, made))
         case _:
@@ -74,7 +74,7 @@ def copied(frame: Frame, env: Environment, value: Value, span: Span, made: dict[
     return copy
 
 
-def let_go(env: Environment, arguments: Arguments) -> None:
+def escape_arguments(env: Environment, arguments: Arguments) -> None:
     """Objects handed to code that is not followed may come back changed: moved, filled, replaced."""
     env.arriving = frozenset()
     for argument in arguments.all():
@@ -87,7 +87,7 @@ def escape(env: Environment, value: Value) -> None:
     seen: set[ObjectId] = set()
     while pending:
         item = pending.pop()
-        if isinstance(item, Tuple):
+        if isinstance(item, TupleValue):
             pending.extend(item.items)
         if not isinstance(item, Reference) or item.object in seen:
             continue
@@ -103,15 +103,15 @@ def escape(env: Environment, value: Value) -> None:
                 if classes.knows_device(held.cls):
                     attributes = tuple((name, UNKNOWN if name == "device" else it) for name, it in attributes)
                 env.heap[item.object] = replace(held, attributes=attributes, open=True)
-            case Sequence():
+            case ListObject():
                 pending.extend(held.items or (held.rest,))
                 env.heap[item.object] = held.loosened(UNKNOWN)
             case Optimizer():
                 # Its modules are handed over in their own name, if they are.
                 env.heap[item.object] = replace(held, state=UNKNOWN_DEVICE)
-            case Dictionary():
+            case DictObject():
                 pending.extend(part for _, part in held.items)
-                env.heap[item.object] = Dictionary((), UNKNOWN, False, held.module)
+                env.heap[item.object] = DictObject((), UNKNOWN, False, held.module)
             case _:
                 pass
 

@@ -16,7 +16,7 @@ from devlint.analysis.frame import Frame
 from devlint.diagnostics import Certainty
 from devlint.domain.device import Concrete, parse
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, Sequence
+from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -24,14 +24,14 @@ from devlint.domain.value import (
     Closure,
     DeviceValue,
     Kind,
+    MaybeNone,
     Opaque,
-    Optional,
     Rank,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
-    optional,
+    maybe_none,
 )
 from devlint.facts import Conflict, Fact, FileFacts
 from devlint.frontend.ir import Function, Span
@@ -68,7 +68,7 @@ def _attribute(observation: _Observation, own: Reference, name: str, seen: Seen,
     held = env.heap[own.object]
     assert isinstance(held, Instance)
     known, path = held.get(name), f"self.{name}"
-    there = known.present if isinstance(known, Optional) else known
+    there = known.present if isinstance(known, MaybeNone) else known
     if isinstance(there, Reference):
         device = _only(seen, "module")
         if device is not None and not isinstance(moves.module_device(frame, env, there)[0], Concrete):
@@ -140,7 +140,7 @@ class _Observation:
         if len(kinds) != 1:
             return None
         made = self._made(path, kinds.pop(), seen, places)
-        return optional(made) if made is not None and "none" in seen.kinds else made
+        return maybe_none(made) if made is not None and "none" in seen.kinds else made
 
     def _made(self, path: str, kind: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
         if kind in ("dict", "list", "tuple"):
@@ -167,13 +167,13 @@ class _Observation:
         if not any(value != UNKNOWN for value in inside.values()):
             return None
         if kind == "dict":
-            return self._allocated(path, Dictionary(tuple(inside.items()), UNKNOWN, False))
+            return self._allocated(path, DictObject(tuple(inside.items()), UNKNOWN, False))
         if len(seen.sizes) != 1 or seen.sizes[0] > MOST_ITEMS:
             return None
         items = tuple(inside.get(position, UNKNOWN) for position in range(seen.sizes[0]))
-        return Tuple(items) if kind == "tuple" else self._allocated(path, Sequence(items))
+        return TupleValue(items) if kind == "tuple" else self._allocated(path, ListObject(items))
 
-    def _allocated(self, path: str, made: Dictionary | Sequence) -> Reference:
+    def _allocated(self, path: str, made: DictObject | ListObject) -> Reference:
         identity = self.frame.new_object(self._span, f"observed {path}")
         self.env.heap[identity] = made
         return Reference(identity)
@@ -208,7 +208,7 @@ def _rank(sizes: tuple[int, ...]) -> Rank:
 def _is_unknown(value: Value) -> bool:
     """Whether a value leaves it to the surroundings where it is."""
     match value:
-        case Optional():
+        case MaybeNone():
             return _is_unknown(value.present)
         case Tensor() | Opaque() | DeviceValue():
             return not isinstance(value.device, Concrete)

@@ -16,18 +16,18 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.show import reveal
 from devlint.domain.device import UNKNOWN_DEVICE, Device, UnknownDevice, parse
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     Constant,
     DeviceValue,
     Kind,
+    MaybeNone,
     ObjectId,
     Opaque,
-    Optional,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
 )
 from devlint.facts import Occurrence
@@ -96,7 +96,7 @@ def _record(frame: Frame, env: Environment, value: Value, span: ir.Span, anchor:
     devices = tuple(dict.fromkeys(device for device, _ in seen.lives))
     known = (origin for device, origin in seen.lives if origin is not None and device != UNKNOWN_DEVICE)
     story = tuple(dict.fromkeys(step(frame, each) for origin in known for each in origin.steps()))
-    plain = value.present if isinstance(value, Optional) else value
+    plain = value.present if isinstance(value, MaybeNone) else value
     text = str(devices[0]) if seen.kind == "device" else reveal(frame, env, plain)
     place = frame.program.place
     frame.program.recorder.observe(
@@ -157,7 +157,7 @@ def _between(frame: Frame, left: ir.Span, right: ir.Span, operator: str) -> ir.S
 def seen_as(frame: Frame, env: Environment, value: Value) -> Seen | None:
     """What a value is, None for what neither lives on a device nor names one."""
     match value:
-        case Optional(present=present):
+        case MaybeNone(present=present):
             return seen_as(frame, env, present)
         case Tensor():
             return Seen(_role(value), ((resolve(env, value.device), value.origin),))
@@ -173,7 +173,7 @@ def seen_as(frame: Frame, env: Environment, value: Value) -> Seen | None:
         case Reference() if moves.is_module(frame, env, value):
             lives = tuple((resolve(env, device), origin) for device, origin in moves.state(frame, env, value))
             return Seen("module", lives, class_name(env, value))
-        case Tuple() | Reference():
+        case TupleValue() | Reference():
             lives = tuple(dict.fromkeys(_inside(frame, env, value, set())))
             known = any(not isinstance(device, UnknownDevice) for device, _ in lives)
             return Seen("container", lives) if known else None
@@ -188,14 +188,14 @@ def _role(tensor: Tensor) -> str:
 def _inside(frame: Frame, env: Environment, value: Value, inside: set[ObjectId]) -> Iterator[_Lives]:
     """Where the tensors and modules live that a container holds."""
     match value:
-        case Tuple(items=items):
+        case TupleValue(items=items):
             held: tuple[Value, ...] = items
         case Reference() if value.object not in inside and not moves.is_module(frame, env, value):
             inside.add(value.object)
             match env.heap.get(value.object):
-                case Sequence(items=elements, rest=rest):
+                case ListObject(items=elements, rest=rest):
                     held = (rest,) if elements is None else elements
-                case Dictionary(items=pairs, rest=rest):
+                case DictObject(items=pairs, rest=rest):
                     held = (*(item for _, item in pairs), rest)
                 case _:
                     return
@@ -215,7 +215,7 @@ def class_name(env: Environment, value: Reference) -> str:
             return cls.rpartition(".")[2]
         case Instance(cls=cls):
             return cls.name
-        case Sequence(module=str(cls)) | Dictionary(module=str(cls)):
+        case ListObject(module=str(cls)) | DictObject(module=str(cls)):
             return cls.rpartition(".")[2]
         case _:
             return ""

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from devlint.analysis.frame import Frame, is_moved
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, Opaque, Tensor, Value
 
 _PART = re.compile(r"(?P<entry>.*\[\*\])\[.*|(?P<attribute>.*(load|data|batch)[^.\[]*\[\*\])\..*")
@@ -22,7 +22,7 @@ _PART = re.compile(r"(?P<entry>.*\[\*\])\[.*|(?P<attribute>.*(load|data|batch)[^
 Attributes are parts of batches where a name says so: layers have them, too, and hold them where they were put.
 """
 
-_RESULT = re.compile(rf"{re.escape(NAMELESS)}\w+\(\)@")
+_RESULT = re.compile(rf"{re.escape(FRESH)}\w+\(\)@")
 """The path of what a call has returned, and of its parts."""
 
 
@@ -63,7 +63,7 @@ def note_move(frame: Frame, value: Tensor | Opaque, target: Device, origin: Orig
         frame.batches.setdefault(batch, origin)
 
 
-def left_behind(frame: Frame, side: Side) -> Side | None:
+def left_behind(frame: Frame, side: Operand) -> Operand | None:
     """A part of a batch, of which another part is moved, as what it is without a move: on the CPU."""
     moved = None if side.batch is None else frame.batches.get(side.batch)
     if moved is None:
@@ -72,7 +72,7 @@ def left_behind(frame: Frame, side: Side) -> Side | None:
     return replace(side, device=CPU, origin=origin, rank=SOME_DIMENSIONS if side.rank is None else side.rank)
 
 
-def pairs_left_behind(frame: Frame, pairs: Iterable[tuple[Side, Side]]) -> Iterator[tuple[Side, Side]]:
+def pairs_left_behind(frame: Frame, pairs: Iterable[tuple[Operand, Operand]]) -> Iterator[tuple[Operand, Operand]]:
     """The pairs again in which such a part meets what has been moved."""
     for pair in pairs if frame.batches else ():
         for side, other in (pair, pair[::-1]):

@@ -12,11 +12,11 @@ from dataclasses import replace
 from itertools import permutations
 
 from devlint.analysis import conflicts
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import Frame
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, follows
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import DeviceValue, ObjectId, Opaque, Tensor, Value
 from devlint.facts import Meeting, PartialMove, PartialOffload
 from devlint.frontend import ir
@@ -38,16 +38,16 @@ def note_branches(frame: Frame, instruction: ir.If) -> None:
                 return
 
 
-def _moved_in_branches(frame: Frame, instruction: ir.If) -> dict[frozenset[str], dict[str, Side]]:
+def _moved_in_branches(frame: Frame, instruction: ir.If) -> dict[frozenset[str], dict[str, Operand]]:
     """Return the moves in the branches of an `if` with its `elif`s: of branches that move the same names, the first.
 
     An `elif` has been executed before the `if` that it belongs to, and what was found then is used again: a chain may
     have thousands.
     """
-    found: dict[frozenset[str], dict[str, Side]] = {}
+    found: dict[frozenset[str], dict[str, Operand]] = {}
     blocks = [instruction.then]
     rest = instruction.orelse
-    behind: dict[frozenset[str], dict[str, Side]] | None = None
+    behind: dict[frozenset[str], dict[str, Operand]] | None = None
     while behind is None and rest and isinstance(last := rest[-1], ir.If):
         behind = frame.moved_in_branches.get(last.span)
         if behind is None:
@@ -63,7 +63,7 @@ def _moved_in_branches(frame: Frame, instruction: ir.If) -> dict[frozenset[str],
     return found
 
 
-def _moved_in(frame: Frame, block: ir.Block) -> dict[str, Side]:
+def _moved_in(frame: Frame, block: ir.Block) -> dict[str, Operand]:
     """The names that a block itself has moved, each as its move has left it."""
     loads = {item.target: item.name for item in block if isinstance(item, ir.Load)}
     methods = {item.target: item for item in block if isinstance(item, ir.Attribute) and item.name in MOVES}
@@ -91,7 +91,7 @@ def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque, name: str
             path = other.path
             if frame.owner is not None and path.startswith(f"{frame.owner.name}."):
                 path = f"self.{path.removeprefix(f'{frame.owner.name}.')}"
-            there = Side(path, UNKNOWN_DEVICE, None, test, other.origin, file=frame.file)
+            there = Operand(path, UNKNOWN_DEVICE, None, test, other.origin, file=frame.file)
             frame.partial[met.path] = (replace(side, name=name), there)
 
 
@@ -110,7 +110,7 @@ def record(frame: Frame) -> None:
         _record(frame, one, other)
 
 
-def note_collected(frame: Frame, env: Environment, given: Given, collection: ObjectId) -> None:
+def note_collected(frame: Frame, env: Environment, given: ArgumentValue, collection: ObjectId) -> None:
     """Notes that a turn of a loop appends a tensor to one list as it is, and to another one what came from its device.
 
     That one was copied to the CPU before.
@@ -131,25 +131,31 @@ def note_collected(frame: Frame, env: Environment, given: Given, collection: Obj
 
 def _is_offloaded_from(value: Tensor, device: Device) -> bool:
     made = value.origin
-    return value.device == CPU and follows(device) and made is not None and made.born == "moved" and made.left == device
+    return (
+        value.device == CPU
+        and is_symbolic(device)
+        and made is not None
+        and made.born == "moved"
+        and made.left == device
+    )
 
 
 def _collected(frame: Frame, value: Tensor, span: ir.Span) -> Meeting:
-    side = Side(frame.text(span), value.device, value.rank, span, value.origin, file=frame.file)
+    side = Operand(frame.text(span), value.device, value.rank, span, value.origin, file=frame.file)
     return conflicts.meeting(frame, side)
 
 
-def _moved(frame: Frame, value: Value) -> Side | None:
+def _moved(frame: Frame, value: Value) -> Operand | None:
     """A value that this file has moved to an accelerator, or to a device that is chosen elsewhere."""
     if not isinstance(value, (Tensor, Opaque)) or value.origin is None or value.origin.file != frame.file:
         return None
-    if value.origin.born != "moved" or not (follows(value.device) or conflicts.is_accelerator(value.device)):
+    if value.origin.born != "moved" or not (is_symbolic(value.device) or conflicts.is_accelerator(value.device)):
         return None
     span = value.origin.span
-    return Side(frame.text(span), value.device, None, span, value.origin, file=frame.file)
+    return Operand(frame.text(span), value.device, None, span, value.origin, file=frame.file)
 
 
-def _record(frame: Frame, one: Side, other: Side) -> None:
+def _record(frame: Frame, one: Operand, other: Operand) -> None:
     both = other.origin is not None and other.origin.born == "moved"
     fact = PartialMove(conflicts.meeting(frame, one), conflicts.meeting(frame, other), both)
     frame.record(one.span, fact)

@@ -32,7 +32,7 @@ from devlint.analysis import (
 )
 from devlint.analysis.budget import Budget
 from devlint.analysis.data_loading import counts_on_default
-from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis.frame import Frame, InferredKinds
 from devlint.analysis.loaded_file import LoadedFile
 from devlint.analysis.questions import Asker
 from devlint.analysis.recorder import Recorder
@@ -119,7 +119,7 @@ class Program(FileTexts):
         """What has chosen a path on which something is a stray, anywhere so far."""
         self._patterns = Patterns()
         self._root = Root()
-        self._generic: dict[tuple[UserClass, bool], self_object.Generic | None] = {}
+        self._generic: dict[tuple[UserClass, bool], self_object.SelfObject | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
 
@@ -166,7 +166,7 @@ class Program(FileTexts):
     def _run_file(self, loaded: LoadedFile, *, recording: bool) -> None:
         loaded.functions.clear()
         loaded.classes.clear()
-        frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, Proofs())
+        frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, InferredKinds())
         default = UNKNOWN_DEVICE if loaded.imports_default else CPU
         after = execute(frame, loaded.scope.body, Environment(default=default))
         partial_move.record(frame)
@@ -176,7 +176,7 @@ class Program(FileTexts):
             loaded.globals.names.update(after.names)
             loaded.default, loaded.checked = after.default, after.checked
             loaded.process = after.process
-            loaded.scoped |= frame.scoped
+            loaded.default_device_callees |= frame.default_device_callees
             loaded.heap = self._seen_by_functions(frame, loaded, after)
 
     def _seen_by_functions(self, frame: Frame, loaded: LoadedFile, after: Environment) -> Heap:
@@ -226,9 +226,9 @@ class Program(FileTexts):
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
-                scoped = self._analyse(loaded, closure, owner) - loaded.scoped
-                taken = taken and self._analysed.isdisjoint(scoped)
-                loaded.scoped |= scoped
+                default_device_callees = self._analyse(loaded, closure, owner) - loaded.default_device_callees
+                taken = taken and self._analysed.isdisjoint(default_device_callees)
+                loaded.default_device_callees |= default_device_callees
         return taken
 
     def _find_methods(self, loaded: LoadedFile, cls: UserClass, methods: Sequence[Closure]) -> None:
@@ -257,7 +257,7 @@ class Program(FileTexts):
         if function in self._analysed:
             return set()
         self._analysed.add(function)
-        proofs = Proofs()
+        proofs = InferredKinds()
         functions = len(loaded.functions)
         for last in (False, True):
             self.recorder.attempt()
@@ -274,26 +274,28 @@ class Program(FileTexts):
             finished = last or proofs.count == 0
             self.recorder.settle(keep=finished)
             if finished:
-                return frame.scoped
+                return frame.default_device_callees
             # What was recorded, and which functions were found, did not yet know what has been proved.
             del loaded.functions[functions:]
             loaded.classes.clear()
         raise AssertionError("the last attempt is always kept")
 
     def _outside(self, loaded: LoadedFile) -> Frame:
-        return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, Proofs())
+        return Frame(self, loaded.scope, loaded.globals, {}, None, "", False, InferredKinds())
 
     def _asking(self, asker: Asker) -> Frame:
         """Return a frame for executions that an execution has asked for: with its depth and its budget."""
-        frame = Frame(self, asker.scope, asker.globals, {}, None, "", False, Proofs(), asker.depth)
-        frame.budget, frame.scoped = asker.budget, asker.scoped
+        frame = Frame(self, asker.scope, asker.globals, {}, None, "", False, InferredKinds(), asker.depth)
+        frame.budget, frame.default_device_callees = asker.budget, asker.default_device_callees
         return frame
 
     def _entry(
         self, frame: Frame, loaded: LoadedFile, closure: Closure, owner: UserClass | None
     ) -> tuple[dict[str, Value], Environment, str]:
         bound: dict[str, Value] = {}
-        default = UNKNOWN_DEVICE if closure.function in loaded.scoped else self.default_of(closure.globals)
+        default = (
+            UNKNOWN_DEVICE if closure.function in loaded.default_device_callees else self.default_of(closure.globals)
+        )
         env = Environment(default=default, heap=self._heap_of(closure.globals))
         parameters = closure.function.parameters
         has_self = owner is not None and bool(parameters) and "staticmethod" not in closure.decorated
@@ -318,7 +320,7 @@ class Program(FileTexts):
         identity = ObjectId.generic(cls.globals.file, cls.name)
         return Reference(identity), Heap({identity: classes.blank(cls, self.default_of(cls.globals))})
 
-    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> self_object.Generic | None:
+    def generic(self, frame: Frame, cls: UserClass, method: str = "") -> self_object.SelfObject | None:
         """The instance that a method is analysed for; None while it is being made.
 
         A caller may have moved it, unless the method is a private part of `__init__`.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from devlint.domain.device import CPU, META, Concrete, Device, follows
-from devlint.domain.summary import Side
+from devlint.domain.device import CPU, META, Concrete, Device, is_symbolic
+from devlint.domain.summary import Operand
 
 _CPU_ARGUMENTS = {
     "pack_padded_sequence": "'lengths' argument should be a 1D CPU int64 tensor, but got 1D {device} Long tensor",
@@ -24,7 +24,7 @@ _COPIES = {
 """Of a tensor on meta, which has no data to copy."""
 
 
-def wording(operation: str, first: Side, second: Side) -> str:
+def wording(operation: str, first: Operand, second: Operand) -> str:
     """The message, without the exception's class; for conflicts that PyTorch words in several ways, one of them."""
     if META in (first.device, second.device) and operation in _COPIES:
         return _COPIES[operation]
@@ -52,12 +52,12 @@ def wording(operation: str, first: Side, second: Side) -> str:
         wanted, found = _type(drawn.device), _type(roles["generator"].device)
         return f"Expected a '{wanted}' device type for generator but found '{found}'"
     for side, other in ((first, second), (second, first)):
-        if side.exempt == "subscript":
+        if side.exemption == "subscript":
             return (
                 f"indices should be either on cpu or on the same device as the indexed tensor ({shown(other.device)})"
             )
     # TensorIterator names the accelerator first, other operators the argument.
-    if first.exempt or second.exempt:
+    if first.exemption or second.exemption:
         one, two = (first, second) if second.device == CPU else (second, first)
         return (
             "Expected all tensors to be on the same device, but found at least two devices, "
@@ -71,7 +71,7 @@ def wording(operation: str, first: Side, second: Side) -> str:
 
 def shown(device: Device) -> str:
     """A device as PyTorch would print it; one that follows something is an accelerator, say `cuda:0`."""
-    return "cuda:0" if follows(device) else str(device)
+    return "cuda:0" if is_symbolic(device) else str(device)
 
 
 def _type(device: Device) -> str:

@@ -97,7 +97,7 @@ class Asker(Protocol):
         recording: the execution records facts.
         depth: how many calls deep it is.
         budget: how far it still follows calls with their objects.
-        scoped: the functions that it has called where another device is the default than they were written for.
+        default_device_callees: functions that are called under a default device other than their file's.
     """
 
     scope: ir.Scope
@@ -105,7 +105,7 @@ class Asker(Protocol):
     recording: bool
     depth: int
     budget: Budget
-    scoped: set[ir.Function]
+    default_device_callees: set[ir.Function]
 
 
 class Functions(Protocol):

@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from devlint.analysis.arguments import Bound
+from devlint.analysis.arguments import BoundArguments
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.value import SOME_DIMENSIONS, UNKNOWN, Constant, Rank, Reference, Tuple, Value
+from devlint.domain.heap import ListObject
+from devlint.domain.value import SOME_DIMENSIONS, UNKNOWN, Constant, Rank, Reference, TupleValue, Value
 
-Rule: TypeAlias = Callable[[Environment, Sequence[Rank], Bound], Rank]
+Rule: TypeAlias = Callable[[Environment, Sequence[Rank], BoundArguments], Rank]
 """Takes the ranks of the tensors that must agree, in order, and the arguments by parameter."""
 
 
-def _broadcast(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _broadcast(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """The highest of them."""
     if SOME_DIMENSIONS in operands:
         return SOME_DIMENSIONS
@@ -25,11 +25,11 @@ def _broadcast(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank
     return SOME_DIMENSIONS if any(rank > 0 for rank in known) else None
 
 
-def _positive(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _positive(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     return SOME_DIMENSIONS
 
 
-def _reduced(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _reduced(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """That of the first without the dimensions that `dim` names, unless `keepdim` keeps them with size 1."""
     rank = operands[0] if operands else None
     keepdim = [given.value for given in bound.get("keepdim", ())]
@@ -41,7 +41,7 @@ def _reduced(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return max(rank - count, 0)
 
 
-def _squeezed(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _squeezed(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """That of the first, perhaps without the dimensions that `dim` names."""
     rank = operands[0] if operands else None
     count = _count(env, bound, rank)
@@ -50,20 +50,20 @@ def _squeezed(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return SOME_DIMENSIONS if rank > count else 0 if rank == 0 else None
 
 
-def _count(env: Environment, bound: Bound, rank: Rank) -> int | None:
+def _count(env: Environment, bound: BoundArguments, rank: Rank) -> int | None:
     """How many dimensions `dim` names: all of them if it is None, empty or not given."""
     given: tuple[Value, ...] = tuple(argument.value for argument in bound.get("dim", ()))
-    if len(given) == 1 and isinstance(given[0], Tuple):
+    if len(given) == 1 and isinstance(given[0], TupleValue):
         given = given[0].items
     elif len(given) == 1 and isinstance(given[0], Reference):
         held = env.heap.get(given[0].object)
-        given = (UNKNOWN,) if not isinstance(held, SequenceObject) or held.items is None else held.items
+        given = (UNKNOWN,) if not isinstance(held, ListObject) or held.items is None else held.items
     if given in ((), (Constant(None),)):
         return rank
     return len(given) if all(isinstance(one, Constant) and type(one.value) is int for one in given) else None
 
 
-def _product(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _product(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """That of the matrix product of the first two."""
     if len(operands) < 2:
         return None
@@ -74,7 +74,7 @@ def _product(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return max(known) - (0 if min(known) > 1 else 1)
 
 
-def _loss(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _loss(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """Of a loss: a number, unless `reduction="none"` leaves one for each pair of elements."""
     given = [argument.value for argument in bound.get("reduction", ())]
     reduction = given[0].value if given and isinstance(given[0], Constant) else None if given else "mean"
@@ -83,7 +83,7 @@ def _loss(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return _broadcast(env, operands, bound) if reduction == "none" else 0
 
 
-def _equation(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _equation(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """As many as the equation of `einsum` names behind its arrow."""
     values = [given.value for given in bound.get("equation", ())]
     text = values[0].value if values and isinstance(values[0], Constant) else None
@@ -92,7 +92,7 @@ def _equation(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
     return len(text.rpartition("->")[2].replace(" ", ""))
 
 
-def _pattern(env: Environment, operands: Sequence[Rank], bound: Bound) -> Rank:
+def _pattern(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """As many as a pattern of einops names behind its arrow, a group in brackets as one."""
     values = [given.value for given in bound.get("pattern", ())]
     text = values[0].value if values and isinstance(values[0], Constant) else None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from devlint.analysis.callers import Callers, Doubt
+from devlint.analysis.callers import Callers, Refutation
 from devlint.analysis.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
@@ -27,7 +27,7 @@ class Recorder:
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
         self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
-        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Doubt, ...]]] = {}
+        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Refutation, ...]]] = {}
         self._waiting: list[Callable[[], None]] | None = None
 
     def attempt(self) -> None:
@@ -46,15 +46,15 @@ class Recorder:
             found.pop(file, None)
         self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
 
-    def record(self, file: str, span: Span, fact: Fact, unless: tuple[Doubt, ...] = ()) -> None:
+    def record(self, file: str, span: Span, fact: Fact, refuted_by: tuple[Refutation, ...] = ()) -> None:
         """Adds a fact; a place has one conflict, and one fact of each other class.
 
-        `unless`: what the calls of the function may have in common, so that the fact does not hold.
+        `refuted_by`: what the calls of the function may have in common, so that the fact does not hold.
         """
         if self._waiting is not None:
-            self._waiting.append(partial(self.record, file, span, fact, unless))
+            self._waiting.append(partial(self.record, file, span, fact, refuted_by))
             return
-        self._doubts.setdefault((file, span, type(fact)), []).append(unless)
+        self._doubts.setdefault((file, span, type(fact)), []).append(refuted_by)
         key: tuple[Span, object] = (span, type(fact))
         found = self._facts.setdefault(file, {})
         known = found.get(key)

@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 
 from devlint.analysis import calls, observed_values, show, statements, summaries
-from devlint.analysis.arguments import Arguments, Given
-from devlint.analysis.frame import Frame, Proofs
+from devlint.analysis.arguments import Arguments, ArgumentValue
+from devlint.analysis.frame import Frame, InferredKinds
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
@@ -19,8 +19,8 @@ from devlint.domain.value import (
     Imported,
     Library,
     Method,
+    Predicate,
     Reference,
-    Test,
     UserClass,
     Value,
 )
@@ -54,7 +54,7 @@ def transfer_load(frame: Frame, instruction: ir.Load, env: Environment) -> Envir
 def lookup(frame: Frame, env: Environment, name: str) -> Value:
     """What a name is: local, of an enclosing function, of the file, built in."""
     if name == "TYPE_CHECKING":
-        return Test(known=False)  # what stands behind it is not executed
+        return Predicate(known=False)  # what stands behind it is not executed
     value = env.names.get(name)
     if isinstance(value, Imported):
         # The name goes on holding the import: paths on which it was used and others must not differ by that.
@@ -131,7 +131,7 @@ def decorate(frame: Frame, env: Environment, value: Value, decorator: Value, spa
     if isinstance(decorator, Closure):
         if decorator.function not in frame.made and summaries.hands_back(frame, env, decorator, span):
             return value
-        made = calls.invoke_closure(frame, env, decorator, None, Arguments((Given(value, span),), ()), span)
+        made = calls.invoke_closure(frame, env, decorator, None, Arguments((ArgumentValue(value, span),), ()), span)
         if not isinstance(made, Closure):
             return replace(value, decorated=value.decorated | {"opaque"})
         return value if _stands_for(made) else made
@@ -177,7 +177,9 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     """A class definition: its body is executed, what it binds are the class's attributes."""
     body = instruction.body
     around = dict(frame.enclosing) | (env.names if isinstance(frame.scope, ir.Function) else {})
-    inner = Frame(frame.program, body, frame.globals, around, None, frame.site, frame.recording, Proofs(), frame.depth)
+    inner = Frame(
+        frame.program, body, frame.globals, around, None, frame.site, frame.recording, InferredKinds(), frame.depth
+    )
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names

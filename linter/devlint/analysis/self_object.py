@@ -13,21 +13,21 @@ from typing import TypeAlias
 
 from devlint.analysis import classes, execution, moves
 from devlint.analysis.frame import Frame, Stored
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, follows
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Sequence
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
     DeviceValue,
     Kind,
+    MaybeNone,
     ObjectId,
     Opaque,
-    Optional,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
     present,
@@ -41,7 +41,7 @@ Where: TypeAlias = tuple[str, Span]
 
 
 @dataclass(frozen=True, slots=True)
-class Generic:
+class SelfObject:
     """An instance of which only the class is known.
 
     Attributes:
@@ -56,7 +56,7 @@ class Generic:
     initial: Mapping[str, Value]
 
 
-def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
+def generic(frame: Frame, cls: UserClass, *, moved: bool) -> SelfObject:
     """An instance after `__init__`.
 
     `moved`: its registered parts are where a caller has moved them, not where `__init__` puts them.
@@ -77,7 +77,7 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
             if outcome.env is not None:
                 heap, checked = outcome.env.heap, outcome.env.checked
     if not moved:
-        return Generic(self_value, heap, checked, {})
+        return SelfObject(self_value, heap, checked, {})
     held = heap.get(identity)
     if not isinstance(held, Instance):
         held = Instance(cls, open=True)
@@ -86,12 +86,12 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> Generic:
     initial = {name: value for name, value in held.attributes if name in elsewhere}
     kept = replace(held, attributes=tuple(item for item in held.attributes if item[0] not in elsewhere))
     heap[identity] = _surrounded(frame, heap, kept, {name: Opaque(f"self.{name}") for name in sorted(elsewhere)})
-    return Generic(self_value, heap, checked, initial)
+    return SelfObject(self_value, heap, checked, initial)
 
 
 def with_later(
-    frame: Frame, generic: Generic, later: Mapping[str, Stored], objects: Mapping[ObjectId, Object]
-) -> Generic:
+    frame: Frame, generic: SelfObject, later: Mapping[str, Stored], objects: Mapping[ObjectId, Object]
+) -> SelfObject:
     """The same where more is known of attributes that other methods store; `objects` are those they made."""
     heap = generic.heap.above()
     heap.update(objects)
@@ -124,7 +124,7 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
             moves.note_moved(moved, before, value)
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
-        elif isinstance(value, Opaque) and value.path.startswith(NAMELESS):
+        elif isinstance(value, Opaque) and value.path.startswith(FRESH):
             # Whatever `__init__` has found, it is the same thing from now on; on the host, an array stays there.
             value = replace(value, path=place) if value.kind is Kind.ARRAY else Opaque(place, value.kind)
         elif isinstance(value, Opaque) and "." not in value.path:
@@ -148,7 +148,7 @@ def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
     """
     env = Environment(heap=heap)
     inner = heap.get(value.object)
-    if isinstance(inner, Sequence) and inner.module is None:
+    if isinstance(inner, ListObject) and inner.module is None:
         for item in inner.items or (inner.rest,):
             if isinstance(item, Reference) and item != value:
                 _let_follow(frame, heap, item)
@@ -158,12 +158,12 @@ def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
 
 def _settled(value: Value) -> Value:
     """A plain attribute as a method finds it: where it follows a parameter of `__init__`, nothing is known."""
-    if isinstance(value, Tensor) and follows(value.device):
+    if isinstance(value, Tensor) and is_symbolic(value.device):
         return replace(value, device=UNKNOWN_DEVICE)
-    if isinstance(value, Tuple):
-        return Tuple(tuple(map(_settled, value.items)))
-    if isinstance(value, Optional):
-        return Optional(_settled(value.present))
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(map(_settled, value.items)))
+    if isinstance(value, MaybeNone):
+        return MaybeNone(_settled(value.present))
     return value
 
 
@@ -173,12 +173,12 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
     `where` in the program it is registered.
     """
     match value:
-        case Optional():
-            return Optional(_follow(heap, value.present, place, where, seen))
+        case MaybeNone():
+            return MaybeNone(_follow(heap, value.present, place, where, seen))
         case Tensor():
             return replace(value, device=_variable(place, value.device), origin=_story(place, value.origin))
         case Opaque():
-            made = value.kind is Kind.MODULE and value.path.startswith(NAMELESS)  # here, and not by the caller
+            made = value.kind is Kind.MODULE and value.path.startswith(FRESH)  # here, and not by the caller
             device = Variable(place) if made else _variable(place, value.device)
             path = value.path if made else place
             return replace(value, path=path, device=device, origin=_story(place, value.origin))
@@ -201,7 +201,7 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
                         for name, part in held.attributes
                     )
                     heap[value.object] = replace(held, attributes=stored)
-                case Sequence() if held.module is not None:
+                case ListObject() if held.module is not None:
                     if held.items:
                         items = tuple(
                             _part(heap, held, it, f"{place}[{i}]", where, seen) for i, it in enumerate(held.items)
@@ -210,7 +210,7 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
                     else:  # an empty one is filled by somebody
                         rest = _part(heap, held, held.rest, f"{place}[*]", where, seen)
                         heap[value.object] = replace(held, items=None, rest=rest)
-                case Dictionary() if held.module is not None:
+                case DictObject() if held.module is not None:
                     pairs = tuple(
                         (key, _part(heap, held, it, f"{place}[{key!r}]", where, seen)) for key, it in held.items
                     )
@@ -225,7 +225,7 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
 
 
 def _part(
-    heap: Heap, holder: Sequence | Dictionary, value: Value, place: str, where: Where, seen: set[ObjectId]
+    heap: Heap, holder: ListObject | DictObject, value: Value, place: str, where: Where, seen: set[ObjectId]
 ) -> Value:
     """An element of a module that holds others: one of which nothing is known is a part of the module all the same."""
     if value != UNKNOWN:

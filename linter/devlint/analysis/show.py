@@ -9,9 +9,8 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, state
 from devlint.domain.device import Device, UnknownDevice
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance
-from devlint.domain.heap import Sequence as SequenceObject
-from devlint.domain.value import Constant, DeviceValue, ObjectId, Opaque, Reference, Tensor, Tuple, Value, is_host
+from devlint.domain.heap import DictObject, Instance, ListObject
+from devlint.domain.value import Constant, DeviceValue, ObjectId, Opaque, Reference, Tensor, TupleValue, Value, is_host
 from devlint.frontend.ir import Span
 
 MOST_SHOWN = 1_000
@@ -47,7 +46,7 @@ class _Revealing:
                 return _device(resolve(self._env, value.device))
             case DeviceValue():
                 return _device(value.device)
-            case Tuple(items=items):
+            case TupleValue(items=items):
                 inner = self._listed(items, inside)
                 return f"({inner},)" if len(items) == 1 else f"({inner})"
             case Reference():
@@ -71,11 +70,11 @@ class _Revealing:
             devices = sorted({_device(device) for device, _ in state(self._frame, self._env, value)})
             return " and ".join(devices) if devices else "no parameters"
         match self._env.heap.get(value.object):
-            case SequenceObject(items=items) if items is not None:
+            case ListObject(items=items) if items is not None:
                 return f"[{self._listed(items, inside)}]"
-            case SequenceObject(rest=rest):
+            case ListObject(rest=rest):
                 return f"[{self.text(rest, inside)}, ...]"
-            case Dictionary(items=pairs):
+            case DictObject(items=pairs):
                 return "{" + ", ".join(f"{key!r}: {self.text(item, inside)}" for key, item in pairs) + "}"
             case Instance():
                 return "not a tensor"

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from devlint.analysis import escaping_cpu_tensor, host_read, loops, occurrences, partial_move, with_blocks
 from devlint.analysis.frame import Frame
 from devlint.analysis.joins import Cleared, drop_strays, merge, put_back, returned, test_again
-from devlint.analysis.narrowing import apply_proofs, changed_by, truth, widen_back
+from devlint.analysis.narrowing import apply_constraints, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
-from devlint.domain.value import UNKNOWN, Constant, Present, Test
+from devlint.domain.value import UNKNOWN, Constant, Predicate, Present
 from devlint.frontend import ir
 
 Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
@@ -61,7 +61,7 @@ def branch(
     )
     if outcome.known is not None:
         proofs = outcome.holds if outcome.known else outcome.fails
-        narrowed = apply_proofs(env, proofs)
+        narrowed = apply_constraints(env, proofs)
         if narrowed is None:
             return None
         frame.branching += 1
@@ -69,8 +69,8 @@ def branch(
         frame.branching -= 1
         return after
     always, exits = env.always, frame.exits
-    holds = apply_proofs(env.copy(), outcome.holds)
-    fails = apply_proofs(env, outcome.fails)
+    holds = apply_constraints(env.copy(), outcome.holds)
+    fails = apply_constraints(env, outcome.fails)
     cleared: list[Cleared] = []
     for side in (holds, fails):
         if side is not None:
@@ -107,7 +107,7 @@ def _side(
     return after, loop.continued if after is None and loop is not None else after
 
 
-def _is_decided_by_machine(outcome: Test) -> bool:
+def _is_decided_by_machine(outcome: Predicate) -> bool:
     """Whether a test only asks which accelerators there are: the accelerated side is then the one that counts."""
     return bool(outcome.holds or outcome.fails) and all(
         isinstance(proof, Present) for proof in outcome.holds + outcome.fails

@@ -10,8 +10,8 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.occurrences import class_name, seen_as
 from devlint.analysis.show import reveal
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
-from devlint.domain.value import Library, Optional, Reference, Tensor, UserClass, Value
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.value import Library, MaybeNone, Reference, Tensor, UserClass, Value
 from devlint.facts import Member, ModuleClass
 
 MOST_PARTS = 16
@@ -51,7 +51,7 @@ def _base_name(base: Value) -> str:
 
 def _member(frame: Frame, env: Environment, name: str, value: Value, registered: bool, depth: int) -> Member | None:
     """An attribute that lives on a device or holds what does; None for any other."""
-    value = value.present if isinstance(value, Optional) else value
+    value = value.present if isinstance(value, MaybeNone) else value
     seen = seen_as(frame, env, value)
     if seen is None or seen.kind == "device":
         return None
@@ -74,11 +74,11 @@ def _member(frame: Frame, env: Environment, name: str, value: Value, registered:
 def _parts(held: object) -> Iterator[tuple[str, Value]]:
     """What a container or wrapper of a library holds, by name."""
     match held:
-        case Sequence(items=None, rest=rest):
+        case ListObject(items=None, rest=rest):
             yield "*", rest
-        case Sequence(items=tuple(items)):
+        case ListObject(items=tuple(items)):
             yield from ((str(index), item) for index, item in enumerate(items[:MOST_PARTS]))
-        case Dictionary(items=pairs):
+        case DictObject(items=pairs):
             yield from ((str(key), item) for key, item in pairs[:MOST_PARTS])
         case LibraryObject(parts=parts):
             yield from parts[:MOST_PARTS]

@@ -12,32 +12,32 @@ from dataclasses import replace
 from functools import reduce
 
 from devlint.analysis import conflicts, containers, devices, partial_batch_move, unregistered_tensor
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.analysis.moves import is_module, module_device
-from devlint.domain.device import NAMELESS, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Object, Optimizer, Sequence
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
-from devlint.domain.provenance import CALLEES, Origin, Stray
-from devlint.domain.summary import Entry, Side
+from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
+from devlint.domain.summary import Entry, Operand
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
     DeviceValue,
     Kind,
+    MaybeNone,
     ObjectId,
     Opaque,
-    Optional,
+    Predicate,
     Reference,
     Tensor,
-    Test,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
-    optional,
-    stray_of,
+    cpu_on_one_path,
+    maybe_none,
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -53,12 +53,12 @@ def abstract(frame: Frame, name: str, value: Value) -> Value:
             return Tensor(Variable(name), value.rank, value.role, origin)
         case DeviceValue():
             return DeviceValue(Variable(name), True, origin)
-        case Tuple():
-            return Tuple(tuple(abstract(frame, f"{name}[{i}]", item) for i, item in enumerate(value.items)))
+        case TupleValue():
+            return TupleValue(tuple(abstract(frame, f"{name}[{i}]", item) for i, item in enumerate(value.items)))
         case Opaque():
             return Opaque(name, frame.kind(value), Variable(name), origin)
-        case Test():
-            return Test(known=value.known)
+        case Predicate():
+            return Predicate(known=value.known)
         case _ if value == UNKNOWN or isinstance(value, Reference):
             return Opaque(name, Kind.ANY, Variable(name), origin)
         case _:
@@ -73,7 +73,7 @@ def handed_in(entry: Entry, heap: Heap) -> dict[str, Value]:
     """The values with which a body begins; what the entry brings along becomes an object of the heap."""
     bound: dict[str, Value] = {}
     for name, value in entry.items():
-        if isinstance(value, (Sequence, Dictionary, Instance)):
+        if isinstance(value, (ListObject, DictObject, Instance)):
             bound[name] = handed(name)
             heap[handed(name).object] = value
         else:
@@ -97,7 +97,7 @@ class Substitution:
 
     frame: Frame
     env: Environment
-    bound: Mapping[str, Given]
+    bound: Mapping[str, ArgumentValue]
     span: Span
     adopted: set[ObjectId]
 
@@ -126,11 +126,11 @@ class Substitution:
         if isinstance(value, Tensor):
             return containers.row(value)
         held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
-        if step == "[*]" and isinstance(held, Dictionary) and held.module is not None:
+        if step == "[*]" and isinstance(held, DictObject) and held.module is not None:
             return held.each()
         if step == "[*]":
             each = containers.elements_of(self.frame, self.env, value)
-            return each.each if each.few is None else all_of(Sequence(each.few))
+            return each.each if each.few is None else all_of(ListObject(each.few))
         text = step[1:-1]
         key = (
             Constant(text[1:-1])
@@ -147,7 +147,7 @@ class Substitution:
             return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
         if not isinstance(device, Variable):
             return device
-        if self.adopted and device.place.startswith(NAMELESS):
+        if self.adopted and device.place.startswith(FRESH):
             return Variable(self._of_this_call(device.place))
         value = self.lookup(device.place)
         if value == UNKNOWN and device.place.endswith("[*]"):
@@ -179,13 +179,13 @@ class Substitution:
             return module_device(self.frame, self.env, value)[1]
         return origin
 
-    def _stray(self, value: Tensor) -> Stray | None:
+    def _stray(self, value: Tensor) -> CpuOnOnePath | None:
         """How a result is created on the CPU on a path of the caller's: as the argument is that it follows.
 
         What the callee has created on a path of its own meets nothing here: what it was given has chosen the path.
         """
         given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
-        stray = stray_of(given)
+        stray = cpu_on_one_path(given)
         if stray is None:
             return value.stray and replace(value.stray, subject=CALLEES)
         return replace(stray, rank=value.rank)
@@ -196,7 +196,7 @@ class Substitution:
             case Tensor():
                 origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
                 return replace(value, device=self.device(value.device), origin=origin, stray=stray)
-            case Opaque() if self.adopted and value.path.startswith(NAMELESS):
+            case Opaque() if self.adopted and value.path.startswith(FRESH):
                 return replace(value, path=self._of_this_call(value.path), device=self.device(value.device))
             case Opaque():
                 if value.path.endswith("()"):
@@ -212,10 +212,10 @@ class Substitution:
             case DeviceValue():
                 origin = self.origin_of(value.device, value.origin)
                 return replace(value, device=self.device(value.device), origin=origin)
-            case Tuple():
-                return Tuple(tuple(self.value(item, objects) for item in value.items))
-            case Optional():
-                return optional(self.value(value.present, objects))
+            case TupleValue():
+                return TupleValue(tuple(self.value(item, objects) for item in value.items))
+            case MaybeNone():
+                return maybe_none(self.value(value.present, objects))
             case Reference() if value.object in objects:
                 return self.adopt(value.object, objects)
             case Reference():
@@ -231,10 +231,10 @@ class Substitution:
         self.adopted.add(mine)
         held = objects[identity]
         match held:
-            case Sequence():
+            case ListObject():
                 items = None if held.items is None else tuple(self.value(item, objects) for item in held.items)
                 made: Object = replace(held, items=items, rest=self.value(held.rest, objects))
-            case Dictionary():
+            case DictObject():
                 pairs = tuple((key, self.value(item, objects)) for key, item in held.items)
                 made = replace(held, items=pairs, rest=self.value(held.rest, objects))
             case LibraryObject():
@@ -255,14 +255,14 @@ def decisive(device: Device) -> Variable | None:
     return min(variables_of(device), key=str, default=None)
 
 
-def qualified(side: Side, inner: Side) -> Side:
+def qualified(side: Operand, inner: Operand) -> Operand:
     """A side named after the part of the argument that it is, for when both sides are parts of one argument."""
     if not isinstance(inner.device, Variable):
         return side
     return replace(side, name=side.name + re.sub(r"^\w+", "", inner.device.place))
 
 
-def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
+def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
     """One side of a summary's requirement with the caller's value in its place."""
     variable = decisive(side.device)
     if variable is None:
@@ -287,6 +287,6 @@ def side_of(substitution: Substitution, side: Side, span: Span) -> Side:
         span=where,
         module=module,
         file=file,
-        stray=stray_of(value),
+        stray=cpu_on_one_path(value),
         batch=partial_batch_move.batch_of(value),
     )

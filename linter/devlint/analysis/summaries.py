@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis import conflicts, device_free, objects, partial_batch_move, unknown_operand, unregistered_tensor
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.classes import blank
 from devlint.analysis.client import is_test
 from devlint.analysis.devices import check_use
@@ -24,22 +24,22 @@ from devlint.analysis.pytorch_messages import wording
 from devlint.analysis.substitution import Substitution, abstract, handed, is_handed, qualified, side_of
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment, Pair
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence, held_by
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, held_by
 from devlint.domain.summary import Entry, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
-    Bound,
+    BoundMethod,
     Closure,
     DeviceValue,
     Kind,
+    MaybeNone,
     Method,
     Opaque,
-    Optional,
-    Partial,
+    PartialCall,
     Reference,
     Super,
     Tensor,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
     is_host,
@@ -53,26 +53,28 @@ DEEPEST_CALL = 5
 """How far calls are followed that are executed with their caller's objects."""
 
 
-def bind(frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span) -> dict[str, Given] | None:
+def bind(
+    frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span
+) -> dict[str, ArgumentValue] | None:
     """Arguments by parameter name; None when they do not fit.
 
     Where some could not be counted, a parameter that no other argument is for may be given anything.
     """
-    bound: dict[str, Given] = {}
+    bound: dict[str, ArgumentValue] = {}
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
-    exact, anything = arguments.exact, Given(UNKNOWN, span)
+    exact, anything = arguments.exact, ArgumentValue(UNKNOWN, span)
     for parameter in closure.function.parameters:
         if parameter.kind == "args":
             span = positional[0].span if positional else parameter.span
-            given = Tuple(tuple(given.value for given in positional))
-            bound[parameter.name] = Given(given, span) if exact else anything
+            given = TupleValue(tuple(given.value for given in positional))
+            bound[parameter.name] = ArgumentValue(given, span) if exact else anything
             positional = []
         elif parameter.kind == "kwargs":
             items = tuple((name, given.value) for name, given in keywords.items())
             identity = frame.new_object(span, "keywords")
-            env.heap[identity] = Dictionary(items, complete=exact)
-            bound[parameter.name] = Given(Reference(identity), span)
+            env.heap[identity] = DictObject(items, complete=exact)
+            bound[parameter.name] = ArgumentValue(Reference(identity), span)
             keywords = {}
         elif parameter.kind in ("positional", "normal") and positional:
             bound[parameter.name] = positional.pop(0)
@@ -98,11 +100,11 @@ def call(
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind(frame, env, closure, arguments, span)
     if bound is None or closure.function.is_stub or not (arguments.exact or _pays(frame, env, closure, bound)):
-        frame.matters = frame.matters or not closure.function.is_stub
+        frame.touches_devices = frame.touches_devices or not closure.function.is_stub
         return UNKNOWN
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
-            bound.setdefault(name, Given(default, span))
+            bound.setdefault(name, ArgumentValue(default, span))
     frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
@@ -128,7 +130,7 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
 
     Most decorators that register functions are such; one summary then stands for all that they decorate.
     """
-    bound = bind(frame, env, closure, Arguments((Given(UNKNOWN, span),), ()), span)
+    bound = bind(frame, env, closure, Arguments((ArgumentValue(UNKNOWN, span),), ()), span)
     if bound is None or len(bound) != 1 or closure.function.is_stub or closure.decorated:
         return False
     entry = _entry(frame, closure, bound)
@@ -136,7 +138,9 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
     summary = frame.program.summarise(frame, closure, None, entry, env)
     if summary is None:
         return False
-    return replace(summary, heap=(), matters=False, called=frozenset(), is_whole=True) == Summary(entry[parameter])
+    return replace(summary, heap=(), touches_devices=False, called=frozenset(), is_whole=True) == Summary(
+        entry[parameter]
+    )
 
 
 def call_forward(
@@ -145,12 +149,12 @@ def call_forward(
     closure: Closure,
     owner: UserClass | None,
     module: Reference,
-    function: Given,
+    function: ArgumentValue,
     arguments: Arguments,
     span: Span,
 ) -> Value | None:
     """A call of a module of the program: its `forward` by summary, with the module's parts in place of `self`."""
-    bound = bind(frame, env, closure, arguments.behind(Given(module, function.span, function.place)), span)
+    bound = bind(frame, env, closure, arguments.behind(ArgumentValue(module, function.span, function.place)), span)
     held = env.heap.get(module.object)
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
@@ -187,12 +191,12 @@ def construct(
         return None
     name = parameters[0].name
     new = handed(name)
-    bound = bind(frame, env, closure, arguments.behind(Given(new, span)), span)
+    bound = bind(frame, env, closure, arguments.behind(ArgumentValue(new, span)), span)
     if bound is None:
         return None
     for other, default in closure.defaults:
         if isinstance(default, Tensor):
-            bound.setdefault(other, Given(default, span))
+            bound.setdefault(other, ArgumentValue(default, span))
     given = {other: value for other, value in bound.items() if other != name}
     if _hands_over_objects(frame, env, given):
         return None
@@ -210,7 +214,7 @@ def _is_exact(value: Value) -> bool:
     return isinstance(value, Tensor) and isinstance(value.device, Concrete)
 
 
-def _entry(frame: Frame, closure: Closure, bound: Mapping[str, Given]) -> dict[str, Value]:
+def _entry(frame: Frame, closure: Closure, bound: Mapping[str, ArgumentValue]) -> dict[str, Value]:
     """What a summary has to know of the arguments; parameters that are not given have their defaults."""
     entry = {name: abstract(frame, name, given.value) for name, given in bound.items()}
     for parameter in closure.function.parameters:
@@ -225,7 +229,7 @@ def _entry(frame: Frame, closure: Closure, bound: Mapping[str, Given]) -> dict[s
     return entry
 
 
-def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, Given]) -> bool:
+def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:
     """Whether a call is followed though not all of its arguments could be counted.
 
     One that is given a tensor is, and one of an object to itself, most often `super().__init__(*args, **kwargs)`.
@@ -241,14 +245,14 @@ def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, 
     return isinstance(receiver, Reference) and env.names.get(own.parameters[0].name) == receiver
 
 
-def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> bool:
+def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> bool:
     for given in bound.values():
         value = given.value
         if isinstance(value, Reference) and isinstance(
-            env.heap.get(value.object), (Instance, LibraryObject, Sequence, Dictionary)
+            env.heap.get(value.object), (Instance, LibraryObject, ListObject, DictObject)
         ):
             return True
-        if isinstance(value, Tuple) and any(isinstance(item, Reference) for item in value.items):
+        if isinstance(value, TupleValue) and any(isinstance(item, Reference) for item in value.items):
             return True
     return False
 
@@ -258,7 +262,7 @@ def _execute_here(
     env: Environment,
     closure: Closure,
     owner: UserClass | None,
-    bound: Mapping[str, Given],
+    bound: Mapping[str, ArgumentValue],
     span: Span,
     *,
     quiet: bool = False,
@@ -275,7 +279,7 @@ def _execute_here(
     # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
     outcome = run(frame, closure, owner, names, env, site=site)
     budget.running.discard(closure.function)
-    frame.matters |= outcome.frame.matters
+    frame.touches_devices |= outcome.frame.touches_devices
     frame.called |= outcome.frame.called
     use_devices(frame, env, outcome.frame.uses, closure, span)
     for file, where, fact in outcome.frame.deferred:
@@ -284,7 +288,7 @@ def _execute_here(
         for one in _requirements(outcome):
             if one.always:
                 conflicts.require(frame, env, one)
-        for conflict in outcome.frame.clashes:
+        for conflict in outcome.frame.conflicts:
             report_through(frame, env, conflict, span)
     if outcome.env is None or outcome.value is None:
         return None
@@ -312,7 +316,7 @@ def use_devices(frame: Frame, env: Environment, uses: Iterable[DeviceValue], clo
             frame.uses[count] = replace(found, origin=replace(origin, file=frame.file, span=span))
 
 
-def forget(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> Value:
+def forget(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> Value:
     """A call that is not followed may do anything to the objects it is given."""
     for given in bound.values():
         objects.escape(env, given.value)
@@ -320,13 +324,13 @@ def forget(frame: Frame, env: Environment, bound: Mapping[str, Given]) -> Value:
 
 
 def apply(
-    frame: Frame, env: Environment, summary: Summary, bound: Mapping[str, Given], closure: Closure, span: Span
+    frame: Frame, env: Environment, summary: Summary, bound: Mapping[str, ArgumentValue], closure: Closure, span: Span
 ) -> Value | None:
     """What a call with these arguments does, by the function's summary."""
     substitution = Substitution(frame, env, bound, span, set())
     use_devices(frame, env, summary.uses, closure, span)
-    frame.scoped |= summary.scoped
-    frame.matters |= summary.matters
+    frame.default_device_callees |= summary.default_device_callees
+    frame.touches_devices |= summary.touches_devices
     frame.called.update(device_free.called_through(summary.called, bound))
     if not env.fallback:
         for requirement in summary.requires:
@@ -355,7 +359,7 @@ def _require(
     second = side_of(substitution, requirement.second, span)
     if first.name == second.name:
         first, second = qualified(first, requirement.first), qualified(second, requirement.second)
-    if conflicts.is_spared(first) or conflicts.is_spared(second) or not conflicts.may_meet(frame, env, first, second):
+    if conflicts.is_exempt(first) or conflicts.is_exempt(second) or not conflicts.may_meet(frame, env, first, second):
         return
     strays, left = conflicts.on_one_path(first, second), partial_batch_move.pairs_left_behind(frame, [(first, second)])
     for one, other in ((first, second), *strays, *left):
@@ -382,8 +386,8 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
     if requirement.kind == "pinned" and (conflicts.is_of_the_host(frame, *sides) or is_test(frame)):
         return
     if frame.recording:
-        unless = conflicts.doubts_of(frame, *sides)
-        unregistered_tensor.note(frame, *sides, unless)
+        refuted_by = conflicts.doubts_of(frame, *sides)
+        unregistered_tensor.note(frame, *sides, refuted_by)
         via = Step(
             frame.program.place(requirement.file, requirement.span),
             f"`{requirement.operation}` is called here",
@@ -400,9 +404,9 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
                 (via,),
                 conflicts.is_observed(requirement.first, requirement.second),
             ),
-            unless,
+            refuted_by,
         )
-    frame.note_clash(replace(requirement, always=requirement.always and env.always, met=True))
+    frame.record_conflict(replace(requirement, always=requirement.always and env.always, met=True))
 
 
 def summary_of(outcome: Outcome, start: Environment) -> Summary:
@@ -413,13 +417,13 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             None,
             tuple(outcome.frame.requirements),
             uses=uses,
-            scoped=frozenset(outcome.frame.scoped),
-            matters=outcome.frame.matters,
+            default_device_callees=frozenset(outcome.frame.default_device_callees),
+            touches_devices=outcome.frame.touches_devices,
             called=frozenset(outcome.frame.called),
         )
     changed = list(outcome.env.heap.changed())
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
-    requires = _distinct([*_requirements(outcome), *outcome.frame.clashes])
+    requires = _distinct([*_requirements(outcome), *outcome.frame.conflicts])
     after = outcome.env
     return Summary(
         outcome.value,
@@ -430,8 +434,8 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         "kept" if after.current == start.current else after.current,
         uses,
         after.process,
-        frozenset(outcome.frame.scoped),
-        outcome.frame.matters,
+        frozenset(outcome.frame.default_device_callees),
+        outcome.frame.touches_devices,
         frozenset(outcome.frame.called),
         len(made) == len(changed) and all(_knows_nothing(value) for _, thing in made for value in held_by(thing)),
     )
@@ -440,16 +444,16 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
 def _knows_nothing(value: Value) -> bool:
     """Whether a value is no function that knows the names, or an object, of the execution that has made it."""
     match value:
-        case Method() | Bound() | Super():
+        case Method() | BoundMethod() | Super():
             return False
         case Closure(defaults=defaults, enclosing=enclosing):
             return not enclosing and all(is_host(default) for _, default in defaults)
-        case Partial(function, arguments, keywords):
+        case PartialCall(function, arguments, keywords):
             given = (*arguments, *(item for _, item in keywords))
             return _knows_nothing(function) and all(map(is_host, given))
-        case Tuple(items):
+        case TupleValue(items):
             return all(map(_knows_nothing, items))
-        case Optional(present):
+        case MaybeNone(present):
             return _knows_nothing(present)
         case _:
             return True
@@ -469,7 +473,7 @@ def _requirements(outcome: Outcome) -> Iterator[Requirement]:
 
 def _tolerance(requirement: Requirement) -> int:
     """How many of its sides may be somewhere else if they have no dimensions."""
-    return sum(map(conflicts.may_be_spared, (requirement.first, requirement.second)))
+    return sum(map(conflicts.may_be_exempt, (requirement.first, requirement.second)))
 
 
 def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
@@ -481,9 +485,9 @@ def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
         devices = (requirement.first.device, requirement.second.device)
         ranks = (
             requirement.first.rank,
-            requirement.first.exempt,
+            requirement.first.exemption,
             requirement.second.rank,
-            requirement.second.exempt,
+            requirement.second.exemption,
         )
         found.setdefault((requirement.kind, devices, ranks, requirement.always), requirement)
     return tuple(found.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.domain.value import Value
 
-Transfer: TypeAlias = Callable[[Site], Value | None]
+Transfer: TypeAlias = Callable[[LibraryCall], Value | None]
 """Takes a call and gives its result, None if the call does not return."""
 
 FUNCTIONS: dict[str, Transfer] = {}

@@ -10,10 +10,9 @@ from devlint.analysis.devices import placed
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Unreached
 from devlint.domain.environment import Environment
-from devlint.domain.heap import LibraryObject
-from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import LibraryObject, ListObject
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Side
+from devlint.domain.summary import Operand
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -27,7 +26,7 @@ from devlint.domain.value import (
     Rank,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
     is_host,
 )
@@ -67,8 +66,8 @@ class Gathered:
 
     frame: Frame
     env: Environment
-    groups: dict[str, list[Side]] = field(default_factory=dict)
-    generators: dict[str, list[Side]] = field(default_factory=dict)
+    groups: dict[str, list[Operand]] = field(default_factory=dict)
+    generators: dict[str, list[Operand]] = field(default_factory=dict)
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
     device_values: dict[str, DeviceValue] = field(default_factory=dict)
@@ -85,17 +84,17 @@ class Gathered:
                 if isinstance(term, DeviceTerm):
                     self.defaults.setdefault(term.variable, "None")
             return
-        exempt = next((term.device for term in terms if isinstance(term, ScalarTerm)), "")
+        exemption = next((term.device for term in terms if isinstance(term, ScalarTerm)), "")
         only_tensor = all(isinstance(term, (TensorTerm, ScalarTerm, NoneTerm)) for term in terms)
         for term in terms:
             match term:
                 case TensorTerm():
-                    self._take_tensor(parameter, term, exempt, value, span, only_tensor)
+                    self._take_tensor(parameter, term, exemption, value, span, only_tensor)
                 case ListTerm():
                     # Where anything is taken, being in a list proves nothing.
                     anything = tuple(other for other in terms if isinstance(other, ObjectTerm))
                     self._take_elements(parameter, term.element + anything, value, span)
-                case TupleTerm() if isinstance(value, Tuple) and len(value.items) == len(term.items):
+                case TupleTerm() if isinstance(value, TupleValue) and len(value.items) == len(term.items):
                     for inner, item in zip(term.items, value.items, strict=True):
                         self.take(parameter, inner, item, span)
                 case DeviceTerm():
@@ -112,7 +111,7 @@ class Gathered:
                     pass
 
     def _take_tensor(
-        self, parameter: str, term: TensorTerm, exempt: str, value: Value, span: Span, only_tensor: bool
+        self, parameter: str, term: TensorTerm, exemption: str, value: Value, span: Span, only_tensor: bool
     ) -> None:
         device: Device
         rank: Rank = None
@@ -122,7 +121,7 @@ class Gathered:
                 device, rank, origin, stray = value.device, value.rank, value.origin, value.stray
             case Opaque():
                 if only_tensor:
-                    self.frame.prove(value, Kind.TENSOR)
+                    self.frame.infer_kind(value, Kind.TENSOR)
                 kind = self.frame.kind(value)
                 if kind in (Kind.MODULE, Kind.OTHER):
                     return
@@ -142,7 +141,7 @@ class Gathered:
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
         role = "index" if term.word == "Index" else "operand"
-        side = Side(name, device, rank, span, origin, exempt, certain, parameter, role, file=file, stray=stray)
+        side = Operand(name, device, rank, span, origin, exemption, certain, parameter, role, file=file, stray=stray)
         side = replace(side, likely=likely, batch=partial_batch_move.batch_of(value))
         self.groups.setdefault(term.device, []).append(side)
 
@@ -157,7 +156,7 @@ class Gathered:
             self.take(parameter, terms, item, spans[position] if len(spans) == len(items) else span)
 
     def _take_device(self, variable: str, value: Value, span: Span) -> None:
-        if isinstance(value, (Tensor, Reference, Tuple)):
+        if isinstance(value, (Tensor, Reference, TupleValue)):
             return
         found = placed(self.frame, self.env, value, span)
         self.device_values[variable] = found
@@ -167,11 +166,11 @@ class Gathered:
 
     def _take_size(self, variable: str, value: Value) -> None:
         sizes: tuple[Value, ...] | None = None
-        if isinstance(value, Tuple):
+        if isinstance(value, TupleValue):
             sizes = value.items
         elif isinstance(value, Reference):
             held = self.env.heap.get(value.object)
-            if isinstance(held, SequenceObject):
+            if isinstance(held, ListObject):
                 sizes = held.items
         elif isinstance(value, Constant) or value == NUMBER:
             sizes = (value,)
@@ -208,8 +207,8 @@ class Gathered:
         name, file = self.frame.text(span), self.frame.file
         holder = unregistered_tensor.holder(self.env, value) if isinstance(term, ModuleTerm) else None
         numbers = isinstance(held, LibraryObject) and held.part(FROM_NUMBERS) == Constant(True)
-        rank, exempt = (0, "cpu") if numbers else (SOME_DIMENSIONS, "")
-        side = Side(name, device, rank, span, origin, exempt, True, parameter, module=holder, file=file)
+        rank, exemption = (0, "cpu") if numbers else (SOME_DIMENSIONS, "")
+        side = Operand(name, device, rank, span, origin, exemption, True, parameter, module=holder, file=file)
         if not isinstance(device, Unreached):
             self.groups.setdefault(term.device, []).insert(0, side)
 
@@ -224,7 +223,7 @@ class Gathered:
             device, origin = value.device, value.origin
         name, file = self.frame.text(span), self.frame.file
         device = conflicts.resolve(self.env, device)
-        side = Side(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, "generator", file=file)
+        side = Operand(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, "generator", file=file)
         self.generators.setdefault(variable, []).append(side)
 
 
@@ -248,7 +247,7 @@ def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
             return any(isinstance(term, DeviceTerm) for term in terms)
         case Constant(value=int() | float() | complex()):
             return any(isinstance(term, (NumberTerm, DeviceTerm, SizeTerm)) for term in terms)
-        case Tuple():
+        case TupleValue():
             return any(isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms)
         case _ if value == NUMBER:
             return any(isinstance(term, (NumberTerm, SizeTerm, DeviceTerm)) for term in terms)

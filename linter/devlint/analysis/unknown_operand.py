@@ -13,14 +13,14 @@ from dataclasses import replace
 from itertools import chain, permutations
 
 from devlint.analysis import classes, client, conflicts, partial_batch_move
-from devlint.analysis.arguments import Arguments, Bound, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue, BoundArguments
 from devlint.analysis.frame import Frame, is_computed, is_moved
 from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Variable, follows
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Holder, Side
+from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import SOME_DIMENSIONS, Kind, ObjectId, Opaque, Reference, Tensor
 from devlint.facts import Conflict
 from devlint.frontend.ir import Function, Span
@@ -53,7 +53,7 @@ _TAKES_OVER_DTYPE = re.compile(r"\bdtype *= *[\w.\[\]]+\.dtype\b")
 """A call with such an argument makes something to go with another tensor, and forgets where that is."""
 
 
-def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Side]) -> None:
+def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Operand]) -> None:
     """Notes that of values which an operation needs on one device, one is on the CPU and another may be anywhere."""
     if not frame.recording or env.fallback or env.on_host or len(sides) < 2:
         return
@@ -70,22 +70,22 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
 def record(frame: Frame) -> None:
     """Records where each tensor first met something unplaced, unless it meets something that is known to be apart."""
     for made, (operation, span, left, other) in frame.unplaced.items():
-        if made not in frame.told:
+        if made not in frame.reported:
             there = _somewhere(frame, other)
             sides = conflicts.meeting(frame, there), conflicts.meeting(frame, left)
             said = wording(operation, there, left)
-            unless = conflicts.parameters_of(frame, other.device)
-            frame.record(span, Conflict("unplaced", operation, *sides, Certainty.POSSIBLE, said), unless)
+            refuted_by = conflicts.parameters_of(frame, other.device)
+            frame.record(span, Conflict("unplaced", operation, *sides, Certainty.POSSIBLE, said), refuted_by)
 
 
-def _somewhere(frame: Frame, side: Side) -> Side:
+def _somewhere(frame: Frame, side: Operand) -> Operand:
     """The value as one that has a device of its own."""
-    device = side.device if follows(side.device) else Variable(side.name)
+    device = side.device if is_symbolic(side.device) else Variable(side.name)
     origin = side.origin or frame.origin("nothing says where it is", side.span, "unknown")
     return replace(side, device=device, origin=origin)
 
 
-def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+def note_inputs(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> None:
     """Notes that a part of a module that cannot be followed is given what was left on the CPU, beside what is not.
 
     A loss, whose ever it is, compares that with what was computed, of which nothing says where it is. Lengths stay on
@@ -107,7 +107,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         certain = not isinstance(given.value, Opaque) or frame.kind(given.value) is Kind.TENSOR
         batch = partial_batch_move.batch_of(given.value)
         text, file = frame.text(given.span), frame.file
-        side = Side(text, device, value.rank, given.span, value.origin, certain=certain, file=file, batch=batch)
+        side = Operand(text, device, value.rank, given.span, value.origin, certain=certain, file=file, batch=batch)
         behind = partial_batch_move.left_behind(frame, side) if compares else None
         of_loader = (behind or _of_loader(frame, side)) if compares else None
         if of_loader is not None:
@@ -116,7 +116,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         if is_left and not client.LENGTHS.search(f"{keyword} {side.name}"):
             left.append(side)
         elif (certain or _is_result(frame, given, compares)) and (
-            follows(device) or (compares and (_may_be_anywhere(side) or conflicts.is_accelerator(device)))
+            is_symbolic(device) or (compares and (_may_be_anywhere(side) or conflicts.is_accelerator(device)))
         ):
             placed.append(side)
     if left and placed and not env.fallback and not env.on_host and knows_of_devices(frame, left[0]):
@@ -125,7 +125,7 @@ def note_inputs(frame: Frame, env: Environment, function: Given, arguments: Argu
         frame.unplaced.setdefault((made.file, made.span), (name, span, left[0], placed[0]))
 
 
-def _note_batch(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+def _note_batch(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> None:
     """Notes that a module, which may be anywhere, is given a part of a batch as it is, where another part is moved.
 
     That is no mistake if it hands its inputs out to replicas. Beside one that is moved, text may go to it as well.
@@ -141,41 +141,41 @@ def _note_batch(frame: Frame, env: Environment, function: Given, arguments: Argu
         likely = alone or (moved > 1 and not _NO_TENSOR.search(text))
         certain = (isinstance(value, Tensor) or frame.kind(value) is Kind.TENSOR) and not client.LENGTHS.search(text)
         if likely or certain:
-            side = Side(text, value.device, SOME_DIMENSIONS, given.span, None, file=frame.file)
+            side = Operand(text, value.device, SOME_DIMENSIONS, given.span, None, file=frame.file)
             left = partial_batch_move.left_behind(
                 frame, replace(side, batch=partial_batch_move.batch_on_some_path(frame, value))
             )
             if left is not None and left.origin is not None:
-                there = replace(side, name=name, device=UNKNOWN_DEVICE, span=function.span, module=Holder())
+                there = replace(side, name=name, device=UNKNOWN_DEVICE, span=function.span, module=OwnerModule())
                 frame.unplaced.setdefault((left.origin.file, left.origin.span), (name, span, left, there))
                 return
 
 
-def _is_result(frame: Frame, given: Given, likely: bool) -> bool:
+def _is_result(frame: Frame, given: ArgumentValue, likely: bool) -> bool:
     """Whether a part of a module has computed what is given, or, where that is enough, it is `likely` a tensor."""
     if not isinstance(given.value, Opaque):
         return False
     return is_computed(given.value) or (likely and frame.is_likely_tensor(given.value))
 
 
-def note_collected(frame: Frame, env: Environment, given: Given, collection: ObjectId) -> None:
+def note_collected(frame: Frame, env: Environment, given: ArgumentValue, collection: ObjectId) -> None:
     """Notes what a list is given, if that is left on the CPU or nothing says where it is."""
     value = frame.tensor(given.value) if isinstance(given.value, Opaque) else given.value
     if isinstance(value, Tensor):
         name, device = frame.text(given.span), conflicts.resolve(env, value.device)
-        side = Side(name, device, value.rank, given.span, value.origin, file=frame.file)
+        side = Operand(name, device, value.rank, given.span, value.origin, file=frame.file)
         if _is_left_on_cpu(side) or _may_be_anywhere(side):
             frame.collected.setdefault(collection, []).append(side)
 
 
-def note_lists(frame: Frame, env: Environment, operation: str, span: Span, bound: Bound) -> None:
+def note_lists(frame: Frame, env: Environment, operation: str, span: Span, bound: BoundArguments) -> None:
     """Notes that an operation puts together what a list was given, where that is apart: `torch.cat(rows)`."""
     for given in chain.from_iterable(bound.values()) if frame.collected else ():
         if isinstance(given.value, Reference) and operation in TOGETHER:
             note(frame, env, operation, span, frame.collected.get(given.value.object, ()))
 
 
-def _of_loader(frame: Frame, side: Side) -> Side | None:
+def _of_loader(frame: Frame, side: Operand) -> Operand | None:
     """A part of a batch of what is called a loader, as a tensor on the CPU, where loaders make batches."""
     if not isinstance(side.device, Variable) or side.origin is None:
         return None
@@ -186,13 +186,13 @@ def _of_loader(frame: Frame, side: Side) -> Side | None:
     return replace(side, device=CPU, origin=event)
 
 
-def _is_left_on_cpu(side: Side) -> bool:
+def _is_left_on_cpu(side: Operand) -> bool:
     """Whether a tensor with dimensions is on the CPU because nobody said where to put it."""
     if not side.certain or side.device != CPU or side.origin is None or side.rank == 0:
         return False
-    if side.rank is None and side.exempt:
+    if side.rank is None and side.exemption:
         return False  # it may have none, and then it may meet anything
-    return _is_by_default(side.origin) and not conflicts.is_spared(side)
+    return _is_by_default(side.origin) and not conflicts.is_exempt(side)
 
 
 def _is_by_default(made: Origin) -> bool:
@@ -202,20 +202,20 @@ def _is_by_default(made: Origin) -> bool:
     return made.born in ("created", "host", "loader") and made.is_unasked
 
 
-def _may_be_anywhere(side: Side) -> bool:
+def _may_be_anywhere(side: Operand) -> bool:
     """Whether a value is likely a tensor, of which nothing says where it is; an index is most often a number."""
-    if side.role not in ("operand", "index") or side.module is not None or not side.likely or side.exempt == "any":
+    if side.role not in ("operand", "index") or side.module is not None or not side.likely or side.exemption == "any":
         return False
-    if side.exempt == "subscript" and not side.certain:
+    if side.exemption == "subscript" and not side.certain:
         return False
     if isinstance(side.device, Variable) and _LOADER.match(side.device.place):
         return False
     if side.device == UNKNOWN_DEVICE:
         return side.origin is None or side.origin.born not in ("loader", "host", "moved")
-    return isinstance(side.device, Variable) and (side.device.place.startswith(NAMELESS) or not side.certain)
+    return isinstance(side.device, Variable) and (side.device.place.startswith(FRESH) or not side.certain)
 
 
-def knows_of_devices(frame: Frame, left: Side) -> bool:
+def knows_of_devices(frame: Frame, left: Operand) -> bool:
     """Whether the file names a device somewhere, or goes by that of a tensor, or what is executed is of a module.
 
     So does who makes something with the dtype of another tensor.

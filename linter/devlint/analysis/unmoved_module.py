@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from devlint.analysis import classes, conflicts, moves
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
@@ -33,7 +33,7 @@ _HEAD = re.compile(r"\bdef \w+\((?:[^()]|\([^()]*\))*\)")
 _MOVES_ITSELF = re.compile(r"\bself\.(to|cuda|_apply)\(")
 
 
-def note_call(frame: Frame, env: Environment, function: Given, arguments: Arguments, span: Span) -> None:
+def note_call(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> None:
     """Notes that a module which is not moved here is called with what is on a device that was chosen here."""
     if not frame.recording or env.fallback or not isinstance(frame.scope, Function):
         return
@@ -86,7 +86,7 @@ class Surroundings:
         return re.search(f"{asked}|{handed}", self.text) is not None
 
 
-def _is_module(frame: Frame, env: Environment, function: Given, name: str) -> bool:
+def _is_module(frame: Frame, env: Environment, function: ArgumentValue, name: str) -> bool:
     """Whether what is called is a module, by all that is known of it or by its name, of which no place is known."""
     value = function.value
     if not re.fullmatch(r"(self\.)?\w+", name):
@@ -118,7 +118,7 @@ def _surroundings(frame: Frame, name: str) -> Surroundings | None:
     return Surroundings(tuple(places), _HEAD.sub("", text), given)
 
 
-def _choice(frame: Frame, env: Environment, given: Given) -> tuple[Device, Origin | None]:
+def _choice(frame: Frame, env: Environment, given: ArgumentValue) -> tuple[Device, Origin | None]:
     """Where an argument is, with why; if nothing is known of it, where what made it was told to put something."""
     value, name = given.value, frame.text(given.span)
     if isinstance(value, (Tensor, Opaque)) and conflicts.is_accelerator(value.device):

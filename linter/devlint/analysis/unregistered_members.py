@@ -13,9 +13,9 @@ from devlint.analysis import classes, moves
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UnknownDevice
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Heap, Instance, LibraryObject, Sequence
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, ObjectId, Opaque, Reference, Tensor, Tuple, UserClass, Value
+from devlint.domain.value import UNKNOWN, ObjectId, Opaque, Reference, Tensor, TupleValue, UserClass, Value
 from devlint.facts import Step, UnregisteredMembers
 
 
@@ -47,13 +47,13 @@ def note_members(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -
 
 def _members(heap: Heap, value: Value) -> tuple[str, tuple[Value, ...]]:
     """What kind of container a value is, and what is in it; "" for anything else."""
-    if isinstance(value, Tuple):
+    if isinstance(value, TupleValue):
         return "tuple", value.items
     held = heap.get(value.object) if isinstance(value, Reference) else None
     match held:
-        case Sequence(module=None):
+        case ListObject(module=None):
             return "list", held.items if held.items is not None else (held.rest,)
-        case Dictionary(module=None):
+        case DictObject(module=None):
             return "dict", tuple(item for _, item in held.items)
         case _:
             return "", ()
@@ -77,9 +77,9 @@ def _registered(heap: Heap, held: Instance) -> Iterator[object]:
                 pending.extend(part for _, part in parts)
             case Instance() as inner:
                 pending.extend(stored for name, stored in inner.attributes if name in inner.registered)
-            case Sequence() as inner:
+            case ListObject() as inner:
                 pending.extend(inner.items if inner.items is not None else (inner.rest,))
-            case Dictionary() as inner:
+            case DictObject() as inner:
                 pending.extend(part for _, part in inner.items)
                 if not inner.complete:
                     yield UNKNOWN
@@ -119,7 +119,7 @@ def _class_of(heap: Heap, value: Value) -> str:
             return name.rsplit(".", 1)[-1]
         case Instance(cls=cls):
             return cls.name.rpartition(".")[2]
-        case Sequence(module=str() as name) | Dictionary(module=str() as name):
+        case ListObject(module=str() as name) | DictObject(module=str() as name):
             return name.rsplit(".", 1)[-1]
         case _:
             return "Parameter"

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import classes
-from devlint.analysis.callers import Doubt
+from devlint.analysis.callers import Refutation
 from devlint.analysis.client import holds_nothing, runs_forward
 from devlint.analysis.frame import Frame
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, NAMELESS, UNKNOWN_DEVICE, Device, Variable, follows
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.provenance import Origin
-from devlint.domain.summary import Holder, Side
+from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import Closure, Kind, Opaque, Reference, Tensor, UserClass, Value
 from devlint.facts import Built, KeptTensor, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
@@ -28,17 +28,17 @@ KEPT = "attribute"
 """How a value came to be that a module holds without registering it; see `devlint.facts.Meeting.born`."""
 
 
-def holder(env: Environment, value: Value) -> Holder:
+def holder(env: Environment, value: Value) -> OwnerModule:
     """What is known of a module as the holder of parameters and buffers."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     match held:
         case LibraryObject(origin=origin, cls=cls):
             made = origin if origin is not None and origin.born == "module" else None
-            return Holder(made, classes.is_criterion_name(cls))
+            return OwnerModule(made, classes.is_criterion_name(cls))
         case Instance(origin=origin, cls=user_class):
-            return Holder(origin, classes.is_criterion(user_class))
+            return OwnerModule(origin, classes.is_criterion(user_class))
         case _:
-            return Holder()
+            return OwnerModule()
 
 
 def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
@@ -56,18 +56,18 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 
 
-def note(frame: Frame, first: Side, second: Side, unless: tuple[Doubt, ...] = ()) -> None:
+def note(frame: Frame, first: Operand, second: Operand, refuted_by: tuple[Refutation, ...] = ()) -> None:
     """Notes why two sides that meet, one of them always on the CPU, are apart, where that is a matter of placement.
 
-    `unless`: see `Recorder.record`.
+    `refuted_by`: see `Recorder.record`.
     """
     for side, other in ((first, second), (second, first)):
-        if side.device == CPU and follows(other.device):
-            _note_built(frame, side, other, unless)
-            _note_left_behind(frame, side, other, unless)
+        if side.device == CPU and is_symbolic(other.device):
+            _note_built(frame, side, other, refuted_by)
+            _note_left_behind(frame, side, other, refuted_by)
 
 
-def note_given(frame: Frame, first: Side, second: Side) -> None:
+def note_given(frame: Frame, first: Operand, second: Operand) -> None:
     """Notes that an attribute which a module does not register, wherever it is, meets what moves in `forward`.
 
     Elsewhere nothing is said of it: whoever gave the module the tensor may have put it where it is used.
@@ -75,7 +75,7 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
     if not (first.certain and second.certain and first.role == second.role == "operand") or not runs_forward(frame):
         return
     for side, other in ((first, second), (second, first)):
-        if not isinstance(other.device, Variable) or other.device.place.startswith(NAMELESS):
+        if not isinstance(other.device, Variable) or other.device.place.startswith(FRESH):
             continue
         if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
@@ -92,7 +92,7 @@ def note_given(frame: Frame, first: Side, second: Side) -> None:
             _note_left_behind(frame, side, other, ())
 
 
-def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Doubt, ...]) -> None:
+def _note_built(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[Refutation, ...]) -> None:
     """A module that the executed function builds is called with what the function was given."""
     made = None if side.module is None else side.module.made
     if side.module is None or side.module.criterion:
@@ -101,10 +101,10 @@ def _note_built(frame: Frame, side: Side, other: Side, unless: tuple[Doubt, ...]
         return
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
     meets = frame.program.place(other.file, other.span)
-    frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), unless)
+    frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), refuted_by)
 
 
-def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[Doubt, ...]) -> None:
+def _note_left_behind(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[Refutation, ...]) -> None:
     """A plain attribute of the module whose method this is meets what moves: an input, a parameter, a buffer."""
     event = side.origin
     if event is None or event.born != KEPT or event.file != frame.file:
@@ -115,13 +115,13 @@ def _note_left_behind(frame: Frame, side: Side, other: Side, unless: tuple[Doubt
         return
     meets = frame.program.place(other.file, other.span)
     fact = LeftBehind(frame.text(event.span), side.device, other.name, other.device, meets)
-    frame.record(event.span, fact, unless)
+    frame.record(event.span, fact, refuted_by)
 
 
 def note_stale(frame: Frame, optimizer: str, held: Optimizer, now: Device, why: Origin | None, span: Span) -> None:
     """Notes that an optimizer steps at `span` with its state elsewhere than the parameters, which are there `now`."""
     events = [event for event in (held.origin, why) if event is not None]
-    surely = not follows(now) and not any(event.checked for event in events)
+    surely = not is_symbolic(now) and not any(event.checked for event in events)
     story = tuple(Step(frame.program.place(event.file, event.span), event.what) for event in events)
     certainty = Certainty.CERTAIN if surely else Certainty.ON_ACCELERATOR
     frame.record_at(frame.file, span, StaleOptimizer(optimizer, held.state, now, certainty, story))

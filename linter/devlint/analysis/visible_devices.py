@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
@@ -24,7 +24,7 @@ VARIABLES = Library("os.environ")
 """The mapping of environment variables."""
 
 
-def store(frame: Frame, env: Environment, key: Value, given: Given | None, span: Span) -> None:
+def store(frame: Frame, env: Environment, key: Value, given: ArgumentValue | None, span: Span) -> None:
     """`os.environ[key] = value`, or with no value anything else that changes the variable."""
     if key != Constant(VARIABLE):
         return

@@ -55,7 +55,7 @@ class Concrete:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
 
-NAMELESS = "?"
+FRESH = "?"
 """Begins the place of a value that no name of the surroundings holds: `?load()@3:5`, made in line 3."""
 
 
@@ -68,7 +68,7 @@ class Variable:
     @property
     def shown(self) -> str:
         """The place for people: `load()` for `?load()@3:5`."""
-        return re.sub(r"@[0-9:]+", "", self.place.removeprefix(NAMELESS))
+        return re.sub(r"@[0-9:]+", "", self.place.removeprefix(FRESH))
 
     @property
     def owner(self) -> str:
@@ -100,7 +100,7 @@ Device: TypeAlias = Unreached | Concrete | Variable | Either | UnknownDevice
 
 UNREACHED = Unreached()
 UNKNOWN_DEVICE = UnknownDevice()
-SURROUNDINGS = Either()
+CHOSEN_BY_CALLER = Either()
 CPU = Concrete("cpu")
 META = Concrete("meta")
 
@@ -117,7 +117,7 @@ MOST_VARIABLES = 4
 """Of more variables than this it is only known that it is some of the surroundings' choice."""
 
 
-def follows(device: Device) -> TypeGuard[Variable | Either]:
+def is_symbolic(device: Device) -> TypeGuard[Variable | Either]:
     """Whether the surroundings choose the device."""
     return isinstance(device, (Variable, Either))
 
@@ -135,8 +135,8 @@ def variables_of(device: Device) -> frozenset[Variable]:
 
 def leq(left: Device, right: Device) -> bool:
     """Whether `left` is below or equal to `right`."""
-    if isinstance(right, Either) and follows(left):
-        return right == SURROUNDINGS or (left != SURROUNDINGS and variables_of(left) <= right.variables)
+    if isinstance(right, Either) and is_symbolic(left):
+        return right == CHOSEN_BY_CALLER or (left != CHOSEN_BY_CALLER and variables_of(left) <= right.variables)
     return left == right or isinstance(left, Unreached) or isinstance(right, UnknownDevice)
 
 
@@ -146,10 +146,10 @@ def join(left: Device, right: Device) -> Device:
         return left
     if isinstance(left, Unreached):
         return right
-    if follows(left) and follows(right):
+    if is_symbolic(left) and is_symbolic(right):
         variables = variables_of(left) | variables_of(right)
-        listed = SURROUNDINGS not in (left, right) and len(variables) <= MOST_VARIABLES
-        return Either(variables) if listed else SURROUNDINGS
+        listed = CHOSEN_BY_CALLER not in (left, right) and len(variables) <= MOST_VARIABLES
+        return Either(variables) if listed else CHOSEN_BY_CALLER
     return UNKNOWN_DEVICE
 
 

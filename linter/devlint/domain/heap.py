@@ -16,7 +16,7 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value, stray_of, together, without_stray
+from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value, cpu_on_one_path, together, without_cpu_path
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -73,7 +73,7 @@ class Instance:
     def put(self, name: str, value: Value, *, registered: bool, where: tuple[str, Span] | None = None) -> Instance:
         """The instance after storing an attribute; what a module registers moves with it, wherever it was created."""
         if registered:
-            value = without_stray(value)
+            value = without_cpu_path(value)
         attributes = [item for item in self.attributes if item[0] != name]
         attributes.append((name, value))
         names = self.registered
@@ -86,7 +86,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class ListObject:
     """A list, set, or a module that holds others in order (`module`: its class, e.g. `torch.nn.Sequential`).
 
     `items` are the elements one by one while their number is known, else None and `rest` covers them all; then
@@ -101,13 +101,13 @@ class Sequence:
     owner: Value | None = None
     singly: bool = False
 
-    def loosened(self, rest: Value) -> Sequence:
+    def loosened(self, rest: Value) -> ListObject:
         """The same with elements that are no longer known one by one."""
-        return Sequence(None, rest, self.module)
+        return ListObject(None, rest, self.module)
 
 
 @dataclass(frozen=True, slots=True)
-class Dictionary:
+class DictObject:
     """A dict, or a module that holds others by name (`module`). Keys are constants; `rest` covers the others.
 
     `complete`: no other keys exist. `singly`: as for a sequence.
@@ -130,24 +130,24 @@ class Dictionary:
         """Whether there is certainly nothing under a constant key."""
         return self.complete and not any(type(known) is type(key) and known == key for known, _ in self.items)
 
-    def put(self, key: object, value: Value) -> Dictionary:
+    def put(self, key: object, value: Value) -> DictObject:
         """The dict after storing a value under a constant key."""
         if len(self.items) >= LARGEST_DISPLAY and self.get(key) is UNKNOWN:
-            return Dictionary((), UNKNOWN, False, self.module)
+            return DictObject((), UNKNOWN, False, self.module)
         return replace(self, items=tuple((dict(self.items) | {key: value}).items()))
 
-    def put_somewhere(self, value: Value) -> Dictionary:
+    def put_somewhere(self, value: Value) -> DictObject:
         """The dict after storing a value under a key that is not known."""
         items = tuple((key, join_values(item, value)) for key, item in self.items)
         rest = value if self.complete else join_values(self.rest, value)
-        return Dictionary(items, rest, False, self.module)
+        return DictObject(items, rest, False, self.module)
 
     def each(self) -> Value:
         """One value that covers every element."""
         every = [item for _, item in self.items] + ([] if self.complete else [self.rest])
-        return summary(Sequence(tuple(every)))
+        return summary(ListObject(tuple(every)))
 
-    def without(self, key: object) -> Dictionary:
+    def without(self, key: object) -> DictObject:
         """The dict after a constant key was taken out."""
         return replace(self, items=tuple(item for item in self.items if item[0] != key))
 
@@ -169,15 +169,15 @@ class Optimizer:
     origin: Origin | None = field(default=None, compare=False)
 
 
-Object: TypeAlias = LibraryObject | Instance | Sequence | Dictionary | Optimizer
+Object: TypeAlias = LibraryObject | Instance | ListObject | DictObject | Optimizer
 
 
 def held_by(thing: Object) -> Iterable[Value]:
     """What an object holds: elements, attributes, parts."""
     match thing:
-        case Sequence(items=items, rest=rest):
+        case ListObject(items=items, rest=rest):
             return (rest,) if items is None else items
-        case Dictionary(items=pairs, rest=rest):
+        case DictObject(items=pairs, rest=rest):
             return (rest, *(item for _, item in pairs))
         case Instance(attributes=attributes):
             return [stored for _, stored in attributes]
@@ -221,15 +221,15 @@ def join(left: Object, right: Object) -> Object | None:
             places = tuple((dict(right.places) | dict(left.places)).items())
             open_ = left.open or right.open
             return Instance(left.cls, tuple(attributes), registered, open_, left.origin, places=places)
-        case Sequence(), Sequence() if left.module == right.module:
+        case ListObject(), ListObject() if left.module == right.module:
             if left.items == () or right.items == ():
                 # No element says nothing against the elements of the other side.
                 filled = right if left.items == () else left
-                return Sequence(None, summary(filled), left.module, filled.first)
+                return ListObject(None, summary(filled), left.module, filled.first)
             if left.items is not None and right.items is not None and len(left.items) == len(right.items):
-                return Sequence(tuple(map(join_values, left.items, right.items)), left.rest, left.module)
-            return Sequence(None, join_values(summary(left), summary(right)), left.module)
-        case Dictionary(), Dictionary() if left.module == right.module:
+                return ListObject(tuple(map(join_values, left.items, right.items)), left.rest, left.module)
+            return ListObject(None, join_values(summary(left), summary(right)), left.module)
+        case DictObject(), DictObject() if left.module == right.module:
             others = dict(right.items)
             pairs = []
             for key, value in left.items:
@@ -241,7 +241,7 @@ def join(left: Object, right: Object) -> Object | None:
             # Where there are no other keys, nothing is said of what they hold.
             rests = [side.rest for side in (left, right) if not side.complete]
             rest = UNKNOWN if not rests else rests[0] if len(rests) == 1 else join_values(left.rest, right.rest)
-            return Dictionary(tuple(pairs), rest, left.complete and right.complete, left.module)
+            return DictObject(tuple(pairs), rest, left.complete and right.complete, left.module)
         case Optimizer(), Optimizer() if left.cls == right.cls:
             modules = left.modules if left.modules == right.modules else None
             return Optimizer(left.cls, modules, join_devices(left.state, right.state), left.origin)
@@ -249,7 +249,7 @@ def join(left: Object, right: Object) -> Object | None:
             return None
 
 
-def summary(container: Sequence) -> Value:
+def summary(container: ListObject) -> Value:
     """One value that covers every element."""
     if container.items is None:
         return container.rest
@@ -368,7 +368,7 @@ class Heap(MutableMapping[ObjectId, Object]):
 
 def has_stray(held: Instance) -> bool:
     """Whether an attribute of an instance is a stray on some path."""
-    return any(stray_of(value) is not None for _, value in held.attributes)
+    return any(cpu_on_one_path(value) is not None for _, value in held.attributes)
 
 
 def join_heaps(left: Heap, right: Heap) -> Heap:

@@ -62,7 +62,7 @@ TURN = "a turn of a loop"
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class CpuOnOnePath:
     """How a value was created on the CPU, on one of the paths to a place.
 
     Attributes:

@@ -14,16 +14,16 @@ from typing import Any
 
 from devlint.domain.value import (
     UNKNOWN,
-    Bound,
+    BoundMethod,
     Closure,
     Constant,
+    MaybeNone,
     Method,
-    Optional,
-    Partial,
+    PartialCall,
+    Predicate,
     Replace,
     Super,
-    Test,
-    Tuple,
+    TupleValue,
     Value,
     host_of,
 )
@@ -71,7 +71,7 @@ def _is_too_large(value: Value) -> bool:
     return False
 
 
-def _parts_of_test(test: Test) -> Iterable[Value]:
+def _parts_of_test(test: Predicate) -> Iterable[Value]:
     for proof in test.holds + test.fails:
         if isinstance(proof, Replace):
             yield proof.seen
@@ -79,14 +79,14 @@ def _parts_of_test(test: Test) -> Iterable[Value]:
 
 
 _PARTS: dict[type, Callable[[Any], Iterable[Value]]] = {
-    Tuple: lambda value: value.items,
-    Optional: lambda value: (value.present,),
+    TupleValue: lambda value: value.items,
+    MaybeNone: lambda value: (value.present,),
     Method: lambda value: (value.receiver,),
     Super: lambda value: (value.receiver,),
-    Bound: lambda value: (value.function, value.receiver),
+    BoundMethod: lambda value: (value.function, value.receiver),
     Closure: lambda value: [default for _, default in value.defaults],
-    Partial: lambda value: (value.function, *value.arguments, *(given for _, given in value.keywords)),
-    Test: _parts_of_test,
+    PartialCall: lambda value: (value.function, *value.arguments, *(given for _, given in value.keywords)),
+    Predicate: _parts_of_test,
 }
 """What a value consists of, by its class; objects are not part of a reference, nor are the names around a function."""
 

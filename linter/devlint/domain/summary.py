@@ -13,19 +13,19 @@ from typing import TypeAlias
 
 from devlint.domain.device import Device
 from devlint.domain.environment import Pair
-from devlint.domain.heap import Dictionary, Instance, Object, Sequence
+from devlint.domain.heap import DictObject, Instance, ListObject, Object
 from devlint.domain.process import NOTHING_SETTLED, Process
-from devlint.domain.provenance import Origin, Stray
+from devlint.domain.provenance import CpuOnOnePath, Origin
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Function, Span
 from devlint.records import dataclass
 
-Entry: TypeAlias = Mapping[str, Value | Sequence | Dictionary | Instance]
+Entry: TypeAlias = Mapping[str, Value | ListObject | DictObject | Instance]
 """What a summary is made for: arguments by parameter; lists, dicts and new objects as such."""
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class OwnerModule:
     """The module through whose parameters and buffers a value is met.
 
     Attributes:
@@ -38,11 +38,11 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Operand:
     """One of the values of a requirement; see `devlint.facts.Meeting`.
 
     Attributes:
-        exempt: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side;
+        exemption: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side;
             "subscript" when it takes any tensor on the CPU, and a 0-dim one anywhere.
         certain: it is known to be a tensor or a module, not a number.
         likely: if its device is not known, something speaks for its being a tensor that may be anywhere.
@@ -61,13 +61,13 @@ class Side:
     rank: Rank
     span: Span
     origin: Origin | None
-    exempt: str = ""
+    exemption: str = ""
     certain: bool = True
     parameter: str = "argument"
     role: str = "operand"
-    module: Holder | None = None
+    module: OwnerModule | None = None
     file: str = ""
-    stray: Stray | None = None
+    stray: CpuOnOnePath | None = None
     likely: bool = True
     batch: str | None = None
 
@@ -83,8 +83,8 @@ class Requirement:
 
     kind: str
     operation: str
-    first: Side
-    second: Side
+    first: Operand
+    second: Operand
     message: str
     file: str
     span: Span
@@ -110,8 +110,8 @@ class Summary:
         uses: CUDA devices among the arguments that are used with nothing made sure of.
         process: what the call settles about the process.
         checks: the call returns only where an accelerator is known to be there.
-        scoped: the functions that it calls where another device is the default than they were written for.
-        matters: something is met on the way that is on a device, names one or cannot be followed.
+        default_device_callees: functions that are called under a default device other than their file's.
+        touches_devices: something is met on the way that is on a device, names one or cannot be followed.
         called: the parameters that are called, or have a method called.
         is_whole: it says all that happens to objects: those that were there before stay as they are, and the new ones
             hold no function that knows what only this execution does.
@@ -125,7 +125,7 @@ class Summary:
     current: int | str | None = "kept"
     uses: tuple[DeviceValue, ...] = ()
     process: Process = NOTHING_SETTLED
-    scoped: frozenset[Function] = frozenset()
-    matters: bool = False
+    default_device_callees: frozenset[Function] = frozenset()
+    touches_devices: bool = False
     called: frozenset[str] = frozenset()
     is_whole: bool = True

@@ -15,9 +15,9 @@ import enum
 from dataclasses import field, replace
 from typing import NamedTuple, TypeAlias
 
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, follows
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
-from devlint.domain.provenance import CALLEES, OTHERS, Origin, Stray
+from devlint.domain.provenance import CALLEES, OTHERS, CpuOnOnePath, Origin
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
 
@@ -118,7 +118,7 @@ class Tensor:
     rank: Rank
     role: str = "plain"
     origin: Origin | None = field(default=None, compare=False)
-    stray: Stray | None = field(default=None, compare=False)
+    stray: CpuOnOnePath | None = field(default=None, compare=False)
 
 
 class Kind(enum.Enum):
@@ -144,11 +144,11 @@ class Opaque:
     kind: Kind = Kind.ANY
     device: Device = UNKNOWN_DEVICE
     origin: Origin | None = field(default=None, compare=False)
-    stray: Stray | None = field(default=None, compare=False)
+    stray: CpuOnOnePath | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Tuple:
+class TupleValue:
     """A tuple, element by element; `names` are those of its fields, if it has any."""
 
     items: tuple[Value, ...]
@@ -156,7 +156,7 @@ class Tuple:
 
 
 @dataclass(frozen=True, slots=True)
-class Optional:
+class MaybeNone:
     """`present`, or None. It stands where values are kept; who uses one uses what is present."""
 
     present: Value
@@ -244,7 +244,7 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundMethod:
     """A function of the program with its first argument; `owner` is the class whose body defines it."""
 
     function: Closure
@@ -294,7 +294,7 @@ class UserClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class PartialCall:
     """`functools.partial(function, *arguments, **keywords)`."""
 
     function: Value
@@ -344,26 +344,26 @@ class Replace:
     by: Value
 
 
-Proof: TypeAlias = Present | Visible | Assume | Replace
+Constraint: TypeAlias = Present | Visible | Assume | Replace
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Predicate:
     """A truth value with what it proves: `holds` where it is true, `fails` where it is false.
 
     `known` is its outcome when that is certain. Being a value, it may be stored in a variable and tested later.
     """
 
-    holds: tuple[Proof, ...] = ()
-    fails: tuple[Proof, ...] = ()
+    holds: tuple[Constraint, ...] = ()
+    fails: tuple[Constraint, ...] = ()
     known: bool | None = None
 
     __test__ = False  # keeps pytest from collecting it
 
 
 Value: TypeAlias = (
-    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | Tuple | Optional | Reference | Library
-    | SourceFile | Imported | Method | Closure | Bound | UserClass | Partial | Super | Test
+    Unknown | Constant | Host | DeviceValue | DeviceType | Tensor | Opaque | TupleValue | MaybeNone | Reference
+    | Library | SourceFile | Imported | Method | Closure | BoundMethod | UserClass | PartialCall | Super | Predicate
 )  # fmt: skip
 
 
@@ -388,15 +388,15 @@ def join(left: Value, right: Value) -> Value:
     if left is right or left == right:
         return left
     match left, right:
-        case (Optional(), _) | (_, Optional()):
+        case (MaybeNone(), _) | (_, MaybeNone()):
             ours, theirs = present(left), present(right)
             if ours is None or theirs is None:
                 return left if theirs is None else right
-            return optional(join(ours, theirs))
+            return maybe_none(join(ours, theirs))
         case (Constant(value=None), Tensor() | Opaque() | DeviceValue() | Reference()):
-            return Optional(right)
+            return MaybeNone(right)
         case (Tensor() | Opaque() | DeviceValue() | Reference(), Constant(value=None)):
-            return Optional(left)
+            return MaybeNone(left)
         case Constant(), Constant():
             if type(left.value) is type(right.value) and left.value == right.value:
                 return replace(left, checked=left.checked and right.checked)
@@ -424,11 +424,13 @@ def join(left: Value, right: Value) -> Value:
             return replace(left, kind=kind, device=device, stray=left.stray or right.stray)
         case (Opaque(kind=Kind.TENSOR), Opaque(kind=Kind.TENSOR) | Tensor()) | (Tensor(), Opaque(kind=Kind.TENSOR)):
             return join(_as_tensor(left), _as_tensor(right))
-        case Tuple(), Tuple() if len(left.items) == len(right.items):
-            return Tuple(tuple(map(join, left.items, right.items)), left.names if left.names == right.names else ())
-        case Test(), Test():
+        case TupleValue(), TupleValue() if len(left.items) == len(right.items):
+            return TupleValue(
+                tuple(map(join, left.items, right.items)), left.names if left.names == right.names else ()
+            )
+        case Predicate(), Predicate():
             # Frozen sets would lose the order in which proofs were found.
-            return Test(
+            return Predicate(
                 tuple(proof for proof in left.holds if proof in right.holds),
                 tuple(proof for proof in left.fails if proof in right.fails),
                 left.known if left.known == right.known else None,
@@ -444,14 +446,14 @@ def _as_tensor(value: Value) -> Value:
 
 def present(value: Value) -> Value | None:
     """The value where it is not None; None if it always is."""
-    if isinstance(value, Optional):
+    if isinstance(value, MaybeNone):
         return value.present
     return None if isinstance(value, Constant) and value.value is None else value
 
 
-def optional(value: Value) -> Value:
+def maybe_none(value: Value) -> Value:
     """The value, or None; of something unknown that says nothing more."""
-    return Optional(value) if isinstance(value, (Tensor, Opaque, DeviceValue, Reference)) else UNKNOWN
+    return MaybeNone(value) if isinstance(value, (Tensor, Opaque, DeviceValue, Reference)) else UNKNOWN
 
 
 def _join_enclosing(left: Closure, right: Closure) -> Value:
@@ -479,7 +481,7 @@ def is_lost(value: Value) -> bool:
 
 def is_host(value: Value) -> bool:
     """Whether the value is certainly neither a tensor nor a module."""
-    return isinstance(value, (Constant, Host, DeviceValue, DeviceType, Test))
+    return isinstance(value, (Constant, Host, DeviceValue, DeviceType, Predicate))
 
 
 def is_number(value: Value) -> bool:
@@ -513,29 +515,29 @@ def together(left: Value, right: Value) -> Value:
         return both
     for one, other in ((left, right), (right, left)):
         made = _created(one)
-        if made is not None and isinstance(other, (Tensor, Opaque)) and follows(other.device):
+        if made is not None and isinstance(other, (Tensor, Opaque)) and is_symbolic(other.device):
             stray = replace(made, subject=OTHERS, beside=other.device)
             return replace(both, origin=other.origin, stray=stray)
     return both
 
 
-def _created(value: Value) -> Stray | None:
+def _created(value: Value) -> CpuOnOnePath | None:
     """How a value was created on the CPU, always or on one of the paths that have met."""
     if not isinstance(value, Tensor) or value.device != CPU or value.origin is None:
-        stray = stray_of(value)
+        stray = cpu_on_one_path(value)
         return stray if stray is not None and stray.subject != CALLEES else None
     forgotten = value.origin.born in ("created", "host") and value.origin.is_unasked
-    return Stray(value.origin, OTHERS, value.rank) if forgotten else None
+    return CpuOnOnePath(value.origin, OTHERS, value.rank) if forgotten else None
 
 
-def stray_of(value: Value) -> Stray | None:
+def cpu_on_one_path(value: Value) -> CpuOnOnePath | None:
     """How a value was created on the CPU on one of the paths that have met, None if on none."""
-    held = value.present if isinstance(value, Optional) else value
+    held = value.present if isinstance(value, MaybeNone) else value
     return held.stray if isinstance(held, (Tensor, Opaque)) else None
 
 
-def without_stray(value: Value) -> Value:
+def without_cpu_path(value: Value) -> Value:
     """The value as on the paths that have not created it on the CPU."""
-    if isinstance(value, Optional):
-        return Optional(without_stray(value.present))
+    if isinstance(value, MaybeNone):
+        return MaybeNone(without_cpu_path(value.present))
     return replace(value, stray=None) if isinstance(value, (Tensor, Opaque)) and value.stray is not None else value

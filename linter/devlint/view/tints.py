@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from devlint.domain.device import CPU, META, Concrete, Device, UnknownDevice, follows
+from devlint.domain.device import CPU, META, Concrete, Device, UnknownDevice, is_symbolic
 from devlint.facts import Occurrence
 from devlint.records import dataclass
 
@@ -53,7 +53,7 @@ def tint_of_devices(devices: Iterable[Device]) -> Tint:
 
 def tint_of_device(device: Device) -> Tint:
     """Return the colour of one device."""
-    if follows(device):
+    if is_symbolic(device):
         return FOLLOWS
     if not isinstance(device, Concrete):
         return UNKNOWN

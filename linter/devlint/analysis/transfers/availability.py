@@ -7,9 +7,9 @@ program's own state.
 from __future__ import annotations
 
 from devlint.analysis import visible_devices
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.devices import as_device, literal_origin, numbered
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.narrowing import present
 from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
@@ -22,8 +22,8 @@ from devlint.domain.value import (
     DeviceValue,
     Host,
     Library,
+    Predicate,
     Present,
-    Test,
     Value,
 )
 from devlint.facts import InvalidDevice
@@ -35,23 +35,23 @@ _CHANGES_VARIABLES = (
 )
 
 
-def is_available(site: Site) -> Value:
+def is_available(site: LibraryCall) -> Value:
     """Whether there is an accelerator: a check."""
     return present(site.frame.program.devices)
 
 
-def is_initialized(site: Site) -> Value:
+def is_initialized(site: LibraryCall) -> Value:
     """Whether CUDA has started: only where there is a device, but not wherever there is one."""
-    return Test((Present(True),), (), False if site.frame.program.devices == 0 else None)
+    return Predicate((Present(True),), (), False if site.frame.program.devices == 0 else None)
 
 
-def device_count(site: Site) -> Value:
+def device_count(site: LibraryCall) -> Value:
     """How many devices there are: comparing it is a check."""
     devices = site.frame.program.devices
     return NUMBER_OF_DEVICES if devices is None else Constant(devices)
 
 
-def make_device(site: Site) -> Value:
+def make_device(site: LibraryCall) -> Value:
     """`torch.device("cuda:1")`, `torch.device("cuda", 1)`, `torch.device(1)`; harmless by itself."""
     given = site.arguments.get(0, "type") or site.arguments.keyword("device")
     if given is None:
@@ -73,7 +73,7 @@ def make_device(site: Site) -> Value:
     return found
 
 
-def set_device(site: Site) -> Value:
+def set_device(site: LibraryCall) -> Value:
     """`torch.cuda.set_device(i)`: `cuda` without an index is that one from now on."""
     given = site.arguments.get(0, "device")
     site.env.current = None if given is None else ordinal(site, given)
@@ -82,7 +82,7 @@ def set_device(site: Site) -> Value:
     return Constant(None)
 
 
-def ordinal(site: Site, given: Given) -> int | None:
+def ordinal(site: LibraryCall, given: ArgumentValue) -> int | None:
     """The ordinal that a device argument of `torch.cuda` names, None if it is not known; negative ones do nothing."""
     value = given.value
     if isinstance(value, Constant) and (type(value.value) not in (int, str) or value.value == -1):
@@ -91,7 +91,7 @@ def ordinal(site: Site, given: Given) -> int | None:
     return found.index if isinstance(found, Concrete) else None
 
 
-def set_default_device(site: Site) -> Value:
+def set_default_device(site: LibraryCall) -> Value:
     """`torch.set_default_device(d)`: factories create there from now on; None is the CPU."""
     given = site.arguments.get(0, "device")
     if given is None or given.value == Constant(None):
@@ -101,7 +101,7 @@ def set_default_device(site: Site) -> Value:
     return Constant(None)
 
 
-def set_default_tensor_type(site: Site) -> Value:
+def set_default_tensor_type(site: LibraryCall) -> Value:
     """`torch.set_default_tensor_type("torch.cuda.FloatTensor")` makes the current CUDA device the default."""
     value = site.value(0, "t")
     name = legacy_name(value)
@@ -120,7 +120,7 @@ def legacy_name(value: Value | None) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def legacy_cuda(site: Site, named: Value | None) -> DeviceValue:
+def legacy_cuda(site: LibraryCall, named: Value | None) -> DeviceValue:
     """The device of `torch.cuda.FloatTensor` where it stands for a place: the current one."""
     origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is called here")
     checked = isinstance(named, (Library, Constant)) and named.checked
@@ -128,24 +128,24 @@ def legacy_cuda(site: Site, named: Value | None) -> DeviceValue:
     return as_device(site.frame, site.env, found, site.span)
 
 
-def current_device(site: Site) -> Value:
+def current_device(site: LibraryCall) -> Value:
     """The ordinal of the current device."""
     return NUMBER if site.env.current is None else Constant(site.env.current, True)
 
 
-def current_accelerator(site: Site) -> Value:
+def current_accelerator(site: LibraryCall) -> Value:
     """`torch.accelerator.current_accelerator()`: the accelerator's device, without an index."""
     return DeviceValue(Concrete("cuda"), True)
 
 
-def device_scope(site: Site) -> Value:
+def device_scope(site: LibraryCall) -> Value:
     """`torch.cuda.device(i)`: a scope that makes a device the current one."""
     given = site.arguments.get(0, "device")
     value = UNKNOWN if given is None else given.value
     return site.allocate("scope", LibraryObject(DEVICE_SCOPE, CPU, None, (("device", value),)))
 
 
-def autocast(site: Site) -> Value:
+def autocast(site: LibraryCall) -> Value:
     """`torch.autocast(device_type)`: a mode for one type of device, which does nothing on any other."""
     given = site.value(0, "device_type") if site.name != "torch.cuda.amp.autocast" else Constant("cuda")
     enabled = site.value(2 if site.name != "torch.cuda.amp.autocast" else 0, "enabled")
@@ -153,7 +153,7 @@ def autocast(site: Site) -> Value:
     return site.allocate(AUTOCAST, LibraryObject(AUTOCAST, CPU, None, (("device_type", kind),)))
 
 
-def change_variables(site: Site) -> Value:
+def change_variables(site: LibraryCall) -> Value:
     """`os.environ.update(…)` and its like: which variables they change is not followed."""
     key = site.value(0, "key")
     if not isinstance(key, Constant) or key.value == visible_devices.VARIABLE:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.containers import elements_of
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import FUNCTIONS, Transfer, register
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND
 from devlint.domain.provenance import Origin
-from devlint.domain.value import PROCESSES, UNKNOWN, Constant, Present, Tensor, Test, Value
+from devlint.domain.value import PROCESSES, UNKNOWN, Constant, Predicate, Present, Tensor, Value
 from devlint.facts import BackendMismatch
 
 CUDA_ONLY = frozenset({"nccl", "cuda:nccl"})
@@ -27,7 +27,7 @@ _FOR_HOST = re.compile(r"(?<!new_group\()(?<!new_group\(backend=)[\"'](gloo|mpi)
 """Text that names a backend which starts on machines with CUDA only, and on others, for more than a group beside."""
 
 
-def init_process_group(site: Site) -> Value:
+def init_process_group(site: LibraryCall) -> Value:
     """`init_process_group(backend)`: what collectives use from now on."""
     given = site.arguments.get(0, "backend")
     backend: str | None = ""
@@ -45,23 +45,23 @@ def init_process_group(site: Site) -> Value:
     return Constant(None)
 
 
-def is_initialized(site: Site) -> Value:
+def is_initialized(site: LibraryCall) -> Value:
     """`is_initialized()`: in a file whose groups are for CUDA alone there is no group without it."""
-    return Test(holds=(Present(True),)) if _groups_are_for_cuda(site) else UNKNOWN
+    return Predicate(holds=(Present(True),)) if _groups_are_for_cuda(site) else UNKNOWN
 
 
-def get_world_size(site: Site) -> Value:
+def get_world_size(site: LibraryCall) -> Value:
     """`get_world_size()`: of such a group there is more than one process only beside CUDA."""
     return PROCESSES if _groups_are_for_cuda(site) and not site.arguments.positional else UNKNOWN
 
 
-def _groups_are_for_cuda(site: Site) -> bool:
+def _groups_are_for_cuda(site: LibraryCall) -> bool:
     """Whether the file names no backend but one that starts on machines with CUDA only."""
     says = site.frame.file_says
     return site.frame.program.devices is None and says(_FOR_CUDA) and not says(_FOR_HOST)
 
 
-def destroy_process_group(site: Site) -> Value:
+def destroy_process_group(site: LibraryCall) -> Value:
     """`destroy_process_group()`: whatever comes next is another group."""
     site.env.process = replace(site.env.process, backend=UNKNOWN_BACKEND)
     return Constant(None)
@@ -70,7 +70,7 @@ def destroy_process_group(site: Site) -> Value:
 def collective(position: int, name: str, group: int | None) -> Transfer:
     """A collective whose tensor, or list of tensors, stands at a position; a group of its own has its own backend."""
 
-    def check(site: Site) -> Value:
+    def check(site: LibraryCall) -> Value:
         own = site.arguments.keyword("group") if group is None else site.arguments.get(group, "group")
         given = site.arguments.get(position, name)
         if given is not None and (own is None or own.value == Constant(None)):
@@ -81,7 +81,7 @@ def collective(position: int, name: str, group: int | None) -> Transfer:
     return check
 
 
-def _tensors(site: Site, given: Given) -> list[Tensor]:
+def _tensors(site: LibraryCall, given: ArgumentValue) -> list[Tensor]:
     if isinstance(given.value, Tensor):
         return [given.value]
     inner = elements_of(site.frame, site.env, given.value)
@@ -89,7 +89,7 @@ def _tensors(site: Site, given: Given) -> list[Tensor]:
     return [value for value in values[:1] if isinstance(value, Tensor)]
 
 
-def meet(site: Site, name: str, device: Device, origin: Origin | None) -> None:
+def meet(site: LibraryCall, name: str, device: Device, origin: Origin | None) -> None:
     """A tensor, or the parameters of a module, meet the backend of the default process group."""
     backend = site.env.process.backend
     if device == CPU and backend in CUDA_ONLY:

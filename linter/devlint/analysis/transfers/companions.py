@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import library, moves
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, register
 from devlint.analysis.transfers.wrappers import same
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.heap import LibraryObject
-from devlint.domain.value import UNKNOWN, Constant, Reference, Tuple, Value
+from devlint.domain.value import UNKNOWN, Constant, Reference, TupleValue, Value
 from devlint.torchlib.knowledge import LOADER
 
 ACCELERATOR = "accelerate.Accelerator"
@@ -24,7 +24,7 @@ CHOSEN = Variable("the accelerator")
 """Where an Accelerator puts things: one device of its own choice for the whole process."""
 
 
-def accelerator(site: Site) -> Value:
+def accelerator(site: LibraryCall) -> Value:
     """`Accelerator()`; with `cpu=True` there is nothing to choose."""
     cpu = site.arguments.keyword("cpu")
     given = CPU if cpu is not None and cpu.value == Constant(True) else UNKNOWN_DEVICE
@@ -33,16 +33,16 @@ def accelerator(site: Site) -> Value:
     return site.allocate(ACCELERATOR, LibraryObject(ACCELERATOR, device, origin))
 
 
-def prepare(site: Site) -> Value:
+def prepare(site: LibraryCall) -> Value:
     """`accelerator.prepare(a, b)`: modules are moved, of loaders a copy that moves its batches comes back."""
     given = site.arguments.positional
     if not given or site.arguments.keywords or not site.arguments.exact:
         return UNKNOWN
     items = tuple(_prepared(site, item.value) for item in given)
-    return items[0] if len(items) == 1 else Tuple(items)
+    return items[0] if len(items) == 1 else TupleValue(items)
 
 
-def _prepared(site: Site, value: Value) -> Value:
+def _prepared(site: LibraryCall, value: Value) -> Value:
     held = site.held(value)
     if not isinstance(value, Reference) or held is None:
         return UNKNOWN
@@ -54,12 +54,12 @@ def _prepared(site: Site, value: Value) -> Value:
     return value
 
 
-def _device(site: Site) -> Device:
+def _device(site: LibraryCall) -> Device:
     held = None if site.receiver is None else site.held(site.receiver.value)
     return held.device if isinstance(held, LibraryObject) else UNKNOWN_DEVICE
 
 
-def update(site: Site) -> Value:
+def update(site: LibraryCall) -> Value:
     """`metric.update(predictions, target)`: state on the CPU does not take results from elsewhere."""
     held = None if site.receiver is None else site.held(site.receiver.value)
     if site.receiver is not None and isinstance(held, LibraryObject) and held.device == CPU:

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from devlint.analysis import conflicts, unknown_operand
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.containers import SLICE
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import TENSOR_METHODS, register
-from devlint.domain.heap import Sequence, summary
+from devlint.domain.heap import ListObject, summary
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -31,19 +31,19 @@ from devlint.domain.value import (
     Rank,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
 )
 
 
-def get_item(site: Site) -> Value:
+def get_item(site: LibraryCall) -> Value:
     """`x[key]`."""
     assert site.receiver is not None
     receiver = _as_tensor(site, site.receiver.value)
     given = site.arguments.get(0, "key")
     if receiver is None or given is None:
         return UNKNOWN
-    parts = given.value.items if isinstance(given.value, Tuple) else (given.value,)
+    parts = given.value.items if isinstance(given.value, TupleValue) else (given.value,)
     if any(part == SLICE or (isinstance(part, Constant) and type(part.value) is int) for part in parts):
         site.frame.prove_dimensions(site.env, site.receiver.value, site.receiver.place)
     _select(site, "[…]", site.receiver, given)
@@ -53,7 +53,7 @@ def get_item(site: Site) -> Value:
     return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role="plain", stray=stray)
 
 
-def set_item(site: Site) -> Value:
+def set_item(site: LibraryCall) -> Value:
     """`x[key] = value`."""
     assert site.receiver is not None
     given, value = site.arguments.get(0, "key"), site.arguments.get(1, "value")
@@ -62,7 +62,7 @@ def set_item(site: Site) -> Value:
     return Constant(None)
 
 
-def put(site: Site) -> Value:
+def put(site: LibraryCall) -> Value:
     """`x.index_put_(indices, values)`: as `x[indices] = values`; accumulating, even one element must be there."""
     assert site.receiver is not None
     values = site.arguments.get(1, "values")
@@ -73,7 +73,7 @@ def put(site: Site) -> Value:
     return site.receiver.value
 
 
-def _select(site: Site, operation: str, receiver: Given, key: Given) -> None:
+def _select(site: LibraryCall, operation: str, receiver: ArgumentValue, key: ArgumentValue) -> None:
     """Checks each index with dimensions against the tensor it selects from."""
     frame, env = site.frame, site.env
     base = conflicts.side_of(frame, env, receiver, "input", "", "operand")
@@ -88,7 +88,9 @@ def _select(site: Site, operation: str, receiver: Given, key: Given) -> None:
             unknown_operand.note(frame, env, operation, site.span, (base, index))
 
 
-def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone: bool = False) -> None:
+def _assign(
+    site: LibraryCall, operation: str, receiver: ArgumentValue, value: ArgumentValue, *, alone: bool = False
+) -> None:
     """Checks a value that is assigned through an index; `alone`: even if it has only one element."""
     frame, env = site.frame, site.env
     base = conflicts.side_of(frame, env, receiver, "self", "", "operand")
@@ -100,24 +102,24 @@ def _assign(site: Site, operation: str, receiver: Given, value: Given, *, alone:
         unknown_operand.note(frame, env, operation, site.span, (base, side))
 
 
-def _as_tensor(site: Site, value: Value) -> Tensor | None:
+def _as_tensor(site: LibraryCall, value: Value) -> Tensor | None:
     """A value that is known to be a tensor."""
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
         return site.frame.tensor(value)
     return value if isinstance(value, Tensor) else None
 
 
-def _parts(site: Site, key: Given) -> Iterator[Given]:
+def _parts(site: LibraryCall, key: ArgumentValue) -> Iterator[ArgumentValue]:
     """The parts of a subscript, with the spans of those that are written out in it."""
-    values = key.value.items if isinstance(key.value, Tuple) else (key.value,)
+    values = key.value.items if isinstance(key.value, TupleValue) else (key.value,)
     spans = site.frame.displays.get(key.span, ())
     for position, value in enumerate(values):
-        yield Given(value, spans[position] if len(spans) == len(values) > 1 else key.span)
+        yield ArgumentValue(value, spans[position] if len(spans) == len(values) > 1 else key.span)
 
 
-def _has_dimensions(site: Site, key: Value) -> bool:
+def _has_dimensions(site: LibraryCall, key: Value) -> bool:
     """Whether a subscript certainly has a part that is an index with dimensions: a tensor, a list, an array."""
-    for part in key.items if isinstance(key, Tuple) else (key,):
+    for part in key.items if isinstance(key, TupleValue) else (key,):
         match part:
             case Tensor() | Opaque():
                 tensor = _as_tensor(site, part)
@@ -125,7 +127,7 @@ def _has_dimensions(site: Site, key: Value) -> bool:
                     return True
             case Reference() if not part.object.site.endswith(":tuple"):
                 held = site.held(part)
-                each = summary(held) if isinstance(held, Sequence) else UNKNOWN
+                each = summary(held) if isinstance(held, ListObject) else UNKNOWN
                 if isinstance(each, Constant) or each == NUMBER:
                     return True
             case Host(kind="array"):
@@ -133,8 +135,8 @@ def _has_dimensions(site: Site, key: Value) -> bool:
     return False
 
 
-def _rank_behind(site: Site, rank: Rank, key: Value) -> Rank:
-    parts = key.items if isinstance(key, Tuple) else (key,)
+def _rank_behind(site: LibraryCall, rank: Rank, key: Value) -> Rank:
+    parts = key.items if isinstance(key, TupleValue) else (key,)
     if rank is None or rank == SOME_DIMENSIONS:
         keeps = any(part == SLICE or part == Constant(None) for part in parts)
         return SOME_DIMENSIONS if keeps else None

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis import calls, classes, data_loading
-from devlint.analysis.arguments import Arguments, Given, constant
+from devlint.analysis.arguments import Arguments, ArgumentValue, constant
 from devlint.analysis.conflicts import resolve
 from devlint.analysis.containers import elements_of
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Dictionary, Instance, LibraryObject, Sequence
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.value import (
     NUMBER,
     UNKNOWN,
@@ -24,7 +24,7 @@ from devlint.domain.value import (
     Host,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     UserClass,
     Value,
 )
@@ -32,7 +32,7 @@ from devlint.facts import PinnedDeviceTensor, UnmappedLoad
 from devlint.torchlib.knowledge import LOADER, TENSOR_DATASET
 
 
-def loader(site: Site) -> Value:
+def loader(site: LibraryCall) -> Value:
     """`DataLoader(dataset, …)`: its batches are on the CPU, unless the dataset or `collate_fn` moves them."""
     dataset = site.value(0, "dataset") or UNKNOWN
     own = site.arguments.keyword("collate_fn")
@@ -50,17 +50,17 @@ def loader(site: Site) -> Value:
     return site.allocate(LOADER, LibraryObject(LOADER, device, origin, tuple(parts)))
 
 
-def _rows(site: Site, dataset: Value) -> list[Value]:
+def _rows(site: LibraryCall, dataset: Value) -> list[Value]:
     """Return the parts of what a dataset of the program yields: of a tuple, list or dict its elements."""
     held = site.held(dataset)
     if not isinstance(held, Instance) or not isinstance(dataset, Reference):
         return []
     env = site.env.copy()
-    for name, key in (("__getitem__", (Given(NUMBER, site.span),)), ("__iter__", ())):
+    for name, key in (("__getitem__", (ArgumentValue(NUMBER, site.span),)), ("__iter__", ())):
         method = classes.find(held.cls, name)
         if method is None or not isinstance(method[0], Closure):
             continue
-        given = Arguments((Given(dataset, site.span), *key), ())
+        given = Arguments((ArgumentValue(dataset, site.span), *key), ())
         made = calls.invoke_closure(site.frame, env, method[0], method[1], given, site.span)
         if made is not None and name == "__iter__":
             made = elements_of(site.frame, env, made).each
@@ -68,7 +68,7 @@ def _rows(site: Site, dataset: Value) -> list[Value]:
     return []
 
 
-def _stacked(site: Site, dataset: Value, rows: list[Value]) -> Device:
+def _stacked(site: LibraryCall, dataset: Value, rows: list[Value]) -> Device:
     """Where the default `collate_fn` stacks rows: tensors where they are, numbers and arrays on the CPU (torch 2.13).
 
     Rows from elsewhere count as rows on the CPU, unless the code of the dataset names a device.
@@ -85,14 +85,14 @@ def _stacked(site: Site, dataset: Value, rows: list[Value]) -> Device:
     return CPU if isinstance(device, Unreached) else device
 
 
-def random_sampler(site: Site) -> Value:
+def random_sampler(site: LibraryCall) -> Value:
     """`RandomSampler(data, …)`: remembers its generator for the loader that uses it."""
     generator = site.value(3, "generator") or Constant(None)
     made = LibraryObject(data_loading.RANDOM_SAMPLER, UNREACHED, None, (("generator", generator),))
     return site.allocate(site.name, made)
 
 
-def random_split(site: Site) -> Value:
+def random_split(site: LibraryCall) -> Value:
     """`random_split(dataset, lengths, generator)`: draws an order on the default device."""
     frame, env, span = site.frame, site.env, site.span
     given, first = site.arguments.get(2, "generator"), site.arguments.first()
@@ -103,15 +103,15 @@ def random_split(site: Site) -> Value:
             generator = data_loading.generator_side(frame, env, given.value, frame.file, given.span)
         data_loading.draw(frame, env, site.name, span, first.span, generator)
     whole = UNKNOWN if first is None else first.value
-    return site.allocate("split", Sequence(None, whole)) if isinstance(whole, Reference) else UNKNOWN
+    return site.allocate("split", ListObject(None, whole)) if isinstance(whole, Reference) else UNKNOWN
 
 
-def subset(site: Site) -> Value:
+def subset(site: LibraryCall) -> Value:
     """`Subset(dataset, indices)`: yields what the dataset yields."""
     return site.value(0, "dataset") or UNKNOWN
 
 
-def _note_pinning(site: Site, dataset: Value, rows: list[Value], collate: Given | None) -> None:
+def _note_pinning(site: LibraryCall, dataset: Value, rows: list[Value], collate: ArgumentValue | None) -> None:
     """With `pin_memory` a loader pins what it yields, which must be on the CPU."""
     if constant(site.arguments.keyword("pin_memory")) is not True:
         return
@@ -121,7 +121,9 @@ def _note_pinning(site: Site, dataset: Value, rows: list[Value], collate: Given 
     if isinstance(held, LibraryObject) and held.cls == TENSOR_DATASET:
         given = [part for _, part in held.parts]
     if collate is not None and isinstance(collate.value, Closure):
-        made = calls.invoke(site.frame, site.env, collate, Arguments((Given(UNKNOWN, collate.span),), ()), site.span)
+        made = calls.invoke(
+            site.frame, site.env, collate, Arguments((ArgumentValue(UNKNOWN, collate.span),), ()), site.span
+        )
         given = [] if made is None else list(_parts(site.env, made))
         name = f"`{site.frame.text(collate.span)}`"
     for value in given:
@@ -144,13 +146,13 @@ def _parts(env: Environment, value: Value) -> Iterator[Value]:
     while pending:
         part = pending.pop(0)
         held = env.heap.get(part.object) if isinstance(part, Reference) else None
-        if isinstance(part, Tuple):
+        if isinstance(part, TupleValue):
             pending.extend(part.items)
-        elif isinstance(part, Reference) and isinstance(held, (Sequence, Dictionary)):
+        elif isinstance(part, Reference) and isinstance(held, (ListObject, DictObject)):
             if part.object in seen:
                 continue
             seen.add(part.object)
-            if isinstance(held, Sequence):
+            if isinstance(held, ListObject):
                 pending.extend(held.items if held.items is not None else (held.rest,))
             else:
                 pending.extend(stored for _, stored in held.items)
@@ -159,13 +161,13 @@ def _parts(env: Environment, value: Value) -> Iterator[Value]:
             yield part
 
 
-def tensor_dataset(site: Site) -> Value:
+def tensor_dataset(site: LibraryCall) -> Value:
     """`TensorDataset(x, y)`: yields rows of its tensors."""
     parts = tuple((str(i), given.value) for i, given in enumerate(site.arguments.positional))
     return site.allocate(site.name, LibraryObject(TENSOR_DATASET, CPU, None, parts))
 
 
-def load(site: Site) -> Value:
+def load(site: LibraryCall) -> Value:
     """`torch.load(f, map_location=d)`: a checkpoint may hold anything; using `map_location` is using a device.
 
     Without one it is read to where it was written from, which a check for CUDA makes sure of as far as it can.
@@ -173,12 +175,12 @@ def load(site: Site) -> Value:
     return _load(site, 1)
 
 
-def load_url(site: Site) -> Value:
+def load_url(site: LibraryCall) -> Value:
     """`torch.hub.load_state_dict_from_url(url, model_dir, map_location)`: as `torch.load`."""
     return _load(site, 2)
 
 
-def _load(site: Site, position: int) -> Value:
+def _load(site: LibraryCall, position: int) -> Value:
     given = site.arguments.get(position, "map_location")
     if given is None:
         if site.arguments.exact and not site.env.checked:

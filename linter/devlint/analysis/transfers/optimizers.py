@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from devlint.analysis import moves, unregistered_tensor
 from devlint.analysis.containers import items_of
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, register
 from devlint.domain.device import (
     CPU,
@@ -21,11 +21,10 @@ from devlint.domain.device import (
     Device,
     Unreached,
     differ,
-    follows,
+    is_symbolic,
     join,
 )
-from devlint.domain.heap import Dictionary, Optimizer
-from devlint.domain.heap import Sequence as SequenceObject
+from devlint.domain.heap import DictObject, ListObject, Optimizer
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, Constant, ObjectId, Reference, Value
 
@@ -39,7 +38,7 @@ SGD = "torch.optim.SGD"
 AT_ONCE = "torch.optim.Adagrad"
 
 
-def optimizer(site: Site) -> Value:
+def optimizer(site: LibraryCall) -> Value:
     """`Adam(net.parameters())`."""
     modules = _owners(site, site.value(0, "params"))
     made = Optimizer(site.name, modules if _keeps(site) else None, UNREACHED)
@@ -48,28 +47,28 @@ def optimizer(site: Site) -> Value:
     return site.allocate("optimizer", made)
 
 
-def _keeps(site: Site) -> bool:
+def _keeps(site: LibraryCall) -> bool:
     momentum = site.value(2, "momentum")
     by_momentum = site.name == SGD and momentum not in (None, Constant(None), Constant(0), Constant(0.0))
     return site.name in KEEPING or by_momentum
 
 
-def _owners(site: Site, params: Value | None) -> tuple[Value, ...] | None:
+def _owners(site: LibraryCall, params: Value | None) -> tuple[Value, ...] | None:
     """The modules whose parameters are given, one by one or in groups; None if some of them are not known."""
     held = site.held(params)
-    if isinstance(held, SequenceObject) and held.owner is not None:
+    if isinstance(held, ListObject) and held.owner is not None:
         return (held.owner,)
     found: list[Value] = []
     for group in items_of(site.frame, site.env, params if params is not None else UNKNOWN) or (UNKNOWN,):
         inner = site.held(group)
-        owners = _owners(site, inner.get("params")) if isinstance(inner, Dictionary) else None
+        owners = _owners(site, inner.get("params")) if isinstance(inner, DictObject) else None
         if owners is None:
             return None
         found.extend(owners)
     return tuple(found)
 
 
-def _parameters(site: Site, held: Optimizer) -> tuple[Device, Origin | None]:
+def _parameters(site: LibraryCall, held: Optimizer) -> tuple[Device, Origin | None]:
     """Where the parameters are now, and why."""
     device: Device = UNREACHED
     origin: Origin | None = None
@@ -79,13 +78,13 @@ def _parameters(site: Site, held: Optimizer) -> tuple[Device, Origin | None]:
     return (UNKNOWN_DEVICE, None) if held.modules is None else (device, origin)
 
 
-def _with_state(site: Site, held: Optimizer, what: str) -> Optimizer:
+def _with_state(site: LibraryCall, held: Optimizer, what: str) -> Optimizer:
     """The optimizer with a state where its parameters are now."""
     device, _ = _parameters(site, held)
     return replace(held, state=device, origin=site.frame.origin(what, site.span, "created"))
 
 
-def _receiver(site: Site) -> tuple[ObjectId, Optimizer]:
+def _receiver(site: LibraryCall) -> tuple[ObjectId, Optimizer]:
     assert site.receiver is not None
     assert isinstance(site.receiver.value, Reference)
     identity = site.receiver.value.object
@@ -94,14 +93,14 @@ def _receiver(site: Site) -> tuple[ObjectId, Optimizer]:
     return identity, held
 
 
-def step(site: Site) -> Value:
+def step(site: LibraryCall) -> Value:
     """`optimizer.step()`: makes the state if there is none yet, else needs it where the parameters are."""
     identity, held = _receiver(site)
     if isinstance(held.state, Unreached):
         site.env.heap[identity] = _with_state(site, held, "the optimizer makes its state in its first step")
         return UNKNOWN
     now, why = _parameters(site, held)
-    apart = differ(held.state, now) or (held.state == CPU and follows(now))
+    apart = differ(held.state, now) or (held.state == CPU and is_symbolic(now))
     if apart and not site.env.fallback:
         assert site.receiver is not None
         unregistered_tensor.note_stale(site.frame, site.frame.text(site.receiver.span), held, now, why, site.span)
@@ -110,14 +109,14 @@ def step(site: Site) -> Value:
     return UNKNOWN
 
 
-def load_state(site: Site) -> Value:
+def load_state(site: LibraryCall) -> Value:
     """`optimizer.load_state_dict(state)`: the state comes to where the parameters are now."""
     identity, held = _receiver(site)
     site.env.heap[identity] = _with_state(site, held, "the state is loaded to where the parameters are now")
     return Constant(None)
 
 
-def keep(site: Site) -> Value:
+def keep(site: LibraryCall) -> Value:
     """Methods that neither make nor move any state."""
     return UNKNOWN
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import calls, moves
-from devlint.analysis.arguments import Arguments, Given
+from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.devices import check_use, current, literal_origin
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, register
 from devlint.analysis.transfers import collectives
 from devlint.domain.device import (
@@ -27,7 +27,7 @@ from devlint.domain.device import (
     differ,
     parse,
 )
-from devlint.domain.heap import LibraryObject, Sequence
+from devlint.domain.heap import LibraryObject, ListObject
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -37,7 +37,7 @@ from devlint.domain.value import (
     Opaque,
     Reference,
     Tensor,
-    Tuple,
+    TupleValue,
     Value,
     is_host,
 )
@@ -55,24 +55,24 @@ DP, DDP = "DataParallel", "DistributedDataParallel"
 # --- ids ----------------------------------------------------------------------------------------------------
 
 
-def _ids(site: Site, position: int = 1) -> list[Device] | None:
+def _ids(site: LibraryCall, position: int = 1) -> list[Device] | None:
     """The ids as devices; None where they are not given or cannot be counted."""
     given = site.arguments.get(position, "device_ids")
     if given is None or given.value == Constant(None):
         return None
     held = site.held(given.value)
-    if isinstance(held, Sequence) and held.items is None:
+    if isinstance(held, ListObject) and held.items is None:
         return None if held.first is None else [_id(held.first), UNKNOWN_DEVICE]
     items = _items(site, given.value)
     return None if items is None else [_id(item) for item in items]
 
 
-def _items(site: Site, value: Value) -> tuple[Value, ...] | None:
+def _items(site: LibraryCall, value: Value) -> tuple[Value, ...] | None:
     """The elements of a list or tuple; None where it is neither, or where they are not known."""
-    if isinstance(value, Tuple):
+    if isinstance(value, TupleValue):
         return value.items
     held = site.held(value)
-    return held.items if isinstance(held, Sequence) else None
+    return held.items if isinstance(held, ListObject) else None
 
 
 def _id(value: Value) -> Device:
@@ -89,20 +89,20 @@ def _id(value: Value) -> Device:
             return UNKNOWN_DEVICE
 
 
-def _written(site: Site, position: int, name: str) -> str:
+def _written(site: LibraryCall, position: int, name: str) -> str:
     """The source text of an argument, or nothing."""
     given = site.arguments.get(position, name)
     return "" if given is None else site.frame.text(given.span)
 
 
-def _is_one_number(site: Site) -> bool:
+def _is_one_number(site: LibraryCall) -> bool:
     """Whether an ordinal is given for the list of ids."""
     given = site.value(1, "device_ids")
     return isinstance(given, Constant) and type(given.value) is int
 
 
 def _misuse(
-    site: Site,
+    site: LibraryCall,
     wrapper: str,
     problem: str,
     message: str,
@@ -117,7 +117,7 @@ def _misuse(
     site.record(ParallelMisuse(wrapper, problem, message, shown, module, wanted, site.steps(*story), advice))
 
 
-def _refuses_ids(site: Site, wrapper: str, ids: list[Device]) -> bool:
+def _refuses_ids(site: LibraryCall, wrapper: str, ids: list[Device]) -> bool:
     """Whether an id is refused, whatever the module: one that is no CUDA device, or that the machine lacks."""
     devices = site.frame.program.devices
     for device in ids:
@@ -134,7 +134,7 @@ def _refuses_ids(site: Site, wrapper: str, ids: list[Device]) -> bool:
     return False
 
 
-def _check_number(site: Site, ids: list[Concrete]) -> None:
+def _check_number(site: LibraryCall, ids: list[Concrete]) -> None:
     """Record that literal ids need more than one device, where the program has not asked for the number of devices.
 
     Id 0 alone asks for nothing: DataParallel passes calls on to the module where there is no device.
@@ -151,7 +151,7 @@ def _check_number(site: Site, ids: list[Concrete]) -> None:
 # --- DataParallel -------------------------------------------------------------------------------------------
 
 
-def data_parallel(site: Site) -> Value | None:
+def data_parallel(site: LibraryCall) -> Value | None:
     """`nn.DataParallel(module, device_ids, output_device)`."""
     module = site.value(0, "module") or UNKNOWN
     devices = site.frame.program.devices
@@ -170,17 +170,17 @@ def data_parallel(site: Site) -> Value | None:
     return site.allocate(DATA_PARALLEL, wrapped)
 
 
-def data_parallel_once(site: Site) -> Value | None:
+def data_parallel_once(site: LibraryCall) -> Value | None:
     """`nn.parallel.data_parallel(module, inputs, device_ids, output_device)`: the wrapper for one call."""
     wrapped = _wrapped(replace(site, arguments=_without_inputs(site.arguments)), site.value(0, "module") or UNKNOWN)
     if wrapped is None:
         return UNKNOWN
     inputs = site.value(1, "inputs") or UNKNOWN
-    given = inputs.items if isinstance(inputs, Tuple) else (inputs,)
-    return _forward(site, wrapped, Arguments(tuple(Given(item, site.span) for item in given), ()))
+    given = inputs.items if isinstance(inputs, TupleValue) else (inputs,)
+    return _forward(site, wrapped, Arguments(tuple(ArgumentValue(item, site.span) for item in given), ()))
 
 
-def replicate(site: Site) -> Value:
+def replicate(site: LibraryCall) -> Value:
     """`nn.parallel.replicate(network, devices)`: copies of a module that is on the first device."""
     devices, (device, origin) = _ids(site), site.module_device(site.value(0, "network") or UNKNOWN)
     if devices and differ(device, devices[0]):
@@ -196,7 +196,7 @@ def _without_inputs(arguments: Arguments) -> Arguments:
     return replace(arguments, positional=positional)
 
 
-def _wrapped(site: Site, module: Value) -> LibraryObject | None:
+def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
     """The wrapper of a module; None where its constructor refuses what it is given."""
     if _is_one_number(site):
         text = _written(site, 1, "device_ids")
@@ -240,14 +240,14 @@ def _wrapped(site: Site, module: Value) -> LibraryObject | None:
     return LibraryObject(DATA_PARALLEL, UNKNOWN_DEVICE, origin, parts)
 
 
-def call_data_parallel(site: Site) -> Value | None:
+def call_data_parallel(site: LibraryCall) -> Value | None:
     """`wrapped(x)`: the module must be on the first id; the result is on the output device."""
     assert site.receiver is not None
     held = site.held(site.receiver.value)
     return _forward(site, held, site.arguments) if isinstance(held, LibraryObject) else UNKNOWN
 
 
-def _forward(site: Site, held: LibraryObject, arguments: Arguments) -> Value | None:
+def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Value | None:
     module, first, output, ids = (held.part(name) for name in ("module", "first", "output", "ids"))
     assert isinstance(first, DeviceValue)
     assert isinstance(output, DeviceValue)
@@ -288,8 +288,8 @@ def _forward(site: Site, held: LibraryObject, arguments: Arguments) -> Value | N
             story=(result.origin,),
         )
         return UNKNOWN
-    if isinstance(result, Tuple):
-        return Tuple(tuple(_gathered(item, output) for item in result.items), result.names)
+    if isinstance(result, TupleValue):
+        return TupleValue(tuple(_gathered(item, output) for item in result.items), result.names)
     return Tensor(output.device, None, origin=output.origin)
 
 
@@ -297,12 +297,12 @@ def _gathered(value: Value, output: DeviceValue) -> Value:
     return Tensor(output.device, None, origin=output.origin) if isinstance(value, Tensor) else UNKNOWN
 
 
-def _replica(site: Site, module: Value, first: DeviceValue, arguments: Arguments) -> Value | None:
+def _replica(site: LibraryCall, module: Value, first: DeviceValue, arguments: Arguments) -> Value | None:
     """What the module returns on the first device, which is the current one for it."""
     if not isinstance(first.device, Concrete) or not isinstance(module, Reference):
         return UNKNOWN
     before, site.env.current = site.env.current, first.device.index
-    function = site.receiver or Given(module, site.span)
+    function = site.receiver or ArgumentValue(module, site.span)
     inside = scattered(arguments, first)
     result = calls.invoke(site.frame, site.env, replace(function, value=module), inside, site.span)
     site.env.current = before
@@ -324,8 +324,8 @@ def _scattered(value: Value, target: DeviceValue) -> Value:
             return Tensor(target.device, value.rank, origin=target.origin)
         case Opaque(kind=Kind.TENSOR):
             return Tensor(target.device, None, origin=target.origin)
-        case Tuple():
-            return Tuple(tuple(_scattered(item, target) for item in value.items), value.names)
+        case TupleValue():
+            return TupleValue(tuple(_scattered(item, target) for item in value.items), value.names)
         case _ if is_host(value):
             return value
         case _:
@@ -335,7 +335,7 @@ def _scattered(value: Value, target: DeviceValue) -> Value:
 # --- DistributedDataParallel --------------------------------------------------------------------------------
 
 
-def distributed(site: Site) -> Value | None:
+def distributed(site: LibraryCall) -> Value | None:
     """`nn.parallel.DistributedDataParallel(module, device_ids, output_device)`."""
     module = site.value(0, "module") or UNKNOWN
     ids = _ids(site)
@@ -352,7 +352,7 @@ def distributed(site: Site) -> Value | None:
     return site.allocate(DISTRIBUTED, LibraryObject(DISTRIBUTED, UNREACHED, origin, parts))
 
 
-def _refuses_distributed(site: Site, module: Value, ids: list[Device] | None) -> bool:
+def _refuses_distributed(site: LibraryCall, module: Value, ids: list[Device] | None) -> bool:
     """Whether the constructor raises for these ids, or for this module with them."""
     if _is_one_number(site):
         text = _written(site, 1, "device_ids")
@@ -365,7 +365,7 @@ def _refuses_distributed(site: Site, module: Value, ids: list[Device] | None) ->
     return bool(ids and _refuses_ids(site, DDP, ids)) or _refuses_module(site, module, ids)
 
 
-def _refuses_module(site: Site, module: Value, ids: list[Device] | None) -> bool:
+def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) -> bool:
     places: dict[Device, Origin | None] = {}
     for device, origin in moves.state(site.frame, site.env, module, buffers=False):
         places.setdefault(device, origin)
@@ -399,7 +399,7 @@ def _refuses_module(site: Site, module: Value, ids: list[Device] | None) -> bool
     return True
 
 
-def _asked(site: Site, ids: list[Device] | None) -> str | None:
+def _asked(site: LibraryCall, ids: list[Device] | None) -> str | None:
     """The text of the argument that names a device for the module, None if none does for certain."""
     if ids:
         return _written(site, 1, "device_ids")
@@ -409,7 +409,7 @@ def _asked(site: Site, ids: list[Device] | None) -> str | None:
     return _written(site, 2, "output_device") if has_none and names else None
 
 
-def call_distributed(site: Site) -> Value | None:
+def call_distributed(site: LibraryCall) -> Value | None:
     """`wrapped(x)`: with an id, inputs are moved to it, where the module must be; without, they stay."""
     assert site.receiver is not None
     held = site.held(site.receiver.value)

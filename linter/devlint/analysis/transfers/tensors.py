@@ -10,23 +10,23 @@ import re
 from dataclasses import replace
 
 from devlint.analysis import conflicts, moves
-from devlint.analysis.arguments import Given
+from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import device_of
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.move_targets import CPU_VALUE, is_dtype, names_device, own_device
 from devlint.analysis.transfer_tables import FUNCTIONS, TENSOR_METHODS, Transfer, register
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.domain.device import (
     CPU,
-    NAMELESS,
+    FRESH,
     UNKNOWN_DEVICE,
     Concrete,
     Device,
     Variable,
     differ,
-    follows,
+    is_symbolic,
 )
-from devlint.domain.heap import Sequence
+from devlint.domain.heap import ListObject
 from devlint.domain.value import (
     NUMBER,
     SHAPE,
@@ -38,28 +38,28 @@ from devlint.domain.value import (
     Host,
     Kind,
     Opaque,
+    Predicate,
     Present,
     Rank,
     Reference,
     Tensor,
-    Test,
-    Tuple,
+    TupleValue,
     Value,
 )
 from devlint.facts import InvalidDevice, LostIndex
 
 
-def from_data(site: Site) -> Value:
+def from_data(site: LibraryCall) -> Value:
     """`torch.tensor(data)`: on `device`, else where data lives if it is a tensor, else on the default device."""
     return _made(site, keeps_unknown=False)
 
 
-def as_tensor(site: Site) -> Value:
+def as_tensor(site: LibraryCall) -> Value:
     """`torch.as_tensor(data)` and `torch.asarray`: as `torch.tensor`, but data is a tensor more often than not."""
     return _made(site, keeps_unknown=True)
 
 
-def _made(site: Site, *, keeps_unknown: bool) -> Value:
+def _made(site: LibraryCall, *, keeps_unknown: bool) -> Value:
     data = site.value(0, "data") or site.value(0, "obj") or UNKNOWN
     target = _target(site)
     rank = data_rank(site, data)
@@ -80,26 +80,26 @@ def _made(site: Site, *, keeps_unknown: bool) -> Value:
     return site.created(None, rank)
 
 
-def _target(site: Site) -> DeviceValue | None:
+def _target(site: LibraryCall) -> DeviceValue | None:
     given = site.arguments.keyword("device")
     if given is None or given.value == Constant(None):
         return None
     return site.device(given)
 
 
-def data_rank(site: Site, data: Value) -> Rank:
+def data_rank(site: LibraryCall, data: Value) -> Rank:
     """How many dimensions a tensor made from such data has."""
     match data:
         case Constant(value=bool() | int() | float() | complex()) | Host(kind="number" | "count"):
             return 0
         case Tensor() | Host(kind="array"):
             return data.rank
-        case Tuple(items=items):
+        case TupleValue(items=items):
             inner = data_rank(site, items[0]) if items else 0
             single = len(items) == 1
         case Reference():
             held = site.held(data)
-            if not isinstance(held, Sequence):
+            if not isinstance(held, ListObject):
                 return None
             first = held.rest if held.items is None else held.items[0] if held.items else NUMBER
             inner = data_rank(site, first)
@@ -116,7 +116,7 @@ def data_rank(site: Site, data: Value) -> Rank:
 # --- moves --------------------------------------------------------------------------------------------------
 
 
-def to(site: Site) -> Value:
+def to(site: LibraryCall) -> Value:
     """`x.to(device)`, `x.to(dtype)`, `x.to(other)`, `x.to(device, dtype)`."""
     receiver = _receiver(site)
     given = site.arguments.keyword("device") or site.arguments.keyword("other") or site.arguments.first()
@@ -137,11 +137,11 @@ def to(site: Site) -> Value:
     return _move(site, receiver, site.device(given), "to")
 
 
-def type_as(site: Site) -> Value:
+def type_as(site: LibraryCall) -> Value:
     """`x.type_as(other)`: goes to the device of another tensor too."""
     given = site.arguments.get(0, "other")
     other = UNKNOWN if given is None else given.value
-    site.frame.prove(other, Kind.TENSOR)
+    site.frame.infer_kind(other, Kind.TENSOR)
     if isinstance(other, Opaque):
         other = replace(site.frame.tensor(other), device=device_of(other))
     target = DeviceValue(other.device, True, other.origin) if isinstance(other, Tensor) else DeviceValue(UNKNOWN_DEVICE)
@@ -151,7 +151,7 @@ def type_as(site: Site) -> Value:
 _ASKS_FOR_TYPE, _SETS_DEFAULT_TYPE = re.compile(r"\.type\(\)"), re.compile(r"set_default_tensor_type")
 
 
-def cuda(site: Site) -> Value:
+def cuda(site: LibraryCall) -> Value:
     """`x.cuda()`, `x.cuda(1)`, `x.cuda(device)`."""
     given = site.arguments.get(0, "device")
     if given is None or given.value == Constant(None):
@@ -164,7 +164,7 @@ def cuda(site: Site) -> Value:
     return _move(site, _receiver(site), target, "cuda")
 
 
-def _note_lost_index(site: Site) -> None:
+def _note_lost_index(site: LibraryCall) -> None:
     """A tensor that came to the CPU from one GPU goes back to the current one."""
     receiver = _receiver(site)
     origin = receiver.value.origin if isinstance(receiver.value, Tensor) else None
@@ -177,12 +177,12 @@ def _note_lost_index(site: Site) -> None:
         site.record(LostIndex(site.frame.text(receiver.span), left, site.steps(origin)))
 
 
-def cpu(site: Site) -> Value:
+def cpu(site: LibraryCall) -> Value:
     """`x.cpu()`."""
     return _move(site, _receiver(site), DeviceValue(CPU, True), "cpu")
 
 
-def to_type(site: Site) -> Value:
+def to_type(site: LibraryCall) -> Value:
     """`x.type(t)`: a legacy type of the CPU or of CUDA moves, a dtype does not."""
     value = site.value(0, "dtype")
     name = legacy_name(value)
@@ -200,19 +200,19 @@ def to_type(site: Site) -> Value:
     return _move(site, receiver, target, "type")
 
 
-def _may_be_text(site: Site, given: Given) -> bool:
+def _may_be_text(site: LibraryCall, given: ArgumentValue) -> bool:
     """Whether what is called a dtype may be the name of a legacy type, in a file that asks for such: `x.type()`."""
     if given.value != UNKNOWN and not isinstance(given.value, Opaque):
         return False
     return site.frame.file_says(_ASKS_FOR_TYPE)
 
 
-def _receiver(site: Site) -> Given:
+def _receiver(site: LibraryCall) -> ArgumentValue:
     assert site.receiver is not None
     return site.receiver
 
 
-def _move(site: Site, receiver: Given, target: DeviceValue, how: str) -> Value:
+def _move(site: LibraryCall, receiver: ArgumentValue, target: DeviceValue, how: str) -> Value:
     if isinstance(receiver.value, Tensor):
         return moves.move_tensor(site.frame, site.env, receiver.value, target, site.span, how)
     if isinstance(receiver.value, Opaque):
@@ -220,7 +220,7 @@ def _move(site: Site, receiver: Given, target: DeviceValue, how: str) -> Value:
     return UNKNOWN
 
 
-def item(site: Site) -> Value:
+def item(site: LibraryCall) -> Value:
     """`x.item()`: a number, of a tensor that has data."""
     receiver = _receiver(site)
     if isinstance(receiver.value, Tensor):
@@ -229,7 +229,7 @@ def item(site: Site) -> Value:
     return NUMBER
 
 
-def get_device(site: Site) -> Value:
+def get_device(site: LibraryCall) -> Value:
     """`x.get_device()`: the ordinal of a CUDA tensor's device, -1 on the CPU."""
     receiver = _receiver(site).value
     if isinstance(receiver, Tensor) and isinstance(receiver.device, Concrete):
@@ -240,11 +240,11 @@ def get_device(site: Site) -> Value:
     return NUMBER
 
 
-def pin_memory(site: Site) -> Value:
+def pin_memory(site: LibraryCall) -> Value:
     """`x.pin_memory()`: on the CPU, where `x` has to be, too; so that of a path's other `x` it is not apart."""
     receiver = _receiver(site)
     value = receiver.value
-    if isinstance(value, Tensor) and follows(value.device):
+    if isinstance(value, Tensor) and is_symbolic(value.device):
         return replace(value, device=UNKNOWN_DEVICE)
     side = conflicts.side_of(site.frame, site.env, receiver, "input", "", "operand")
     if side is not None:
@@ -252,24 +252,24 @@ def pin_memory(site: Site) -> Value:
     return value
 
 
-def is_pinned(site: Site) -> Value:
+def is_pinned(site: LibraryCall) -> Value:
     """`x.is_pinned()`: memory is only pinned where there is an accelerator to copy to."""
-    return Test(holds=(Present(True),))
+    return Predicate(holds=(Present(True),))
 
 
-def dimensions(site: Site) -> Value:
+def dimensions(site: LibraryCall) -> Value:
     """`x.dim()`: the rank, where it is known."""
     receiver = _receiver(site).value
     known = isinstance(receiver, Tensor) and receiver.rank is not None and receiver.rank >= 0
     return Constant(receiver.rank) if isinstance(receiver, Tensor) and known else NUMBER
 
 
-def size(site: Site) -> Value:
+def size(site: LibraryCall) -> Value:
     """`x.size()` is a shape, `x.size(0)` a number."""
     return NUMBER if site.arguments.all() else SHAPE
 
 
-def new_tensor(site: Site) -> Value:
+def new_tensor(site: LibraryCall) -> Value:
     """`x.new_tensor(data)`: on x's device unless told otherwise."""
     target = _target(site)
     data = site.value(0, "data") or UNKNOWN
@@ -288,7 +288,7 @@ def legacy(device: str) -> Transfer:
     `torch.Tensor` is the default type of tensors, which a program may set; a default device does not reach it.
     """
 
-    def make(site: Site) -> Value:
+    def make(site: LibraryCall) -> Value:
         value = site.value(0, "data")
         rank: Rank = None
         if isinstance(value, (Constant, Host)) or value is None:
@@ -313,10 +313,10 @@ def legacy(device: str) -> Transfer:
     return make
 
 
-def _refuse(site: Site, device: Device) -> None:
+def _refuse(site: LibraryCall, device: Device) -> None:
     """Records that a legacy constructor of the CPU is given another device, or one that others choose."""
     match device:
-        case Variable(place=place) if not place.startswith(NAMELESS):
+        case Variable(place=place) if not place.startswith(FRESH):
             kind = "cuda"
         case Concrete(type=kind) if device != CPU:
             pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import calls
-from devlint.analysis.library_call import Site
+from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.transfer_tables import FUNCTIONS, register
 from devlint.domain.value import UNKNOWN, Value
 
@@ -13,13 +13,13 @@ CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn dete
 """Keywords of `checkpoint` that are not passed on."""
 
 
-def same(site: Site) -> Value:
+def same(site: LibraryCall) -> Value:
     """`torch.compile(module)`, `weight_norm(module)`: nothing is moved, and the result is called alike."""
     given = site.arguments.first()
     return UNKNOWN if given is None else given.value
 
 
-def checkpoint(site: Site) -> Value | None:
+def checkpoint(site: LibraryCall) -> Value | None:
     """`checkpoint(function, *args)`: calls the function."""
     given = site.arguments.positional
     if not given:
