@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU, Device
+from devlint.domain.kinds import ConflictKind as ConflictKind
+from devlint.domain.kinds import OriginKind as OriginKind
 from devlint.records import dataclass
 
 
@@ -31,17 +33,14 @@ class Meeting:
         device: where it lives, in the domain's notation.
         place: where it stands in the operation.
         trace: how it got its device, oldest first; never empty.
-        born: how it came to be, for a rule to choose its words by: "created" (a factory put it there),
-            "moved", "parameter" (follows a parameter), "module" (parameters of a module), "attribute" (a plain
-            attribute of a module), "loader" (a batch of a DataLoader), "host" (made from host data such as numpy
-            or a tokenizer), "object" (tensors inside an object that is neither tensor nor module), "unknown".
+        kind: how it came to have its device, for a rule to choose its words by.
     """
 
     name: str
     device: Device
     place: Place
     trace: tuple[Step, ...]
-    born: str
+    kind: OriginKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +48,10 @@ class Conflict:
     """Two values that an operation requires on one device are not on one.
 
     Attributes:
-        kind: what meets what: "operands" (two values with known devices), "module-input" (a module with
-            parameters, and its input), "pinned" (a value pinned to the CPU and one that follows an input, a
-            module or a device variable), "criterion-state" (the state of a loss or metric on the CPU, and its input),
-            "index" (a tensor, and what selects from it or is assigned through an index), "generator" (random
-            numbers, and the generator they are drawn from), "host" (a tensor whose memory Python reads),
-            "cpu-argument" (a tensor that the operation wants on the CPU), "unplaced" (a value of which nothing says
-            where it is, and one that was left on the CPU), "handed-on" (likewise, where the second is not seen to
-            meet anything), "result" (of a function, which is on the CPU on one path, and on another follows
-            something).
-        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`; for "handed-on" "return", "yield",
-            `self.x =` or what is called.
-        first, second: the two values; for "module-input" the module comes first, for "pinned" and
-            "result" the value that follows something, for "index" what is selected from, for "generator" what is
-            filled. For "host" and "cpu-argument" the second is the CPU itself, as the operation has it.
+        kind: which two values are on different devices; it says, too, which of them comes first.
+        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`; of a tensor that escapes
+            "return", "yield", `self.x =` or what is called.
+        first, second: the two values. For `HOST` and `CPU_ARGUMENT` the second is the CPU itself.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
         via: the calls between the reported place and the operation, outermost first, when the operation is
@@ -70,7 +59,7 @@ class Conflict:
         observed: it rests on where a run of the program has had a value.
     """
 
-    kind: str
+    kind: ConflictKind
     operation: str
     first: Meeting
     second: Meeting

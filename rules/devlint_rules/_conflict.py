@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import libcst as cst
 from devlint.diagnostics import Certainty
-from devlint.facts import Conflict
+from devlint.facts import Conflict, ConflictKind
 
 from devlint_rules._remedy import bring_together
 from devlint_rules._site import Site
@@ -21,14 +21,14 @@ class ConflictRule(SurroundedRule):
     """
 
     wants = (Conflict,)
-    kind: ClassVar[str]
+    kind: ClassVar[ConflictKind]
     possible: ClassVar[bool] = False
     fixes: ClassVar[bool] = True
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
         for conflict in self.facts_of(node, Conflict):
-            if conflict.kind != self.kind or (conflict.certainty is Certainty.POSSIBLE) is not self.possible:
+            if conflict.kind is not self.kind or (conflict.certainty is Certainty.POSSIBLE) is not self.possible:
                 continue
             remedy = bring_together(conflict, Site(self.place_of(node), self.surroundings(), self.syntax()))
             self.report(

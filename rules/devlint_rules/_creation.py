@@ -7,7 +7,7 @@ import re
 import libcst as cst
 from devlint.diagnostics import Edit, Safety
 from devlint.domain.device import Variable
-from devlint.facts import Meeting
+from devlint.facts import Meeting, OriginKind
 
 from devlint_rules._device_text import device_argument, is_addressable
 from devlint_rules._program_device import devices_in_reach
@@ -70,7 +70,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
 def _followed(settled: Meeting) -> str | None:
     """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
     device = settled.device
-    if settled.born == "module" or not isinstance(device, Variable) or not is_addressable(device.place):
+    if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place):
         return None
     return device.place if device.names_device else f"{device.place}.device"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Safety
-from devlint.facts import Meeting
+from devlint.facts import Meeting, OriginKind
 
 from devlint_rules._device_text import root_of
 from devlint_rules._site import Remedy, Site
@@ -14,7 +14,7 @@ from devlint_rules._wording import quoted
 def keep_the_result(stray: Meeting, site: Site) -> Remedy | None:
     """Return the fix of `discarded-move` for a tensor that a statement before the operation was to move, or None."""
     root = root_of(stray.name)
-    if stray.born in ("module", "object") or not root.isidentifier() or not site.rebinds(root):
+    if stray.kind in (OriginKind.MODULE, OriginKind.OBJECT) or not root.isidentifier() or not site.rebinds(root):
         return None
     for statement in site.syntax.within(site.syntax.module, cst.Expr):
         match statement.value:

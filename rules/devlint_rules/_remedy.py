@@ -8,7 +8,7 @@ import re
 import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
-from devlint.facts import Conflict, Meeting
+from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind
 from devlint.syntax import Syntax
 
 from devlint_rules._buffers import ADVICE, as_buffer
@@ -45,9 +45,9 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
         conflict: the two values; what is on the CPU moves, else what comes second.
         site: where the operation is reported.
     """
-    if conflict.kind in ("host", "cpu-argument"):
+    if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
         return _copy_to_cpu(conflict, site)
-    if conflict.kind == "generator":
+    if conflict.kind is ConflictKind.GENERATOR:
         return _matching_generator(conflict, site)
     stray, settled = _stray_and_settled(conflict)
     if site.writes(stray):
@@ -57,21 +57,21 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
 
 def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, site: Site) -> Remedy:
     """An operation writes to a value: it is created elsewhere, or the other one comes to it."""
-    if written.born == "created":
+    if written.kind is OriginKind.CREATED:
         target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
         created = create_there(written, other, target, site)
         if created is not None and created.edits:
             return created
-    if _is_attribute_of_self(written.name) and written.born in ("created", "attribute"):
+    if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
         return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
-    if site.writes(other) or other.born in ("module", "object"):
+    if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
         return Remedy(f"put both on one device; a copy of {quoted(written.name)} would not keep what is written to it")
     return _bring(conflict, other, written, site)
 
 
 def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The change that puts a value where another one is."""
-    if stray.born == "object":
+    if stray.kind is OriginKind.OBJECT:
         return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
     kept_result = keep_the_result(stray, site)
     if kept_result is not None:
@@ -82,28 +82,28 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     if target is not None and not site.surroundings.knows(target, site.place):
         target = None
     chosen = site.device(settled)
-    if target is None or (settled.born != "loader" and target.startswith("next(") and _is_name(chosen)):
+    if target is None or (settled.kind is not OriginKind.LOADER and target.startswith("next(") and _is_name(chosen)):
         target = chosen
     if settled.name == stray.name:  # one name for parts of a list on two devices
         return Remedy(f"put all of {quoted(stray.name)} on one device")
-    container = plain_container(stray, site) if stray.born in ("module", "created") else None
+    container = plain_container(stray, site) if stray.kind in (OriginKind.MODULE, OriginKind.CREATED) else None
     if container is not None:
         return Remedy(container)
     if _is_called_module(conflict, stray, site):
         return _move_module(stray, target, settled, site)
     if site.sees(stray):
-        if stray.born == "module":
+        if stray.kind is OriginKind.MODULE:
             return Remedy(_move_owner(stray, target, settled, site))
         kept = _kept_by_module(stray)
         if kept is not None:
             return _as_buffer(stray, kept, site)
-        if _is_attribute_of_self(stray.name) and stray.born == "created":
+        if _is_attribute_of_self(stray.name) and stray.kind is OriginKind.CREATED:
             return Remedy(_register(stray.name, target, settled, site))
-    elif stray.born != "module":
+    elif stray.kind is not OriginKind.MODULE:
         behind = move_where_made(stray, settled, site)
         if behind is not None:
             return behind
-    created = create_there(stray, settled, target, site) if stray.born == "created" else None
+    created = create_there(stray, settled, target, site) if stray.kind is OriginKind.CREATED else None
     return created or _move(stray, target, settled, site)
 
 
@@ -122,7 +122,9 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     edits = site.syntax.attribute(operand, copy) if operand is not None and fits else ()
     subject = site.subject(value.name)
     # What numpy is given may be a list of tensors as well, which has no `cpu`.
-    safety = Safety.UNSAFE if conflict.kind == "host" and not _of_tensors(conflict.operation) else Safety.SAFE
+    safety = (
+        Safety.UNSAFE if conflict.kind is ConflictKind.HOST and not _of_tensors(conflict.operation) else Safety.SAFE
+    )
     if not site.sees(value) or parsed(value.name) is None:
         return Remedy(f"copy {quoted(value.name)} to the CPU first, with `{copy}`", edits, safety, subject)
     return Remedy(f"copy it to the CPU first: `{as_primary(value.name)}{copy}`", edits, safety, subject)
@@ -138,7 +140,10 @@ def _copy(conflict: Conflict, operand: cst.BaseExpression | None) -> str:
     match operand:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="detach"))):
             return ".cpu()"
-        case _ if conflict.kind == "host" and conflict.first.born in ("module", "parameter"):
+        case _ if conflict.kind is ConflictKind.HOST and conflict.first.kind in (
+            OriginKind.MODULE,
+            OriginKind.PARAMETER,
+        ):
             return ".detach().cpu()"
         case _:
             return ".cpu()"
@@ -261,14 +266,16 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         statement = f"{stray.name} = {stray.name}.to({target})"
         edits = _statement(statement, target, stray, site)
         if edits or operand is None:
-            what = "the batch" if stray.born == "loader" else "it"
+            what = "the batch" if stray.kind is OriginKind.LOADER else "it"
             return Remedy(f"move {what} before it is used: `{statement}`", edits, subject=subject)
     if is_addressable(stray.name):
-        is_element = stray.born == "created" and not stray.name.isidentifier()  # the whole is to be created there
+        is_element = (
+            stray.kind is OriginKind.CREATED and not stray.name.isidentifier()
+        )  # the whole is to be created there
         edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
     call = parsed(stray.name)
-    if stray.born == "moved" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+    if stray.kind is OriginKind.MOVED and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
@@ -329,7 +336,7 @@ def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
 
 def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
     """Source text for the device of a value, None where no expression that stands in the program tells it."""
-    if side.born == "object":
+    if side.kind is OriginKind.OBJECT:
         return None
     if is_addressable(side.name):
         if not _is_called_module(conflict, side, site):
@@ -344,16 +351,22 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
             return place
         if side.name.startswith(f"{place}("):
             return parameter_device(place)
-        named = side.born != "module" and re.search(rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name)
-        if side.born == "parameter" or named:
+        named = side.kind is not OriginKind.MODULE and re.search(
+            rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name
+        )
+        if side.kind is OriginKind.PARAMETER or named:
             return f"{place}.device"
-    same = alike(side.name, of_module=side.born == "module")
+    same = alike(side.name, of_module=side.kind is OriginKind.MODULE)
     return written_device(side) if same is None else f"{same}.device"
 
 
 def _device_of_argument(side: Meeting) -> str | None:
     """Source text, at a call, for the device of what the called function is given; None where no name tells it."""
-    if side.born != "parameter" or not isinstance(side.device, Variable) or not is_addressable(side.device.place):
+    if (
+        side.kind is not OriginKind.PARAMETER
+        or not isinstance(side.device, Variable)
+        or not is_addressable(side.device.place)
+    ):
         return None
     return side.device.place if side.device.names_device else f"{side.device.place}.device"
 
@@ -381,13 +394,13 @@ def _calls_layer(conflict: Conflict) -> bool:
 
 def _is_called_module(conflict: Conflict, side: Meeting, site: Site) -> bool:
     """Whether that side is a module that the operation calls; a module stands before its input."""
-    if conflict.kind == "module-input":
+    if conflict.kind is ConflictKind.MODULE_INPUT:
         return side is conflict.first
     if conflict.operation == side.name:  # a module of which nothing is known
         return True
     other = conflict.second if side is conflict.first else conflict.first
     creator = CREATOR.fullmatch(side.trace[-1].what)
-    made_as_module = side.born == "module" or (creator is not None and creator[1].startswith("torch.nn."))
+    made_as_module = side.kind is OriginKind.MODULE or (creator is not None and creator[1].startswith("torch.nn."))
     is_called = (made_as_module and not site.is_argument(side)) or site.calls(side)
     return conflict.operation.endswith(".__call__") and is_called and side.place < other.place
 

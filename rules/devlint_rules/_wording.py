@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from devlint.diagnostics import Label, Place, Related
 from devlint.domain.device import CHOSEN_BY_CALLER, Concrete, Device, Variable, is_symbolic, variables_of
-from devlint.facts import Conflict, Meeting, Step, UncheckedDevice
+from devlint.facts import Conflict, ConflictKind, Meeting, Step, UncheckedDevice
 
 SELECTED = "[…]"
 ASSIGNED = "[…] ="
@@ -40,19 +40,19 @@ def in_words(device: Device) -> str:
 def on_two_devices(conflict: Conflict) -> str:
     """The sentence that says which two values an operation finds on which two devices."""
     match conflict.kind:
-        case "index":
+        case ConflictKind.INDEX:
             return _of_index(conflict)
-        case "generator":
+        case ConflictKind.GENERATOR:
             return _of_generator(conflict)
-        case "host" | "cpu-argument":
+        case ConflictKind.HOST | ConflictKind.CPU_ARGUMENT:
             return _wanted_on_cpu(conflict)
-        case "result":
+        case ConflictKind.RESULT:
             first, second = conflict.first, conflict.second
             told = f"{quoted(second.name)} is returned from {in_words(second.device)}"
             return f"{told}, and on another path {quoted(first.name)} from {in_words(first.device)}"
-        case "handed-on":
+        case ConflictKind.ESCAPING_CPU_TENSOR:
             return _of_handed_on(conflict)
-        case "unplaced":
+        case ConflictKind.UNKNOWN_OPERAND:
             return _of_unplaced(conflict)
         case _:
             return _of_operands(conflict)
@@ -67,7 +67,7 @@ def _of_operands(conflict: Conflict) -> str:
         where = in_words(first.device)
         return f"{quoted(second.name)} is on {in_words(second.device)}, {operation} needs it on {where}"
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
-    if conflict.kind == "module-input":
+    if conflict.kind is ConflictKind.MODULE_INPUT:
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
     return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} needs one device"
 
@@ -145,7 +145,7 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     """How the first value got its device, how the second did, and where they meet; nothing is said twice."""
     called = quoted(conflict.operation) + " is called here"
     meets = f"{_operation(conflict)} needs one device here"
-    if conflict.kind in ("host", "cpu-argument"):
+    if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
         meets = f"{_operation(conflict)} needs it on {in_words(conflict.second.device)} here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
     sides = [step for side in (conflict.first, conflict.second) for step in story(side.trace, side.name)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import Conflict
+from devlint.facts import Conflict, ConflictKind
 from devlint.rule import OperationRule
 
 from devlint_rules._wording import both_stories, labels, on_two_devices
@@ -64,7 +64,7 @@ class CpuResultOnOnePath(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the results that are created at the node."""
         for conflict in self.facts_of(node, Conflict):
-            if conflict.kind == "result":
+            if conflict.kind is ConflictKind.RESULT:
                 self.report(
                     node,
                     on_two_devices(conflict),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -70,6 +71,6 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"
-    kind = "unplaced"
+    kind = ConflictKind.UNKNOWN_OPERAND
     possible = True
     fixes = False

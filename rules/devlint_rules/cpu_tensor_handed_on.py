@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -73,6 +74,6 @@ class CpuTensorHandedOn(ConflictRule):
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"
-    kind = "handed-on"
+    kind = ConflictKind.ESCAPING_CPU_TENSOR
     possible = True
     fixes = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -60,4 +61,4 @@ class CpuTensorInDeviceCode(ConflictRule):
     code = "DEV103"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "pinned"
+    kind = ConflictKind.CPU_MEETS_SYMBOLIC

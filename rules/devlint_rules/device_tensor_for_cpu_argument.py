@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -50,4 +51,4 @@ class DeviceTensorForCpuArgument(ConflictRule):
     code = "DEV107"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "cpu-argument"
+    kind = ConflictKind.CPU_ARGUMENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -51,5 +52,5 @@ class HostAccessOfArgument(ConflictRule):
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"
-    kind = "host"
+    kind = ConflictKind.HOST
     possible = True

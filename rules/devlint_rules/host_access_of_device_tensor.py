@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -50,4 +51,4 @@ class HostAccessOfDeviceTensor(ConflictRule):
     code = "DEV105"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "host"
+    kind = ConflictKind.HOST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -50,4 +51,4 @@ class IndexOnOtherDevice(ConflictRule):
     code = "DEV104"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "index"
+    kind = ConflictKind.INDEX

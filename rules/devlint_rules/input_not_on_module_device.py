@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -51,4 +52,4 @@ class InputNotOnModuleDevice(ConflictRule):
     code = "DEV102"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "module-input"
+    kind = ConflictKind.MODULE_INPUT

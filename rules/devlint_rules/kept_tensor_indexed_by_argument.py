@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -59,5 +60,5 @@ class KeptTensorIndexedByArgument(ConflictRule):
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"
-    kind = "index"
+    kind = ConflictKind.INDEX
     possible = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -52,4 +53,4 @@ class LossOrMetricStateNotMoved(ConflictRule):
     code = "DEV108"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "criterion-state"
+    kind = ConflictKind.CRITERION_STATE

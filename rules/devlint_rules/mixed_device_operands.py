@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.diagnostics import Severity
+from devlint.facts import ConflictKind
 
 from devlint_rules._conflict import ConflictRule
 
@@ -46,4 +47,4 @@ class MixedDeviceOperands(ConflictRule):
     code = "DEV101"
     severity = Severity.ERROR
     since = "0.1.0"
-    kind = "operands"
+    kind = ConflictKind.OPERANDS

@@ -17,6 +17,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
+from devlint.domain.kinds import OriginKind
 from devlint.domain.process import UNKNOWN_BACKEND, UNKNOWN_NUMBER, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -58,8 +59,8 @@ from hypothesis import strategies as st
 
 T = TypeVar("T")
 
-HERE = Origin("created here", "a.py", Span(1, 0, 1, 5), "created")
-THERE = Origin("moved there", "a.py", Span(2, 0, 2, 5), "moved", HERE)
+HERE = Origin("created here", "a.py", Span(1, 0, 1, 5), OriginKind.CREATED)
+THERE = Origin("moved there", "a.py", Span(2, 0, 2, 5), OriginKind.MOVED, HERE)
 ORIGINS = (None, HERE, THERE)
 
 GPU, GPU0, GPU1 = Concrete("cuda"), Concrete("cuda", 0), Concrete("cuda", 1)

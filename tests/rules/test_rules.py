@@ -11,6 +11,7 @@ from devlint.facts import (
     Anchored,
     BackendMismatch,
     Conflict,
+    ConflictKind,
     CreateThenMove,
     DiscardedMove,
     Fact,
@@ -20,6 +21,7 @@ from devlint.facts import (
     LostIndex,
     Meeting,
     MissingAttribute,
+    OriginKind,
     ParallelMisuse,
     PinnedDeviceTensor,
     ReadBeforeSync,
@@ -49,9 +51,9 @@ def _report(fact: Fact, source: str = "f(x)\n", *, rule: str | None = None) -> l
     return check(source, FILE, facts, about_facts if rule is None else [find(rule, RULES)])
 
 
-def _meeting(name: str, device: Device, born: str, line: int = 1) -> Meeting:
-    trace = (Step(_place(line, 5, 9), f"{name} is {born} here"),)
-    return Meeting(name, device, _place(1, line, line + 1), trace, born)
+def _meeting(name: str, device: Device, kind: str, line: int = 1) -> Meeting:
+    trace = (Step(_place(line, 5, 9), f"{name} is {kind} here"),)
+    return Meeting(name, device, _place(1, line, line + 1), trace, OriginKind(kind))
 
 
 def _conflict(
@@ -63,7 +65,7 @@ def _conflict(
     certainty: Certainty = Certainty.CERTAIN,
     via: tuple[Step, ...] = (),
 ) -> Conflict:
-    return Conflict(kind, operation, first, second, certainty, SAID, via)
+    return Conflict(ConflictKind(kind), operation, first, second, certainty, SAID, via)
 
 
 def _message(conflict: Conflict) -> str:
@@ -97,14 +99,14 @@ def test_mixed_operands() -> None:
     [
         ("operands", "mixed-device-operands"),
         ("module-input", "input-not-on-module-device"),
-        ("pinned", "cpu-tensor-in-device-code"),
+        ("cpu-meets-symbolic", "cpu-tensor-in-device-code"),
     ],
 )
 def test_each_kind_of_conflict_belongs_to_one_rule(kind: str, rule: str) -> None:
     assert [found.rule for found in _report(_conflict(X_ON_CUDA, ONES_ON_CPU, kind=kind))] == [rule]
 
 
-@pytest.mark.parametrize("kind", ["operands", "module-input", "pinned"])
+@pytest.mark.parametrize("kind", ["operands", "module-input", "cpu-meets-symbolic"])
 def test_certainty_is_passed_on_and_possible_is_silent(kind: str) -> None:
     def certainties(certainty: Certainty) -> list[Certainty]:
         conflict = _conflict(X_ON_CUDA, ONES_ON_CPU, kind=kind, certainty=certainty)
@@ -126,13 +128,15 @@ def test_device_variables_in_words() -> None:
     x = _meeting("x", Variable("x"), "parameter")
     y = _meeting("y", Variable("x"), "parameter")
 
-    assert _message(_conflict(x, ONES_ON_CPU, kind="pinned", operation="*")) == (
+    assert _message(_conflict(x, ONES_ON_CPU, kind="cpu-meets-symbolic", operation="*")) == (
         "`torch.ones(3)` is on cpu, `*` needs it on the device of `x`"
     )
-    assert _message(_conflict(y, ONES_ON_CPU, kind="pinned", operation="torch.cat")) == (
+    assert _message(_conflict(y, ONES_ON_CPU, kind="cpu-meets-symbolic", operation="torch.cat")) == (
         "`y` is on the device of `x` and `torch.ones(3)` on cpu: `torch.cat` needs one device"
     )
-    assert _message(_conflict(ONES_ON_CPU, x, kind="pinned")) == _message(_conflict(x, ONES_ON_CPU, kind="pinned"))
+    assert _message(_conflict(ONES_ON_CPU, x, kind="cpu-meets-symbolic")) == _message(
+        _conflict(x, ONES_ON_CPU, kind="cpu-meets-symbolic")
+    )
 
 
 def test_input_of_a_module() -> None:
@@ -156,17 +160,17 @@ def test_long_source_text_is_cut_and_put_on_one_line() -> None:
 def _created(name: str, line: int, creator: str = "torch.ones", column: int = 5) -> Meeting:
     """A tensor on the CPU that is met in line 3, under a name, and was created in another line."""
     trace = (Step(_place(line, column, 10), f"created on the CPU by `{creator}`"),)
-    return Meeting(name, CPU, _place(3, 5, 6), trace, "created")
+    return Meeting(name, CPU, _place(3, 5, 6), trace, OriginKind.CREATED)
 
 
-def _in_line_3(name: str, device: Device, born: str, column: int = 1) -> Meeting:
-    return Meeting(name, device, _place(3, column, column + 1), (Step(_place(1, 1, 2), "is moved"),), born)
+def _in_line_3(name: str, device: Device, kind: str, column: int = 1) -> Meeting:
+    return Meeting(name, device, _place(3, column, column + 1), (Step(_place(1, 1, 2), "is moved"),), OriginKind(kind))
 
 
 X = _in_line_3("x", CUDA0, "moved")
 ELSEWHERE = Place("b.py", 2, 5, 2, 30)
 MADE_ELSEWHERE = Meeting(
-    "made()", CPU, _place(3, 5, 6), (Step(ELSEWHERE, "created on the CPU by `torch.ones`"),), "created"
+    "made()", CPU, _place(3, 5, 6), (Step(ELSEWHERE, "created on the CPU by `torch.ones`"),), OriginKind.CREATED
 )
 
 ADVICE = {
@@ -234,7 +238,9 @@ ADVICE = {
         "move `y` to cuda:0, where `x + x` is",
     ),
     "follows a written device": (
-        Meeting('torch.ones(3, device="cuda:0")', CUDA0, _place(3, 1, 2), (Step(_place(3, 1, 2), ""),), "created"),
+        Meeting(
+            'torch.ones(3, device="cuda:0")', CUDA0, _place(3, 1, 2), (Step(_place(3, 1, 2), ""),), OriginKind.CREATED
+        ),
         _created("y", 2),
         'pass `device="cuda:0"` to `torch.ones` in line 2',
     ),
@@ -272,8 +278,10 @@ def test_advice_names_what_created_the_value_and_only_what_exists(first: Meeting
 
 def test_advice_does_not_use_a_name_in_the_assignment_that_binds_it() -> None:
     source = "a, b = made(0), made(1)\na + b\n"
-    a = Meeting("a", CUDA0, _place(2, 1, 2), (Step(_place(1, 8, 15), "is moved"),), "moved")
-    b = Meeting("b", CPU, _place(2, 5, 6), (Step(_place(1, 17, 24), "created on the CPU by `torch.ones`"),), "created")
+    a = Meeting("a", CUDA0, _place(2, 1, 2), (Step(_place(1, 8, 15), "is moved"),), OriginKind.MOVED)
+    b = Meeting(
+        "b", CPU, _place(2, 5, 6), (Step(_place(1, 17, 24), "created on the CPU by `torch.ones`"),), OriginKind.CREATED
+    )
     facts = FileFacts((Anchored(_place(2, 1, 6), _conflict(a, b)),))
 
     assert [found.advice for found in check(source, FILE, facts, RULES)] == [
@@ -297,7 +305,7 @@ def test_advice_asks_no_parameter_of_what_may_have_none(operation: str) -> None:
     assert _advice_in_program(conflict) == "move `y` to cuda:0, where `x` is"
 
 
-@pytest.mark.parametrize("kind", ["module-input", "pinned"])
+@pytest.mark.parametrize("kind", ["module-input", "cpu-meets-symbolic"])
 def test_module_that_stayed_behind_is_moved_once(kind: str) -> None:
     net = _in_line_3("net", CPU, "module")
     x = _in_line_3("x", CUDA0, "moved", 5)

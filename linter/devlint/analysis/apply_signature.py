@@ -32,6 +32,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import OTHERS, CpuOnOnePath, Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -219,7 +220,7 @@ class Application:
         asked = self.given.device_values.get(variable)
         if asked is not None:
             what = f"created on {asked.device} by `{self.operation}`"
-            return self.frame.origin(what, self.span, "created", asked.origin, asked.checked)
+            return self.frame.origin(what, self.span, OriginKind.CREATED, asked.origin, asked.checked)
         if made is not None:
             return made
         source = self.given.defaults.get(variable, "")
@@ -227,7 +228,7 @@ class Application:
             return self.origin(source)
         device = self.device(variable)
         where = "on the CPU" if device == CPU else f"on {device}"
-        return self.frame.origin(f"created {where} by `{self.operation}`", self.span, "created")
+        return self.frame.origin(f"created {where} by `{self.operation}`", self.span, OriginKind.CREATED)
 
     def of_object(self, terms: Terms, held: LibraryObject) -> Value:
         """An attribute of such a type, of an object that is on the device D; who uses it knows that it is not None."""

@@ -35,6 +35,7 @@ from devlint.analysis.transfer_tables import FUNCTIONS, MODULE_CALLS
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     UNKNOWN,
     BoundMethod,
@@ -132,8 +133,10 @@ def _computed(
         if is_symbolic(where) or conflicts.is_accelerator(where):
             computed = f"computed by `{frame.text(function.span)}`"
             if not is_part:
-                return replace(result, device=where, origin=frame.origin(computed, span, "module", value.origin, True))
-            return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, "module"))
+                return replace(
+                    result, device=where, origin=frame.origin(computed, span, OriginKind.MODULE, value.origin, True)
+                )
+            return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, OriginKind.MODULE))
     return result
 
 

@@ -11,6 +11,7 @@ import re
 from devlint.analysis import classes, docstrings
 from devlint.analysis.frame import Frame
 from devlint.domain.device import FRESH, Either, Variable
+from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.frontend.ir import Function
@@ -37,12 +38,12 @@ def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: str) -> boo
       where that is.
     """
     place = side.device.place if isinstance(side.device, Variable) else ""
-    if side.origin is not None and side.origin.born in ("moved", "module"):
-        if side.origin.born == "module" and frame.has_cpu_inputs:
+    if side.origin is not None and side.origin.kind in (OriginKind.MOVED, OriginKind.MODULE):
+        if side.origin.kind is OriginKind.MODULE and frame.has_cpu_inputs:
             return False
         if role == "host" and side.parameter != "self" and place.endswith("]"):
             return False  # functions of numpy are most often given arrays
-        if side.origin.born == "module" and isinstance(side.device, Either):
+        if side.origin.kind is OriginKind.MODULE and isinstance(side.device, Either):
             return all(variable.place.startswith(FRESH) for variable in side.device.variables)
         return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable) or makes_host_data(frame):
@@ -69,7 +70,7 @@ def runs_forward(frame: Frame) -> bool:
 
 def _goes_into_module(frame: Frame, name: str) -> bool:
     """Whether what has a name, or a part of it, has been given to a module, so far."""
-    inputs = (requirement for requirement in frame.requirements if requirement.kind == "module-input")
+    inputs = (requirement for requirement in frame.requirements if requirement.kind is ConflictKind.MODULE_INPUT)
     devices = (side.device for requirement in inputs for side in (requirement.first, requirement.second))
     return any(isinstance(device, Variable) and device.place.partition("[")[0] == name for device in devices)
 
@@ -116,7 +117,7 @@ def builds(frame: Frame, side: Operand) -> bool:
     """
     if frame.owner is None or not classes.is_module(frame.owner):
         return False
-    if side.origin is None or side.origin.born not in ("parameter", "module"):
+    if side.origin is None or side.origin.kind not in (OriginKind.PARAMETER, OriginKind.MODULE):
         return False
     name = frame.scope.name.rpartition(".")[2]
     return _STARTS.search(frame.scope.name) is not None or (
@@ -137,12 +138,14 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
       tensors on the CPU; or it makes arrays of tensors and never speaks of devices.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
-    if side.origin is None or side.origin.born != "parameter" or frame.scope.name.endswith(".forward"):
+    if side.origin is None or side.origin.kind is not OriginKind.PARAMETER or frame.scope.name.endswith(".forward"):
         return False
     if makes_host_data(frame) or works_with_arrays(frame):
         return True
     event = other.origin
-    if event is not None and (event.born == "moved" or (event.born == "created" and event.because is not None)):
+    if event is not None and (
+        event.kind is OriginKind.MOVED or (event.kind is OriginKind.CREATED and event.because is not None)
+    ):
         return True
     parameters = getattr(frame.scope, "parameters", ())
     alone = is_private(frame) and not (parameters and parameters[0].name == "self")

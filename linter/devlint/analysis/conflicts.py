@@ -47,6 +47,7 @@ from devlint.domain.device import (
     variables_of,
 )
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.provenance import OTHERS, TURN, Origin
 from devlint.domain.summary import Operand, Requirement
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor
@@ -96,15 +97,19 @@ def is_accelerator(device: Device) -> bool:
     return isinstance(device, Concrete) and device.type not in ("cpu", "meta")
 
 
-def kind_of(first: Operand, second: Operand) -> str:
-    """What meets what, when the two do not go together; "pinned" is a matter of their devices."""
+def kind_of(first: Operand, second: Operand) -> ConflictKind:
+    """What meets what, when the two do not go together; their devices may make it another kind."""
     roles = (first.role, second.role)
-    for role, kind in (("host", "host"), ("cpu", "cpu-argument"), ("generator", "generator")):
+    for role, kind in (
+        ("host", ConflictKind.HOST),
+        ("cpu", ConflictKind.CPU_ARGUMENT),
+        ("generator", ConflictKind.GENERATOR),
+    ):
         if role in roles:
             return kind
     if (first.role == "index") != (second.role == "index"):
-        return "index"
-    return "operands" if (first.module is None) == (second.module is None) else "module-input"
+        return ConflictKind.INDEX
+    return ConflictKind.OPERANDS if (first.module is None) == (second.module is None) else ConflictKind.MODULE_INPUT
 
 
 def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequence[Operand]) -> bool:
@@ -117,7 +122,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     left = (pair for pair in partial_batch_move.pairs_left_behind(frame, pairs) if not any(map(is_exempt, pair)))
     for first, second in chain(pairs, strays, left):
         kind = judge(frame, first, second)
-        if kind == "pinned" and _is_moved_next(frame, span, (first, second)):
+        if kind is ConflictKind.CPU_MEETS_SYMBOLIC and _is_moved_next(frame, span, (first, second)):
             continue
         if kind is not None:
             _report(frame, kind, operation, span, first, second, always=env.always)
@@ -143,7 +148,10 @@ def is_of_the_host(frame: Frame, first: Operand, second: Operand) -> bool:
 def _is_moved_next(frame: Frame, span: Span, sides: Sequence[Operand]) -> bool:
     """Whether the result is moved where it is made, `torch.cat([x, made]).to(device)`: both are on the CPU then."""
     behind = Span(span.end_line, span.end_column, span.end_line, span.end_column + len(".cuda("))
-    given = all(side.origin is not None and side.origin.born in ("parameter", "created", "host") for side in sides)
+    given = all(
+        side.origin is not None and side.origin.kind in (OriginKind.PARAMETER, OriginKind.CREATED, OriginKind.HOST)
+        for side in sides
+    )
     return given and frame.program.source(frame.file, behind).startswith((".to(", ".cuda("))
 
 
@@ -202,11 +210,11 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
     """
     origin = side.origin
-    untold = origin is None or origin.born == "parameter" or origin.span == side.span
+    untold = origin is None or origin.kind is OriginKind.PARAMETER or origin.span == side.span
     nothing_known = side.device == UNKNOWN_DEVICE and untold
     if nothing_known and is_out_of_the_graph(side) and not (frame.has_cpu_inputs or loads_on_cpu(frame)):
         side = replace(side, device=Variable(frame.fresh_symbol(side.name, span).path))
-    wanted = frame.origin(f"`{operation}` needs it on cpu here", span, "host")
+    wanted = frame.origin(f"`{operation}` needs it on cpu here", span, OriginKind.HOST)
     here = Operand("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):
         if role == "host" and is_symbolic(side.device) and not (env.fallback or env.on_host or is_exempt(side)):
@@ -219,19 +227,21 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
 
 def _note_argument(frame: Frame, operation: str, span: Span, side: Operand, here: Operand) -> None:
     """Records that Python reads the memory of an argument, which nothing has put on the CPU."""
-    if side.certain and side.origin is not None and side.origin.born == "parameter":
+    if side.certain and side.origin is not None and side.origin.kind is OriginKind.PARAMETER:
         sides, said = (meeting(frame, side), meeting(frame, here)), wording(operation, side, here)
-        fact = Conflict("host", operation, *sides, Certainty.POSSIBLE, said)
+        fact = Conflict(ConflictKind.HOST, operation, *sides, Certainty.POSSIBLE, said)
         frame.record(span, fact, parameters_of(frame, side.device))
 
 
 def note_index(frame: Frame, operation: str, span: Span, table: Operand, index: Operand) -> None:
     """Records that an argument, which nothing has put there, selects from what an object keeps on the CPU."""
     kept = table.device == CPU and table.name.startswith("self.")
-    given = isinstance(index.device, Variable) and index.origin is not None and index.origin.born == "parameter"
+    given = (
+        isinstance(index.device, Variable) and index.origin is not None and index.origin.kind is OriginKind.PARAMETER
+    )
     if kept and given and index.rank is None:
         sides, said = (meeting(frame, table), meeting(frame, index)), wording(operation, table, index)
-        fact = Conflict("index", operation, *sides, Certainty.POSSIBLE, said)
+        fact = Conflict(ConflictKind.INDEX, operation, *sides, Certainty.POSSIBLE, said)
         frame.record(span, fact, parameters_of(frame, index.device))
 
 
@@ -264,7 +274,7 @@ def may_meet(frame: Frame, env: Environment, first: Operand, second: Operand) ->
     )
 
 
-def judge(frame: Frame, first: Operand, second: Operand) -> str | None:
+def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
     """The kind of conflict between two sides, None if there is none."""
     if not (first.certain and second.certain):
         return None
@@ -275,24 +285,26 @@ def judge(frame: Frame, first: Operand, second: Operand) -> str | None:
     kind = kind_of(first, second)
     for side, other in ((first, second), (second, first)):
         if is_symbolic(side.device) and other.device == CPU:
-            if other.origin is not None and other.origin.born == "parameter":
+            if other.origin is not None and other.origin.kind is OriginKind.PARAMETER:
                 return None  # a test has found it there, where the other one may be too
             if isinstance(side.device, Variable) and side.device.place in frame.on_cpu_by_default:
                 return None  # a caller that passes another device is told so
-            if kind in ("operands", "module-input", "index") and builds(frame, side):
+            if kind in (ConflictKind.OPERANDS, ConflictKind.MODULE_INPUT, ConflictKind.INDEX) and builds(frame, side):
                 return None
-            if kind == "operands" and may_be_given_on_the_host(frame, side, other):
+            if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
-            if kind == "index" and (makes_host_data(frame) or works_with_arrays(frame)):
+            if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
                 return None
-            if side.role == "generator" and (side.origin is None or side.origin.born != "created"):
+            if side.role == "generator" and (side.origin is None or side.origin.kind is not OriginKind.CREATED):
                 return None  # those from elsewhere are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):
                 return None
             if is_test(frame) or _holds_a_place(frame, other):
                 return None
-            return "pinned" if kind in ("operands", "module-input") else kind
-    if kind == "generator":
+            return (
+                ConflictKind.CPU_MEETS_SYMBOLIC if kind in (ConflictKind.OPERANDS, ConflictKind.MODULE_INPUT) else kind
+            )
+    if kind is ConflictKind.GENERATOR:
         return kind if differ(_type_of(first.device), _type_of(second.device)) else None
     apart = differ(first.device, second.device)
     return kind if apart and not (_holds_a_place(frame, first) or _holds_a_place(frame, second)) else None
@@ -301,7 +313,9 @@ def judge(frame: Frame, first: Operand, second: Operand) -> str | None:
 def _holds_a_place(frame: Frame, side: Operand) -> bool:
     """Whether a value was made without elements outside of what is executed, which may have asked for its size."""
     made = side.origin
-    return made is not None and made.born == "created" and not within(frame, made) and holds_nothing(frame, made)
+    return (
+        made is not None and made.kind is OriginKind.CREATED and not within(frame, made) and holds_nothing(frame, made)
+    )
 
 
 def _type_of(device: Device) -> Device:
@@ -335,7 +349,7 @@ def is_observed(first: Operand, second: Operand) -> bool:
 
 
 def _report(
-    frame: Frame, kind: str, operation: str, span: Span, first: Operand, second: Operand, *, always: bool
+    frame: Frame, kind: ConflictKind, operation: str, span: Span, first: Operand, second: Operand, *, always: bool
 ) -> None:
     message = wording(operation, first, second)
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
@@ -355,11 +369,11 @@ def _report(
     frame.record(span, fact, refuted_by)
 
 
-def described(clash: Requirement) -> str:
+def described(clash: Requirement) -> ConflictKind:
     """The kind of a conflict as a fact: the state of a loss or metric on the CPU has a kind of its own."""
     sides = (clash.first, clash.second)
     stray = [side for side in sides if side.module is not None and side.module.criterion and side.device == CPU]
-    return "criterion-state" if len(stray) == 1 else clash.kind
+    return ConflictKind.CRITERION_STATE if len(stray) == 1 else clash.kind
 
 
 def doubts_of(frame: Frame, *sides: Operand) -> tuple[Refutation, ...]:
@@ -381,16 +395,21 @@ def parameters_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
     return ()
 
 
-_SECOND = {"index": ("index",), "generator": ("generator",), "host": LOCAL, "cpu-argument": LOCAL}
+_SECOND = {
+    ConflictKind.INDEX: ("index",),
+    ConflictKind.GENERATOR: ("generator",),
+    ConflictKind.HOST: LOCAL,
+    ConflictKind.CPU_ARGUMENT: LOCAL,
+}
 
 
 def ordered(clash: Requirement) -> Requirement:
     """The same with the sides in the order that `Conflict` says."""
     first, second = clash.first, clash.second
     match clash.kind:
-        case "pinned":
+        case ConflictKind.CPU_MEETS_SYMBOLIC:
             swap = first.device == CPU
-        case "module-input":
+        case ConflictKind.MODULE_INPUT:
             swap = second.module is not None
         case kind:
             swap = first.role in _SECOND.get(kind, ())
@@ -401,9 +420,9 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
     """A side as a fact."""
     place = frame.program.place(side.file, side.span)
     if side.origin is None:
-        return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), "unknown")
+        return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
-    return Meeting(side.name, side.device, place, trace, side.origin.born)
+    return Meeting(side.name, side.device, place, trace, side.origin.kind)
 
 
 def step(frame: Frame, origin: Origin) -> Step:

@@ -9,6 +9,7 @@ from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -21,7 +22,9 @@ from devlint.frontend.ir import Span
 
 def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
     """`Class(arguments)`."""
-    origin = frame.origin(f"created by `{cls.name}(…)`", span, "module" if classes.is_module(cls) else "created")
+    origin = frame.origin(
+        f"created by `{cls.name}(…)`", span, OriginKind.MODULE if classes.is_module(cls) else OriginKind.CREATED
+    )
     init, owner = classes.find(cls, "__init__") or (None, cls)
     if isinstance(init, Closure):
         summarised = summaries.construct(frame, env, cls, init, owner, arguments, span)

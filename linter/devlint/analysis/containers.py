@@ -14,6 +14,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, Object, summary
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import OTHERS
 from devlint.domain.value import (
     NUMBER,
@@ -132,7 +133,7 @@ def element(frame: Frame, value: Opaque, step: str) -> Value:
 
 def is_loaded(value: Opaque) -> bool:
     """Whether a value is a part of a batch: a loader makes tensors of all numbers."""
-    return value.path.endswith("]") and value.origin is not None and value.origin.born == "loader"
+    return value.path.endswith("]") and value.origin is not None and value.origin.kind is OriginKind.LOADER
 
 
 def saves(value: Opaque) -> bool:

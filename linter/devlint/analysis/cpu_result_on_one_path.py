@@ -7,6 +7,7 @@ from devlint.analysis.frame import Frame, is_computed
 from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, is_symbolic
+from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, TupleValue, Value
 from devlint.facts import Conflict
@@ -30,7 +31,7 @@ def note_strays(frame: Frame) -> None:
             if (
                 placed is not None
                 and made is not None
-                and made.born == "created"
+                and made.kind is OriginKind.CREATED
                 and made.is_unasked
                 and made.file == frame.file
             ):
@@ -40,7 +41,7 @@ def note_strays(frame: Frame) -> None:
 
 def _apart(frame: Frame, placed: Operand, created: Operand) -> Conflict:
     sides = (conflicts.meeting(frame, placed), conflicts.meeting(frame, created))
-    return Conflict("result", "return", *sides, Certainty.POSSIBLE, wording("return", placed, created))
+    return Conflict(ConflictKind.RESULT, "return", *sides, Certainty.POSSIBLE, wording("return", placed, created))
 
 
 def _placed(frame: Frame, tensor: Tensor, span: Span) -> Operand | None:

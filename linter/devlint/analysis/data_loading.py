@@ -15,6 +15,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, UNKNOWN, Constant, Opaque, Reference, Value
@@ -46,7 +47,7 @@ def generator_side(frame: Frame, env: Environment, value: Value, file: str, span
 
 def own_generator(frame: Frame, operation: str, file: str, span: Span) -> Operand:
     """The generator that is used when none is handed over; the place is where one could be."""
-    origin = Origin(f"without `generator=`, `{operation}` uses one of the CPU", file, span, "created")
+    origin = Origin(f"without `generator=`, `{operation}` uses one of the CPU", file, span, OriginKind.CREATED)
     return Operand(
         "torch.Generator()", CPU, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file
     )
@@ -57,7 +58,7 @@ def draw(frame: Frame, env: Environment, operation: str, span: Span, drawn: Span
     if env.fallback:
         return
     device = default_device(env)
-    origin = frame.origin(f"random numbers are drawn on {device}, the default device", span, "created")
+    origin = frame.origin(f"random numbers are drawn on {device}, the default device", span, OriginKind.CREATED)
     numbers = Operand(frame.text(drawn), device, SOME_DIMENSIONS, drawn, origin, file=frame.file)
     conflicts.find(frame, env, operation, span, (numbers, generator))
 

@@ -9,6 +9,7 @@ from devlint.analysis import visible_devices
 from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, is_symbolic, parse
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.size import LARGEST_NUMBER
 from devlint.domain.value import Closure, Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
@@ -200,7 +201,7 @@ def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> C
 
 def literal_origin(frame: Frame, env: Environment, span: Span, what: str) -> Origin:
     """Where a device was written."""
-    return frame.origin(what, span, "unknown", checked=env.checked)
+    return frame.origin(what, span, OriginKind.UNKNOWN, checked=env.checked)
 
 
 def named(text: Constant) -> Device:

@@ -18,6 +18,7 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject, held_by
+from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -79,7 +80,7 @@ def _was_found_on_cpu(value: Value) -> bool:
     """Whether a test has found an argument on the CPU."""
     if not isinstance(value, (Tensor, Opaque)) or value.device != CPU:
         return False
-    return value.origin is not None and value.origin.born == "parameter"
+    return value.origin is not None and value.origin.kind is OriginKind.PARAMETER
 
 
 def note_stored(frame: Frame, env: Environment, base: Value, value: Value, span: Span) -> None:
@@ -131,7 +132,7 @@ def record(frame: Frame, given: Mapping[str, Value]) -> None:
         ):
             sides = (conflicts.meeting(frame, beside), conflicts.meeting(frame, created))
             said = wording(how, beside, created)
-            fact = Conflict("handed-on", how, *sides, Certainty.POSSIBLE, said)
+            fact = Conflict(ConflictKind.ESCAPING_CPU_TENSOR, how, *sides, Certainty.POSSIBLE, said)
             frame.record(made.span, fact, conflicts.parameters_of(frame, beside.device))
 
 
@@ -157,7 +158,7 @@ def _of_path(frame: Frame, path: str) -> Operand:
     root = next((one.span for one in parameters if re.match(rf"{one.name}\b", path)), None)
     head = frame.scope.span
     span = root or Span(head.line, head.column, head.line, head.column + 1)
-    origin = frame.origin("nothing says where it is", span, "unknown")
+    origin = frame.origin("nothing says where it is", span, OriginKind.UNKNOWN)
     return Operand(path, Variable(path), None, span, origin, file=frame.file)
 
 
@@ -169,7 +170,11 @@ def _builds(frame: Frame) -> bool:
 
 def _is_left_here(frame: Frame, made: Origin) -> bool:
     """Whether this function has made a tensor and could have said where."""
-    if not (unregistered_tensor.within(frame, made) and made.born in ("created", "host") and made.is_unasked):
+    if not (
+        unregistered_tensor.within(frame, made)
+        and made.kind in (OriginKind.CREATED, OriginKind.HOST)
+        and made.is_unasked
+    ):
         return False
     by = _MADE_BY.fullmatch(made.what)
     told = by is None or frame.program.takes_device(by[1]) or "from_" in by[1]

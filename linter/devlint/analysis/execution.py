@@ -22,6 +22,7 @@ from devlint.analysis.narrowing import choice
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance, LibraryObject, Optimizer
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -110,7 +111,7 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
 def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
     """A parameter about which only its declaration is known."""
     name = parameter.name
-    origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, "parameter")
+    origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, OriginKind.PARAMETER)
     names = annotated(frame, closure.globals, parameter.annotation)
     if parameter.annotation is None and name in docstrings.tensors(closure.function.documentation):
         names = frozenset({TENSOR})

@@ -13,6 +13,7 @@ from devlint.analysis.questions import Questions
 from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.size import GROWING, limited
 from devlint.domain.summary import Operand, Requirement
@@ -57,12 +58,12 @@ def device_of(value: Opaque) -> Device:
 
 def is_computed(value: Opaque) -> bool:
     """Whether a value is what a module has computed, or a part of that."""
-    return value.path.startswith(FRESH) and value.origin is not None and value.origin.born == "module"
+    return value.path.startswith(FRESH) and value.origin is not None and value.origin.kind is OriginKind.MODULE
 
 
 def is_moved(value: Tensor | Opaque) -> bool:
     """Whether a value was moved on purpose to where it is."""
-    return value.origin is not None and value.origin.born == "moved"
+    return value.origin is not None and value.origin.kind is OriginKind.MOVED
 
 
 def _answer(before: Value, value: Value) -> Value | None:
@@ -229,7 +230,7 @@ class Frame:
         default_device_callees: functions that are called under a default device other than their file's.
         lazy: by object, what fills it when somebody iterates over it.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
-        touches_devices: something was met, here or in what was called, that is on a device, names one or cannot be followed.
+        touches_devices: something here or in a callee is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
         has_cpu_inputs: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
             such a tensor.
@@ -400,10 +401,12 @@ class Frame:
         if value is not None and not env.fallback:
             self.stores.append((base.object, name, Stored(value, name in after.registered)))
 
-    def origin(self, what: str, span: Span, born: str, because: Origin | None = None, checked: bool = False) -> Origin:
+    def origin(
+        self, what: str, span: Span, kind: OriginKind, because: Origin | None = None, checked: bool = False
+    ) -> Origin:
         """An event in this file."""
         checked = checked or (because is not None and because.checked)
-        return Origin(what, self.globals.file, span, born, because, checked)
+        return Origin(what, self.globals.file, span, kind, because, checked)
 
     def new_object(self, span: Span, what: str) -> ObjectId:
         """The abstract object allocated at this place by this execution."""

@@ -10,6 +10,7 @@ from devlint.analysis.arguments import Arguments, ArgumentValue, constant
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, META, Concrete, Variable
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import Kind, Method, Opaque, Tensor, Value
 from devlint.facts import CreateThenMove, LoopInvariantTransfer, ReadBeforeSync, Step, SyncInLoop
 from devlint.frontend.ir import Span
@@ -102,7 +103,7 @@ def note_move(
 
 def _note_creation(frame: Frame, function: ArgumentValue, before: Tensor, after: Tensor, name: str, span: Span) -> None:
     origin, attribute = before.origin, function.span
-    if origin is None or origin.born != "created" or origin.because is not None or before.device != CPU:
+    if origin is None or origin.kind is not OriginKind.CREATED or origin.because is not None or before.device != CPU:
         return
     ends = (attribute.end_line, attribute.end_column - len(name) - 1)
     whole = origin.span

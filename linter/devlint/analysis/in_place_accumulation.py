@@ -14,6 +14,7 @@ from devlint.analysis.frame import Frame
 from devlint.analysis.pytorch_messages import wording
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, is_symbolic
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UNKNOWN, Kind, Opaque, Tensor, Value
@@ -34,7 +35,7 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
     if env.fallback or not isinstance(value, Tensor) or value.role != "plain" or value.origin is None:
         return
     kept = place.startswith("self.") or frame.text(total.span).startswith("self.")
-    if value.origin.born != "created" or not (kept or frame.loops):
+    if value.origin.kind is not OriginKind.CREATED or not (kept or frame.loops):
         return
     if value.device == CPU and value.rank == 0:
         apart = value.origin.because is None and not value.origin.checked and _may_be_anywhere(frame, added.value)
@@ -45,7 +46,7 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
         mine = Operand(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=file)
         there = added.value.device if isinstance(added.value, Tensor) else UNKNOWN_DEVICE
         there = there if is_symbolic(there) else Variable(name)
-        event = frame.origin("is added here", added.span, "unknown")
+        event = frame.origin("is added here", added.span, OriginKind.UNKNOWN)
         other = Operand(name, there, None, added.span, event, "cpu", file=file)
         message = wording("+=", other, replace(mine, device=CPU))
         frame.record(span, Accumulation(conflicts.meeting(frame, mine), conflicts.meeting(frame, other), message))
@@ -67,4 +68,4 @@ def _follows_an_argument(frame: Frame, value: Value) -> bool:
     """Whether a value is a tensor that came with an argument, and that nothing has moved."""
     if not isinstance(value, Tensor) or not is_symbolic(value.device):
         return False
-    return value.origin is not None and value.origin.born == "parameter"
+    return value.origin is not None and value.origin.kind is OriginKind.PARAMETER

@@ -11,6 +11,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     NUMBER,
     UNKNOWN,
@@ -46,7 +47,7 @@ def _of_library(frame: Frame, env: Environment, base: Value, held: LibraryObject
         batch = _batch(frame, env, held)
         if batch is not None:
             return batch
-        alike = "[*]" if held.origin is None or held.origin.born == "loader" else ""
+        alike = "[*]" if held.origin is None or held.origin.kind is OriginKind.LOADER else ""
         return Opaque(f"{frame.fresh_symbol('batch', span).path}{alike}", Kind.MOVABLE, held.device, held.origin)
     if held.cls == TENSOR_DATASET:
         return TupleValue(tuple(_row(part) for _, part in held.parts))

@@ -23,6 +23,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, Optimizer, either_optimizer
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import TURN, CpuOnOnePath
 from devlint.domain.value import (
     UNKNOWN,
@@ -237,9 +238,14 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath
         if not isinstance(tensor, Tensor) or tensor.role != "plain":
             continue  # what a module registers moves along, whichever of the two it is
         made = tensor.origin
-        if made is not None and made.born == KEPT:
+        if made is not None and made.kind == KEPT:
             made = made.because
-        if tensor.device == CPU and tensor.origin is not None and made is not None and made.born in ("created", "host"):
+        if (
+            tensor.device == CPU
+            and tensor.origin is not None
+            and made is not None
+            and made.kind in (OriginKind.CREATED, OriginKind.HOST)
+        ):
             if made.checked or holds_nothing(frame, made):
                 return None
             frame.program.subjects.add(subject)

@@ -21,6 +21,7 @@ from devlint.analysis.unify import fits
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -211,9 +212,9 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
         return transfer(LibraryCall(frame, env, name, arguments, span))
     signatures = frame.program.catalogue.method(name, "__init__")
     device = default_device(env)
-    born = "module" if is_module_class(frame, name) else "created"
+    kind = OriginKind.MODULE if is_module_class(frame, name) else OriginKind.CREATED
     parts: tuple[tuple[str, Value], ...] = ()
-    origin = frame.origin(f"created on {device} by `{name}(…)`", span, born)
+    origin = frame.origin(f"created on {device} by `{name}(…)`", span, kind)
     if signatures is not None:
         nothing = ArgumentValue(UNKNOWN, span)
         found = choose(frame, signatures, arguments.behind(nothing))
@@ -225,7 +226,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
                 device = UNKNOWN_DEVICE
             elif "E" in application.settled or "E" in application.given.defaults:
                 device = application.device("E")
-                origin = replace(application.origin("E"), born=born)
+                origin = replace(application.origin("E"), kind=kind)
                 if any(parameter.name == FROM_NUMBERS for parameter in signature.parameters):
                     parts = ((FROM_NUMBERS, Constant(True)),)
                 sides = application.given.groups.get("E")
@@ -342,15 +343,15 @@ def meet_inputs(frame: Frame, env: Environment, function: ArgumentValue, argumen
         side = Operand(
             text, device, rank, given.span, held.origin, parameter="input", module=module, file=frame.file, batch=batch
         )
-        born = held.origin.born
-        if born == "moved" and (is_symbolic(device) or conflicts.is_accelerator(device)):
+        kind = held.origin.kind
+        if kind is OriginKind.MOVED and (is_symbolic(device) or conflicts.is_accelerator(device)):
             moved.append(side)
             continue
         if LENGTHS.search(text) or given is function:
             continue
         has_dimensions = rank not in (None, 0) or (rank is None and given is arguments.first())
-        is_batch = born == "loader" and made_here and isinstance(held, Tensor)
-        if device == CPU and ((born == "created" and has_dimensions) or is_batch):
+        is_batch = kind is OriginKind.LOADER and made_here and isinstance(held, Tensor)
+        if device == CPU and ((kind is OriginKind.CREATED and has_dimensions) or is_batch):
             left.append(side)
         elif made_here and (isinstance(held, Tensor) or frame.kind(held) is Kind.TENSOR):
             left.extend(filter(None, (partial_batch_move.left_behind(frame, side),)))

@@ -10,6 +10,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Object
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, DeviceValue, Rank, Reference, Tensor, Value
 from devlint.facts import Fact, Step
@@ -56,7 +57,7 @@ class LibraryCall:
         where = "on the CPU" if place == CPU else f"on {place}"
         because = None if device is None else device.origin
         checked = device is not None and device.checked
-        origin = self.frame.origin(f"created {where} by `{self.name}`", self.span, "created", because, checked)
+        origin = self.frame.origin(f"created {where} by `{self.name}`", self.span, OriginKind.CREATED, because, checked)
         return Tensor(place, rank, origin=origin)
 
     def allocate(self, what: str, made: Object) -> Reference:

@@ -20,6 +20,7 @@ from devlint.analysis.transfer_tables import OPTIMIZER_METHODS
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -157,7 +158,7 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
         if isinstance(device, Unreached) and value.object.is_generic:
             # What classes below this one register, for this one registers nothing.
             device = Variable("self")
-            origin = frame.origin("parameters are where the module is", site.span, "module")
+            origin = frame.origin("parameters are where the module is", site.span, OriginKind.MODULE)
         each: Value = Tensor(device, None, "parameter", origin)
         each = TupleValue((TEXT, each)) if name.startswith("named_") else each
         return site.allocate(name, ListObject(None, each, owner=value))

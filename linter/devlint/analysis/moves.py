@@ -11,6 +11,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import META, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -35,7 +36,7 @@ def is_module_class(frame: Frame, name: str) -> bool:
 
 def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     """The event of a move."""
-    return frame.origin(f"moved to {target.device} by `{how}`", span, "moved", target.origin, target.checked)
+    return frame.origin(f"moved to {target.device} by `{how}`", span, OriginKind.MOVED, target.origin, target.checked)
 
 
 def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from devlint.domain.device import CPU, DEVICE_TYPES, Concrete, Device, Variable, differ
 from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import DictObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.process import UNKNOWN_NUMBER
 from devlint.domain.value import (
     NUMBER,
@@ -205,7 +206,7 @@ def is_chosen(value: Value) -> bool:
     """Whether a check has chosen a value, or the type of a device; where a tensor is, nobody has chosen."""
     match value:
         case DeviceValue(checked=checked, origin=origin):
-            return checked and origin is not None and origin.born == "unknown"
+            return checked and origin is not None and origin.kind is OriginKind.UNKNOWN
         case Constant(checked=checked) | DeviceType(checked=checked) | Reference(checked=checked):
             return checked
         case _:

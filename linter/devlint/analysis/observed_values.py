@@ -17,6 +17,7 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import Concrete, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -181,7 +182,7 @@ class _Observation:
     def origin(self, path: str, device: Concrete) -> Origin:
         """The story: that it was seen there."""
         what = f"observed at run time{self._rank}: `{path}` is on {device}"
-        return Origin(what, self.frame.file, self._span, "parameter", observed=True)
+        return Origin(what, self.frame.file, self._span, OriginKind.PARAMETER, observed=True)
 
 
 def _key(path: str, container: str) -> object:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from devlint.analysis.frame import Frame, is_moved
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, Opaque, Tensor, Value
@@ -68,7 +69,7 @@ def left_behind(frame: Frame, side: Operand) -> Operand | None:
     moved = None if side.batch is None else frame.batches.get(side.batch)
     if moved is None:
         return None
-    origin = replace(moved, what="another part of the batch is moved", born="loader")
+    origin = replace(moved, what="another part of the batch is moved", kind=OriginKind.LOADER)
     return replace(side, device=CPU, origin=origin, rank=SOME_DIMENSIONS if side.rank is None else side.rank)
 
 
@@ -77,5 +78,9 @@ def pairs_left_behind(frame: Frame, pairs: Iterable[tuple[Operand, Operand]]) ->
     for pair in pairs if frame.batches else ():
         for side, other in (pair, pair[::-1]):
             left = left_behind(frame, side)
-            if left is not None and other.origin is not None and other.origin.born in ("moved", "module"):
+            if (
+                left is not None
+                and other.origin is not None
+                and other.origin.kind in (OriginKind.MOVED, OriginKind.MODULE)
+            ):
                 yield left, other

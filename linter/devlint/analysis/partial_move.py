@@ -16,6 +16,7 @@ from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, is_symbolic
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import OriginKind
 from devlint.domain.summary import Operand
 from devlint.domain.value import DeviceValue, ObjectId, Opaque, Tensor, Value
 from devlint.facts import Meeting, PartialMove, PartialOffload
@@ -135,7 +136,7 @@ def _is_offloaded_from(value: Tensor, device: Device) -> bool:
         value.device == CPU
         and is_symbolic(device)
         and made is not None
-        and made.born == "moved"
+        and made.kind is OriginKind.MOVED
         and made.left == device
     )
 
@@ -149,13 +150,15 @@ def _moved(frame: Frame, value: Value) -> Operand | None:
     """A value that this file has moved to an accelerator, or to a device that is chosen elsewhere."""
     if not isinstance(value, (Tensor, Opaque)) or value.origin is None or value.origin.file != frame.file:
         return None
-    if value.origin.born != "moved" or not (is_symbolic(value.device) or conflicts.is_accelerator(value.device)):
+    if value.origin.kind is not OriginKind.MOVED or not (
+        is_symbolic(value.device) or conflicts.is_accelerator(value.device)
+    ):
         return None
     span = value.origin.span
     return Operand(frame.text(span), value.device, None, span, value.origin, file=frame.file)
 
 
 def _record(frame: Frame, one: Operand, other: Operand) -> None:
-    both = other.origin is not None and other.origin.born == "moved"
+    both = other.origin is not None and other.origin.kind is OriginKind.MOVED
     fact = PartialMove(conflicts.meeting(frame, one), conflicts.meeting(frame, other), both)
     frame.record(one.span, fact)

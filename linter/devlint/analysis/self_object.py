@@ -16,6 +16,7 @@ from devlint.analysis.frame import Frame, Stored
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -247,4 +248,4 @@ def _story(place: str, origin: Origin | None) -> Origin | None:
 
 
 def _moves_along(place: str, where: Where) -> Origin:
-    return Origin(f"`{place}` is part of the module and moves with it", *where, "module")
+    return Origin(f"`{place}` is part of the module and moves with it", *where, OriginKind.MODULE)

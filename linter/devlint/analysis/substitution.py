@@ -19,6 +19,7 @@ from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Concrete, Device, Eithe
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
 from devlint.domain.summary import Entry, Operand
 from devlint.domain.value import (
@@ -45,7 +46,7 @@ from devlint.records import dataclass
 
 def abstract(frame: Frame, name: str, value: Value) -> Value:
     """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
-    origin = Origin(f"`{name}` is a parameter", frame.file, frame.scope.span, "parameter")
+    origin = Origin(f"`{name}` is a parameter", frame.file, frame.scope.span, OriginKind.PARAMETER)
     match value:
         case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
             return value

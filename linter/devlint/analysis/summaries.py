@@ -25,6 +25,7 @@ from devlint.analysis.substitution import Substitution, abstract, handed, is_han
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, held_by
+from devlint.domain.kinds import ConflictKind
 from devlint.domain.summary import Entry, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -383,7 +384,9 @@ def _require(
 def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
     """A conflict inside a called body that its own analysis cannot see is reported at the call."""
     sides = (requirement.first, requirement.second)
-    if requirement.kind == "pinned" and (conflicts.is_of_the_host(frame, *sides) or is_test(frame)):
+    if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC and (
+        conflicts.is_of_the_host(frame, *sides) or is_test(frame)
+    ):
         return
     if frame.recording:
         refuted_by = conflicts.doubts_of(frame, *sides)
@@ -480,7 +483,7 @@ def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
     """One requirement for each pair of devices: the first that the function meets."""
     found: dict[object, Requirement] = {}
     for requirement in requirements:
-        if requirement.kind == "pinned":
+        if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC:
             continue
         devices = (requirement.first.device, requirement.second.device)
         ranks = (

@@ -11,6 +11,7 @@ from devlint.analysis.frame import Frame
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -202,7 +203,7 @@ class Gathered:
         elif isinstance(value, Opaque):
             device, origin = value.device, value.origin
         if origin is not None and isinstance(term, InstanceTerm):
-            origin = replace(origin, born="object")
+            origin = replace(origin, kind=OriginKind.OBJECT)
         device = conflicts.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
         holder = unregistered_tensor.holder(self.env, value) if isinstance(term, ModuleTerm) else None

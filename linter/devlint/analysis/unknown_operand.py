@@ -19,6 +19,7 @@ from devlint.analysis.pytorch_messages import wording
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import SOME_DIMENSIONS, Kind, ObjectId, Opaque, Reference, Tensor
@@ -75,13 +76,15 @@ def record(frame: Frame) -> None:
             sides = conflicts.meeting(frame, there), conflicts.meeting(frame, left)
             said = wording(operation, there, left)
             refuted_by = conflicts.parameters_of(frame, other.device)
-            frame.record(span, Conflict("unplaced", operation, *sides, Certainty.POSSIBLE, said), refuted_by)
+            frame.record(
+                span, Conflict(ConflictKind.UNKNOWN_OPERAND, operation, *sides, Certainty.POSSIBLE, said), refuted_by
+            )
 
 
 def _somewhere(frame: Frame, side: Operand) -> Operand:
     """The value as one that has a device of its own."""
     device = side.device if is_symbolic(side.device) else Variable(side.name)
-    origin = side.origin or frame.origin("nothing says where it is", side.span, "unknown")
+    origin = side.origin or frame.origin("nothing says where it is", side.span, OriginKind.UNKNOWN)
     return replace(side, device=device, origin=origin)
 
 
@@ -182,7 +185,7 @@ def _of_loader(frame: Frame, side: Operand) -> Operand | None:
     loader = _LOADER.match(side.device.place)
     if loader is None:
         return None
-    event = frame.origin(f"batches of `{loader[1]}` are on the CPU", side.origin.span, "loader")
+    event = frame.origin(f"batches of `{loader[1]}` are on the CPU", side.origin.span, OriginKind.LOADER)
     return replace(side, device=CPU, origin=event)
 
 
@@ -197,9 +200,9 @@ def _is_left_on_cpu(side: Operand) -> bool:
 
 def _is_by_default(made: Origin) -> bool:
     """Whether something is on the CPU for want of a word: as a factory, a loader or numpy leaves it."""
-    if made.born == "attribute":
+    if made.kind is OriginKind.ATTRIBUTE:
         return made.because is not None and _is_by_default(made.because)
-    return made.born in ("created", "host", "loader") and made.is_unasked
+    return made.kind in (OriginKind.CREATED, OriginKind.HOST, OriginKind.LOADER) and made.is_unasked
 
 
 def _may_be_anywhere(side: Operand) -> bool:
@@ -211,7 +214,7 @@ def _may_be_anywhere(side: Operand) -> bool:
     if isinstance(side.device, Variable) and _LOADER.match(side.device.place):
         return False
     if side.device == UNKNOWN_DEVICE:
-        return side.origin is None or side.origin.born not in ("loader", "host", "moved")
+        return side.origin is None or side.origin.kind not in (OriginKind.LOADER, OriginKind.HOST, OriginKind.MOVED)
     return isinstance(side.device, Variable) and (side.device.place.startswith(FRESH) or not side.certain)
 
 
@@ -223,7 +226,7 @@ def knows_of_devices(frame: Frame, left: Operand) -> bool:
     """
     if not isinstance(frame.scope, Function) or client.makes_host_data(frame):
         return False
-    if left.origin is not None and left.origin.born == "loader":
+    if left.origin is not None and left.origin.kind is OriginKind.LOADER:
         if _KEY.search(frame.program.source(frame.file, frame.scope.span)):
             return False
     elif frame.owner is not None and classes.is_module(frame.owner):

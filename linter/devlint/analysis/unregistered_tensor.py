@@ -17,6 +17,7 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import Closure, Kind, Opaque, Reference, Tensor, UserClass, Value
@@ -24,8 +25,8 @@ from devlint.facts import Built, KeptTensor, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import MODULE_STEPS
 
-KEPT = "attribute"
-"""How a value came to be that a module holds without registering it; see `devlint.facts.Meeting.born`."""
+KEPT = OriginKind.ATTRIBUTE
+"""How a value came to be that a module holds without registering it; see `devlint.facts.Meeting.kind`."""
 
 
 def holder(env: Environment, value: Value) -> OwnerModule:
@@ -33,7 +34,7 @@ def holder(env: Environment, value: Value) -> OwnerModule:
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     match held:
         case LibraryObject(origin=origin, cls=cls):
-            made = origin if origin is not None and origin.born == "module" else None
+            made = origin if origin is not None and origin.kind is OriginKind.MODULE else None
             return OwnerModule(made, classes.is_criterion_name(cls))
         case Instance(origin=origin, cls=user_class):
             return OwnerModule(origin, classes.is_criterion(user_class))
@@ -80,10 +81,12 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
         if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
         event = side.origin
-        if event is None or event.born != KEPT or not (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
+        if event is None or event.kind != KEPT or not (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
             continue
         put = event.because
-        if put is not None and (put.born == "moved" or (put.born == "created" and not put.is_unasked)):
+        if put is not None and (
+            put.kind is OriginKind.MOVED or (put.kind is OriginKind.CREATED and not put.is_unasked)
+        ):
             continue  # who chose that device has chosen it for the module, too
         if holds_nothing(frame, put) or _is_stored_again(frame, event):
             continue
@@ -107,11 +110,11 @@ def _note_built(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[R
 def _note_left_behind(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[Refutation, ...]) -> None:
     """A plain attribute of the module whose method this is meets what moves: an input, a parameter, a buffer."""
     event = side.origin
-    if event is None or event.born != KEPT or event.file != frame.file:
+    if event is None or event.kind != KEPT or event.file != frame.file:
         return
     if frame.owner is None or not classes.is_module(frame.owner):
         return
-    if other.origin is not None and other.origin.born == KEPT:
+    if other.origin is not None and other.origin.kind == KEPT:
         return
     meets = frame.program.place(other.file, other.span)
     fact = LeftBehind(frame.text(event.span), side.device, other.name, other.device, meets)

@@ -12,6 +12,7 @@ from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import Frame
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
+from devlint.domain.kinds import OriginKind
 from devlint.domain.process import UNKNOWN_NUMBER
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, Library, Value
@@ -36,7 +37,7 @@ def store(frame: Frame, env: Environment, key: Value, given: ArgumentValue | Non
     visible = UNKNOWN_NUMBER
     if given is not None and isinstance(given.value, Constant) and isinstance(given.value.value, str):
         visible = _count(given.value.value)
-    origin = None if given is None else frame.origin(f"`{VARIABLE}` is set here", span, "unknown")
+    origin = None if given is None else frame.origin(f"`{VARIABLE}` is set here", span, OriginKind.UNKNOWN)
     env.process = replace(env.process, visible=visible, limit=origin)
 
 
@@ -53,7 +54,7 @@ def _count(text: str) -> int:
 def start(frame: Frame, env: Environment, span: Span, what: str) -> None:
     """CUDA starts here, unless it has before."""
     if not env.process.started:
-        env.process = replace(env.process, started=True, start=frame.origin(what, span, "unknown"))
+        env.process = replace(env.process, started=True, start=frame.origin(what, span, OriginKind.UNKNOWN))
 
 
 def is_hidden(frame: Frame, env: Environment, device: Concrete, span: Span) -> bool:

@@ -31,6 +31,7 @@ from typing import TypeAlias, TypeVar
 from devlint.domain.device import CPU, Device, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.heap import Heap, join_heaps
+from devlint.domain.kinds import ConflictKind
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.process import join as join_processes
 from devlint.domain.value import Opaque, Tensor, Value, chosen
@@ -38,7 +39,7 @@ from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
 
-Pair: TypeAlias = tuple[str, frozenset[Device]]
+Pair: TypeAlias = tuple[ConflictKind, frozenset[Device]]
 """Two devices, and the kind of conflict that there is if they differ."""
 
 

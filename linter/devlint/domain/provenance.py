@@ -8,6 +8,7 @@ loop that moves a tensor again and again still reaches its fixpoint.
 from __future__ import annotations
 
 from devlint.domain.device import UNKNOWN_DEVICE, Device
+from devlint.domain.kinds import OriginKind
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
 
@@ -20,7 +21,7 @@ class Origin:
         what: what happened, ready to print: "created on the CPU by `torch.zeros`".
         file: the display path of the source file.
         span: where.
-        born: how the value came to be; see `devlint.facts.Meeting.born`.
+        kind: how the value came to be; see `OriginKind`.
         because: why the device was that one, or None when the event itself says so.
         checked: the device was chosen by asking whether it is there.
         left: of a move, where it came from.
@@ -30,7 +31,7 @@ class Origin:
     what: str
     file: str
     span: Span
-    born: str
+    kind: OriginKind
     because: Origin | None = None
     checked: bool = False
     left: Device | None = None

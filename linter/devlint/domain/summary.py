@@ -14,6 +14,7 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.environment import Pair
 from devlint.domain.heap import DictObject, Instance, ListObject, Object
+from devlint.domain.kinds import ConflictKind
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import CpuOnOnePath, Origin
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
@@ -81,7 +82,7 @@ class Requirement:
         met: the body itself has found the two apart; of the others, those count that every call comes to.
     """
 
-    kind: str
+    kind: ConflictKind
     operation: str
     first: Operand
     second: Operand

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import CALLEES, OTHERS, CpuOnOnePath, Origin
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
@@ -526,7 +527,7 @@ def _created(value: Value) -> CpuOnOnePath | None:
     if not isinstance(value, Tensor) or value.device != CPU or value.origin is None:
         stray = cpu_on_one_path(value)
         return stray if stray is not None and stray.subject != CALLEES else None
-    forgotten = value.origin.born in ("created", "host") and value.origin.is_unasked
+    forgotten = value.origin.kind in (OriginKind.CREATED, OriginKind.HOST) and value.origin.is_unasked
     return CpuOnOnePath(value.origin, OTHERS, value.rank) if forgotten else None
 
 

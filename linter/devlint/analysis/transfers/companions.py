@@ -13,6 +13,7 @@ from devlint.analysis.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_
 from devlint.analysis.transfers.wrappers import same
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.heap import LibraryObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import UNKNOWN, Constant, Reference, TupleValue, Value
 from devlint.torchlib.knowledge import LOADER
 
@@ -29,7 +30,7 @@ def accelerator(site: LibraryCall) -> Value:
     cpu = site.arguments.keyword("cpu")
     given = CPU if cpu is not None and cpu.value == Constant(True) else UNKNOWN_DEVICE
     device = CHOSEN if cpu is None and site.arguments.exact else given
-    origin = site.frame.origin("the device that accelerate has chosen", site.span, "created")
+    origin = site.frame.origin("the device that accelerate has chosen", site.span, OriginKind.CREATED)
     return site.allocate(ACCELERATOR, LibraryObject(ACCELERATOR, device, origin))
 
 
@@ -46,7 +47,7 @@ def _prepared(site: LibraryCall, value: Value) -> Value:
     held = site.held(value)
     if not isinstance(value, Reference) or held is None:
         return UNKNOWN
-    origin = site.frame.origin(f"moved by `{site.name}`", site.span, "moved")
+    origin = site.frame.origin(f"moved by `{site.name}`", site.span, OriginKind.MOVED)
     if moves.is_module(site.frame, site.env, value):
         moves.place_object(site.frame, site.env, value, _device(site), origin)
     elif isinstance(held, LibraryObject) and held.cls == LOADER:

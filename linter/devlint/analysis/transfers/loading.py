@@ -16,6 +16,7 @@ from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     NUMBER,
     UNKNOWN,
@@ -42,8 +43,8 @@ def loader(site: LibraryCall) -> Value:
     _note_pinning(site, dataset, rows, own)
     where = "the CPU" if device == CPU else device
     # If rows may be apart, a loop that moves a part of a batch says nothing of the other parts.
-    born = "unknown" if rows and device == UNKNOWN_DEVICE else "loader"
-    origin = site.frame.origin(f"batches of this DataLoader are on {where}", site.span, born)
+    kind = OriginKind.UNKNOWN if rows and device == UNKNOWN_DEVICE else OriginKind.LOADER
+    origin = site.frame.origin(f"batches of this DataLoader are on {where}", site.span, kind)
     parts = [("dataset", dataset)]
     for position, name in ((2, "shuffle"), (3, "sampler"), (12, "generator")):
         parts.append((name, site.value(position, name) or Constant(None) if site.arguments.exact else UNKNOWN))

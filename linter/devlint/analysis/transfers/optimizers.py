@@ -25,6 +25,7 @@ from devlint.domain.device import (
     join,
 )
 from devlint.domain.heap import DictObject, ListObject, Optimizer
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, Constant, ObjectId, Reference, Value
 
@@ -81,7 +82,7 @@ def _parameters(site: LibraryCall, held: Optimizer) -> tuple[Device, Origin | No
 def _with_state(site: LibraryCall, held: Optimizer, what: str) -> Optimizer:
     """The optimizer with a state where its parameters are now."""
     device, _ = _parameters(site, held)
-    return replace(held, state=device, origin=site.frame.origin(what, site.span, "created"))
+    return replace(held, state=device, origin=site.frame.origin(what, site.span, OriginKind.CREATED))
 
 
 def _receiver(site: LibraryCall) -> tuple[ObjectId, Optimizer]:

@@ -28,6 +28,7 @@ from devlint.domain.device import (
     parse,
 )
 from devlint.domain.heap import LibraryObject, ListObject
+from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -230,7 +231,9 @@ def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
             text = site.frame.text(output.span)
             _misuse(site, DP, "not-cuda", message, "gather the results on a CUDA device", ids=text)
             return None
-    origin = site.frame.origin("wrapped in DataParallel here", given.span if given is not None else site.span, "module")
+    origin = site.frame.origin(
+        "wrapped in DataParallel here", given.span if given is not None else site.span, OriginKind.MODULE
+    )
     parts = (
         ("module", module),
         ("first", DeviceValue(first, True, origin)),
@@ -347,7 +350,7 @@ def distributed(site: LibraryCall) -> Value | None:
         target = UNKNOWN_DEVICE
     text = "" if given is None else site.frame.text(given.span)
     span = given.span if given is not None else site.span
-    origin = site.frame.origin("wrapped in DistributedDataParallel here", span, "module")
+    origin = site.frame.origin("wrapped in DistributedDataParallel here", span, OriginKind.MODULE)
     parts = (("module", module), ("target", DeviceValue(target, True, origin)), ("ids", Constant(text)))
     return site.allocate(DISTRIBUTED, LibraryObject(DISTRIBUTED, UNREACHED, origin, parts))
 
