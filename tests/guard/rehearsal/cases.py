@@ -23,8 +23,17 @@ from tests.judge import Judge, Verdict
 _SEMANTICS: Final = REPOSITORY / "tests/semantics/cases.jsonl"
 _FIXTURES: Final = REPOSITORY / "fixtures"
 
-_NOT_COMPARED: Final = ("cpuonly.", "nodriver.", "ddp.", "coll.")
-"""Programs for other builds of torch, and for the judge's process groups without peers."""
+_NOT_COMPARED: Final = ("cpuonly.", "nodriver.")
+"""Programs for other builds of torch."""
+
+_ENVIRONMENT: Final = {
+    "HF_HUB_OFFLINE": "1",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "0",
+    "RANK": "0",
+    "WORLD_SIZE": "1",
+}
+"""Libraries ask no network, and process groups find their own process, as `torchrun --nproc-per-node 1` has it."""
 
 
 class Case(NamedTuple):
@@ -53,7 +62,7 @@ class Case(NamedTuple):
             devices=self.devices,
             rehearsed=rehearsed,
             paths=[REPOSITORY] if self.file is not None and _FIXTURES not in self.file.parents else [],
-            env={"HF_HUB_OFFLINE": "1"},
+            env=_ENVIRONMENT,
             timeout=120,
         )
 
