@@ -1,7 +1,7 @@
 """The judge's server: a process with torch loaded that forks once for each program, in some 20 ms.
 
-Started as `python -m tests.judge.server pretended|lenient|rehearsed|plain`. It reads a job per line and answers with a verdict
-per line. A program has a process group, an empty working directory and an output file of its own.
+Started as `python -m tests.judge.server pretended|lenient|rehearsed|plain`. It reads a job per line and answers with a
+verdict per line. A program has a process group, an empty working directory and an output file of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(kind: str) -> None:
     """Serves jobs until stdin ends.
 
     Args:
-        kind: whether CUDA devices are pretended, whether checks are lenient, whether the guard's rehearsal pretends them.
+        kind: whether CUDA devices are pretended, by the judge or by the guard's rehearsal, and whether checks are lenient.
     """
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)
