@@ -34,7 +34,7 @@ def main(kind: str) -> None:
     """Serves jobs until stdin ends.
 
     Args:
-        kind: whether CUDA devices are pretended, by the judge or by the guard's rehearsal, and whether checks are lenient.
+        kind: whether devices are pretended, by the judge or by the guard's rehearsal, and whether checks are lenient.
     """
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)

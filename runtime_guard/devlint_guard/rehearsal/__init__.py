@@ -76,6 +76,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         labels,
         machine,
         parallel,
+        sharing,
         storages,
         tensors,
         threads,
@@ -90,7 +91,19 @@ def rehearse(devices: int = 1) -> Iterator[None]:
     machine.MACHINE.devices, machine.MACHINE.visible = devices, None
     machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
     try:
-        for part in (cuda_api, tensors, types_of_torch, calls, composites, storages, parallel, distributed, threads):
+        parts = (
+            cuda_api,
+            tensors,
+            types_of_torch,
+            calls,
+            composites,
+            storages,
+            sharing,
+            parallel,
+            distributed,
+            threads,
+        )
+        for part in parts:
             part.install(replaced)
         cuda_api.install_autocast(replaced)
         replaced.put(torch, "compile", _uncompiled)

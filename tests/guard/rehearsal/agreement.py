@@ -1,4 +1,4 @@
-"""`python -m tests.guard.rehearsal.agreement [SOURCE …] [--every N]`: programs under the rehearsal and under PyTorch.
+"""`python -m tests.guard.rehearsal.agreement [SOURCE …]`: programs under the rehearsal and under PyTorch.
 
 A rehearsal agrees with PyTorch on pretended devices if it has the same verdict, and for an error the same line, class
 and first line of text. A right program of which something was not judged is a difference, too. `differences.jsonl`
@@ -65,11 +65,11 @@ def compare(judge: Judge, cases: Iterable[Case]) -> Iterator[Compared]:
 def unexpected(found: Iterable[Compared]) -> list[str]:
     """Return a sentence for each difference that has no reason, and for each reason without a difference."""
     reasons = read_differences()
-    sentences = []
-    for one in found:
-        if (one.pytorch == one.rehearsal) == (one.case.id in reasons):
-            sentences.append(f"{one.case.id}: {reasons.get(one.case.id, 'NOT KNOWN')}\n{_both(one)}")
-    return sentences
+    return [
+        f"{one.case.id}: {reasons.get(one.case.id, 'NOT KNOWN')}\n{_both(one)}"
+        for one in found
+        if (one.pytorch == one.rehearsal) == (one.case.id in reasons)
+    ]
 
 
 def _both(one: Compared) -> str:
@@ -95,11 +95,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.guard.rehearsal.agreement", description=main.__doc__)
     parser.add_argument("sources", nargs="*", choices=[*SOURCES, []], metavar="SOURCE")
     parser.add_argument("--every", type=int, default=1, help="take each Nth program")
+    parser.add_argument("--only", default="", metavar="TEXT", help="take the programs with this in their names")
     options = parser.parse_args()
     wrong: list[str] = []
     with Judge() as judge:
         for source in options.sources or SOURCES:
-            found = list(compare(judge, list(SOURCES[source]())[:: options.every]))
+            cases = [case for case in SOURCES[source]() if options.only in case.id][:: options.every]
+            if not cases:
+                continue
+            found = list(compare(judge, cases))
             wrong += unexpected(found)
             print(f"{source}: {figures(found)}", flush=True)
     print("\n".join(wrong))

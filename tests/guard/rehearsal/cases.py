@@ -80,7 +80,7 @@ def _kept(row: dict[str, Any]) -> Verdict:
 
 
 def fixtures() -> Iterator[Case]:
-    """Yield the programs of the fixtures, each on the machines that its comments speak of and on one without devices."""
+    """Yield the programs of the fixtures, each on the machines of its comments and on one without devices."""
     for file in sorted(_FIXTURES.rglob("*.py")):
         name = file.relative_to(_FIXTURES)
         if name.parts[0] in ("malformed", "questions") or not _has_libraries(file):

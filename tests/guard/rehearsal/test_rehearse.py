@@ -119,19 +119,25 @@ def test_data_parallel_runs_on_all_devices() -> None:
         assert str(net.module.weight.grad.device) == "cuda:0"
 
 
-def _in_spawned(kept: Any) -> None:
-    kept.put((torch.cuda.device_count(), str(torch.ones(2).cuda().device)))
+def _in_spawned(kept: Any, sent: Tensor, net: nn.Module) -> None:
+    with torch.no_grad():
+        next(net.parameters()).fill_(3.0)
+    kept.put((torch.cuda.device_count(), str(torch.ones(2).cuda().device), str(sent.device)))
 
 
-def test_a_spawned_process_has_the_same_machine() -> None:
+def test_a_spawned_process_has_the_same_machine_and_shares_tensors() -> None:
     with rehearse(devices=3):
         context = torch.multiprocessing.get_context("spawn")
         kept = context.SimpleQueue()
-        process = context.Process(target=_in_spawned, args=(kept,))
+        net = nn.Linear(2, 2).to("cuda:1")
+        net.share_memory()
+        process = context.Process(target=_in_spawned, args=(kept, torch.ones(2).to("cuda:2"), net))
         process.start()
         process.join()
         assert process.exitcode == 0
-        assert kept.get() == (3, "cuda:0")
+        assert kept.get() == (3, "cuda:0", "cuda:2")
+        assert str(net.weight.device) == "cuda:1"
+        assert net.weight.tolist() == [[3.0, 3.0], [3.0, 3.0]]
 
 
 def test_gloo_stands_for_nccl_and_takes_what_nccl_takes(tmp_path: Path) -> None:
