@@ -133,7 +133,7 @@ class Judge:
                 stdout=subprocess.PIPE,
                 text=True,
                 cwd=_REPOSITORY,
-                env={**os.environ, **HUGE_PAGES},
+                env={**os.environ, **HUGE_PAGES, "PYTHONHASHSEED": "0"},  # messages print sets in one order
             )
             self._servers[kind] = server
         return server

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import count
 from devlint_guard.rehearsal.plans import Operand
 from devlint_guard.rehearsal.replacements import Replacements
@@ -39,6 +41,11 @@ def install(replaced: Replacements) -> None:
     for name in ("_get_object_coll_device", "_get_pg_default_device"):
         if hasattr(module, name):
             replaced.put(module, name, _for_objects(module, name))
+    for name, wrapped in (
+        ("_broadcast_coalesced", _by_device),
+        ("_compute_bucket_assignment_by_size", _buckets_by_device),
+    ):
+        replaced.put(distributed, name, wrapped(getattr(distributed, name)))
     replaced.put(torch.cuda.nccl, "version", lambda: (2, 27, 5))
 
 
@@ -123,3 +130,34 @@ def _for_objects(module: Any, name: str) -> Any:
         return "cuda" if isinstance(found, str) else torch.device("cuda")
 
     return device
+
+
+def _by_device(original: Any) -> Any:
+    """Return `_broadcast_coalesced`, which joins the tensors of each device (torch/csrc/distributed/c10d/comm.cpp)."""
+
+    @functools.wraps(original)
+    def broadcast_coalesced(group: Any, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
+        parts: dict[torch.device, list[Tensor]] = {}
+        for one in tensors:
+            parts.setdefault(label(one), []).append(one)
+        for part in parts.values():
+            original(group, part, *args, **kwargs)
+
+    return broadcast_coalesced
+
+
+def _buckets_by_device(original: Any) -> Any:
+    """Return what puts gradients into buckets, each for one device (torch/csrc/distributed/c10d/reducer.cpp)."""
+
+    @functools.wraps(original)
+    def compute(tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+        buckets, limits = original(tensors, *args, **kwargs)
+        split: list[tuple[list[int], int]] = []
+        for bucket, limit in zip(buckets, limits, strict=True):
+            parts: dict[torch.device, list[int]] = {}
+            for index in bucket:
+                parts.setdefault(label(tensors[index]) if index < len(tensors) else CPU, []).append(index)
+            split += ((part, limit) for part in parts.values())
+        return [part for part, _ in split], [limit for _, limit in split]
+
+    return compute
