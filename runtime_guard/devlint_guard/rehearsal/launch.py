@@ -22,6 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 from devlint_guard.rehearsal.verdict import would_raise
 
@@ -88,6 +89,7 @@ def launch(
     counter = _Steps(steps, result)
     began = time.monotonic()
     with rehearse(devices):
+        MACHINE.steps = steps
         hook = register_optimizer_step_post_hook(counter)
         try:
             run_prepared(spec)

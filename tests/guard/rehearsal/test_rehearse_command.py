@@ -77,6 +77,29 @@ def test_steps_end_the_program(tmp_path: Path) -> None:
     assert "ended after 2 steps" in ended.stderr
 
 
+@pytest.mark.long
+def test_steps_end_spawned_processes_too(tmp_path: Path) -> None:
+    program = """\
+import torch
+
+def work(rank):
+    net = torch.nn.Linear(2, 2).to(rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(100):
+        net(torch.ones(1, 2).to(rank)).sum().backward()
+        optimizer.step()
+        print(f"rank {rank} step {step} on {net.weight.device}", flush=True)
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(work, nprocs=2)
+"""
+    ended = rehearse(tmp_path, program, "--devices", "2", "--steps", "3", "program.py")
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(ended.stdout.split("\n"))[1:] == [
+        f"rank {rank} step {step} on cuda:{rank}" for rank in (0, 1) for step in (0, 1)
+    ]
+
+
 @pytest.mark.parametrize("arguments", [("program.py", "--", "--epochs", "1"), ("program.py", "--epochs", "1")])
 def test_arguments_are_the_programs_with_and_without_dashes(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     ended = rehearse(tmp_path, "import sys; print(sys.argv)", *arguments)
