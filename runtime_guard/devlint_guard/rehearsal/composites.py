@@ -31,8 +31,8 @@ def install(replaced: Replacements) -> None:
         replace_function(replaced, torch, name, checked)
         replaced.add(torch._VF, name, checked)
     attention = _attention(torch._C._nn.scaled_dot_product_attention)
-    for owner in (torch._C._nn, torch.nn.functional):
-        replace_function(replaced, owner, "scaled_dot_product_attention", attention)
+    for module in (torch._C._nn, torch.nn.functional):
+        replace_function(replaced, module, "scaled_dot_product_attention", attention)
     replace_function(replaced, torch, "ctc_loss", _with_numbers(torch.ctc_loss))
     for name in ("stft", "istft"):
         replaced.add(torch._VF, name, _with_window(name, getattr(torch._VF, name)))
