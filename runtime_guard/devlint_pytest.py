@@ -1,11 +1,15 @@
-"""The pytest option `--devlint-guard`: each test runs with a guard of its own.
+"""The pytest options `--devlint-guard` and `--devlint-rehearse`.
 
-A file by itself, since pytest loads it in every run: without the option it imports neither torch nor the guard.
+With the first, each test runs with a guard of its own. With the second, all tests run as if the machine had GPUs.
+
+A file by itself, since pytest loads it in every run: without the options it imports neither torch nor the guard.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
@@ -18,8 +22,15 @@ _PROPERTY = "devlint"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    parser.getgroup("devlint").addoption(
+    """Add the options."""
+    group = parser.getgroup("devlint")
+    group.addoption(
+        "--devlint-rehearse",
+        type=int,
+        metavar="N",
+        help="run all tests on the CPU as if the machine had N CUDA devices",
+    )
+    group.addoption(
         "--devlint-guard",
         *(f"--devlint-guard={level}" for level in LEVELS),
         action=_Level,
@@ -46,8 +57,13 @@ class _Level(argparse.Action):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Switches the guard on, if it is asked for."""
+    """Switch on the guard or the rehearsal, if one is asked for."""
     level = config.getoption("--devlint-guard")
+    devices = config.getoption("--devlint-rehearse")
+    if devices is not None:
+        if level is not None:
+            raise pytest.UsageError("--devlint-guard and --devlint-rehearse exclude each other")
+        config.pluginmanager.register(_RehearsedTests(config, devices), "devlint-rehearsed-tests")
     if level is not None:
         options = _options(level or None)
         if options is not None:
@@ -124,3 +140,84 @@ class _GuardedTests:
             terminalreporter.section("devlint findings")
             for test, text in self._found:
                 terminalreporter.line(f"{test}\n{text}\n")
+
+
+_ERROR, _UNJUDGED = "devlint-would-raise", "devlint-not-judged"
+"""Under these names the results of a rehearsal travel with a test's report."""
+
+
+class _RehearsedTests:
+    """All tests of a run, in one rehearsal: a module asks at its import which devices there are.
+
+    Args:
+        config: of the run.
+        devices: how many CUDA devices the machine has.
+    """
+
+    def __init__(self, config: pytest.Config, devices: int) -> None:
+        try:
+            from devlint_guard.errors import GuardUsageError
+            from devlint_guard.rehearsal import rehearse
+        except ImportError as error:
+            if error.name != "torch":
+                raise
+            raise pytest.UsageError(str(error)) from None
+        scope = contextlib.ExitStack()
+        try:
+            scope.enter_context(rehearse(devices))
+        except GuardUsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        config.add_cleanup(scope.close)
+        self._machine = "1 pretended GPU" if devices == 1 else f"{devices} pretended GPUs"
+        self._failed: set[str] = set()
+        self._counts: Counter[str] = Counter()
+        self._told: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        from devlint_guard.rehearsal.unjudged import UNJUDGED
+
+        UNJUDGED.forget()
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Note what a phase of a test has shown, before pytest puts its report together."""
+        from devlint_guard.rehearsal.unjudged import UNJUDGED
+        from devlint_guard.rehearsal.verdict import would_raise
+
+        if call.excinfo is not None and would_raise(call.excinfo.value):
+            error = call.excinfo.value
+            item.user_properties.append((_ERROR, f"{type(error).__name__}: {error}".partition("\n")[0]))
+        if call.when == "teardown":
+            item.user_properties += ((_UNJUDGED, line) for line in UNJUDGED.lines())
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed.add(report.nodeid)
+        if report.when == "call" and report.passed:
+            self._counts["ran"] += 1
+        if report.when == "teardown":
+            self._count(report)
+
+    def _count(self, report: pytest.TestReport) -> None:
+        errors, unjudged = (
+            [str(text) for name, text in report.user_properties if name == kind] for kind in (_ERROR, _UNJUDGED)
+        )
+        is_failed = report.nodeid in self._failed
+        if is_failed and errors:
+            self._counts["would raise"] += 1
+            self._told += (f"{report.nodeid} would raise {text}" for text in errors[:1])
+        elif is_failed:
+            self._counts["failed"] += 1
+        elif unjudged:
+            self._counts["not judged"] += 1
+        self._told += (f"{report.nodeid} was not judged: {text}" for text in unjudged if not is_failed)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section(f"devlint rehearsal on {self._machine}")
+        passed = self._counts["ran"] - self._counts["not judged"]
+        figures = [f"{passed} passed", *(f"{self._counts[kind]} {kind}" for kind in ("would raise", "not judged"))]
+        if self._counts["failed"]:
+            figures.append(f"{self._counts['failed']} failed for another reason")
+        terminalreporter.line(", ".join(figures))
+        for line in self._told:
+            terminalreporter.line(line)

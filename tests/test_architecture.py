@@ -266,7 +266,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "devlint_guard.integrations.lightning": ("devlint_guard", "devlint_guard.integrations", "lightning"),
     "devlint_guard.integrations.transformers": ("devlint_guard", "devlint_guard.integrations", "transformers"),
-    "devlint_pytest": ("pytest", "devlint_guard"),
+    "devlint_pytest": ("pytest", "devlint_guard", "devlint_guard.rehearsal"),
 }
 
 COMMON = ("devlint", "devlint.records", "devlint.quoting", "devlint.reading")

@@ -62,6 +62,7 @@ class Judge:
         call: str | None = None,
         paths: Sequence[Path] = (),
         lenient: bool = False,
+        rehearsed: bool = False,
         recorded: bool = False,
     ) -> Verdict:
         """Runs one program in a process of its own, in an empty working directory.
@@ -79,10 +80,11 @@ class Judge:
             paths: further folders to import from; the runtime guard can always be imported.
             lenient: operators take tensors from several devices, so that a program with a device error computes what
                 its author meant.
+            rehearsed: the guard's rehearsal pretends the devices, on any build of torch; of the variants it has "cuda".
             recorded: the verdict has the values.
 
         Raises:
-            ValueError: neither `code` nor `file` is given.
+            ValueError: neither `code` nor `file` is given, or a rehearsal cannot have the variant.
             OSError: `file` cannot be read.
             JudgeError: the server does not start, does not survive the program, or fails to run it.
         """
@@ -90,6 +92,8 @@ class Judge:
             if file is None:
                 raise ValueError("a program needs code or a file")
             code = importlib.util.decode_source(file.read_bytes())
+        if rehearsed and variant != "cuda":
+            raise ValueError(f"a rehearsal has no variant {variant}")
         job = Job(
             code=code,
             file=None if file is None else str(file.resolve()),
@@ -103,6 +107,7 @@ class Judge:
             recorded=recorded,
         )
         kind = "plain" if variant == "cpuonly" else "lenient" if lenient else "pretended"
+        kind = "rehearsed" if rehearsed else kind
         return Verdict.from_json(self._answer(kind, job.to_json()))
 
     def _answer(self, kind: str, line: str) -> str:
@@ -128,7 +133,7 @@ class Judge:
                 stdout=subprocess.PIPE,
                 text=True,
                 cwd=_REPOSITORY,
-                env={**os.environ, **HUGE_PAGES},
+                env={**os.environ, **HUGE_PAGES, "PYTHONHASHSEED": "0"},  # messages print sets in one order
             )
             self._servers[kind] = server
         return server

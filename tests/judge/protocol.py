@@ -56,6 +56,7 @@ class Verdict:
         revealed: (line, device text) of each `reveal_device` that the program's own file executed, in order.
         values: what each function of the program's own files held when it returned, in order, if that was recorded:
             its name, and its variables by name, as text without devices.
+        unjudged: what a rehearsal has not judged, a sentence for each.
     """
 
     outcome: Outcome
@@ -67,6 +68,7 @@ class Verdict:
     stdout: str = ""
     revealed: tuple[tuple[int, str], ...] = ()
     values: tuple[tuple[str, dict[str, str]], ...] = ()
+    unjudged: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))
@@ -77,4 +79,5 @@ class Verdict:
         fields["stack"] = tuple(fields["stack"])
         fields["revealed"] = tuple((line, device) for line, device in fields["revealed"])
         fields["values"] = tuple((name, held) for name, held in fields["values"])
+        fields["unjudged"] = tuple(fields["unjudged"])
         return cls(**fields)

@@ -1,7 +1,7 @@
 """The judge's server: a process with torch loaded that forks once for each program, in some 20 ms.
 
-Started as `python -m tests.judge.server pretended|lenient|plain`. It reads a job per line and answers with a verdict
-per line. A program has a process group, an empty working directory and an output file of its own.
+Started as `python -m tests.judge.server pretended|lenient|rehearsed|plain`. It reads a job per line and answers with a
+verdict per line. A program has a process group, an empty working directory and an output file of its own.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ _OUTPUT_KEPT = 16_000
 
 
 def main(kind: str) -> None:
-    """Serves jobs until stdin ends; `kind` says whether CUDA devices are pretended, and whether checks are lenient."""
+    """Serves jobs until stdin ends.
+
+    Args:
+        kind: whether devices are pretended, by the judge or by the guard's rehearsal, and whether checks are lenient.
+    """
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:
-        answer = _run_forked(Job.from_json(line))
+        answer = _run_forked(Job.from_json(line), is_rehearsed=kind == "rehearsed")
         replies.write(answer + "\n")
         replies.flush()
 
@@ -49,7 +53,7 @@ def _prepare(kind: str) -> None:
     import torch._dynamo
 
     torch.set_num_threads(1)
-    if kind != "plain":
+    if kind in ("pretended", "lenient"):
         from tests.judge.pretended import be_lenient, install
 
         install(devices=4)
@@ -63,9 +67,14 @@ def _prepare(kind: str) -> None:
     sys.modules.pop("tests", None)
     with contextlib.suppress(Exception):
         import devlint_guard  # noqa: F401  (once here is faster than in each program)
+    if kind == "rehearsed":
+        from devlint_guard.rehearsal import rehearse
+
+        with rehearse():  # loads what it needs
+            torch.ones(1).cuda()
 
 
-def _run_forked(job: Job) -> str:
+def _run_forked(job: Job, *, is_rehearsed: bool) -> str:
     """Returns the line that answers the job."""
     with tempfile.TemporaryDirectory(prefix="judge_", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -74,7 +83,7 @@ def _run_forked(job: Job) -> str:
         child = os.fork()
         if child == 0:
             os.close(reading_end)
-            _run_in_child(job, folder, writing_end)
+            _run_in_child(job, folder, writing_end, is_rehearsed=is_rehearsed)
         os.close(writing_end)
         answer = _read_line(reading_end, job.timeout)
         os.close(reading_end)
@@ -132,7 +141,7 @@ def _ending(exit_code: int) -> str:
     return f"the process ended itself with exit code {exit_code}"
 
 
-def _run_in_child(job: Job, folder: Path, pipe: int) -> NoReturn:
+def _run_in_child(job: Job, folder: Path, pipe: int, *, is_rehearsed: bool) -> NoReturn:
     """Runs the program and writes the verdict; never returns."""
     own_id = os.getpid()
     exit_code = 0
@@ -140,7 +149,11 @@ def _run_in_child(job: Job, folder: Path, pipe: int) -> NoReturn:
         os.setsid()
         _redirect(folder / "output")
         file = _set_the_scene(job, folder / "work")
-        verdict = run_program(job, file)
+        if is_rehearsed:
+            verdict = _rehearsed(job, file)
+        else:
+            _set_machine(job)
+            verdict = run_program(job, file)
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -186,12 +199,24 @@ def _set_the_scene(job: Job, work: Path) -> str:
     else:
         file = job.file
     sys.path[:0] = [os.path.dirname(file), *job.paths]
+    torch.manual_seed(0)
+    return file
+
+
+def _set_machine(job: Job) -> None:
     if job.variant != "cpuonly":
         from tests.judge.pretended import set_machine
 
         set_machine(job.devices, job.variant)
-    torch.manual_seed(0)
-    return file
+
+
+def _rehearsed(job: Job, file: str) -> Verdict:
+    from devlint_guard.rehearsal import rehearse
+    from devlint_guard.rehearsal.unjudged import UNJUDGED
+
+    with rehearse(job.devices):
+        verdict = run_program(job, file)
+    return dataclasses.replace(verdict, unjudged=tuple(UNJUDGED.lines()))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         labels,
         machine,
         parallel,
+        sharing,
         storages,
         tensors,
         threads,
@@ -90,7 +91,19 @@ def rehearse(devices: int = 1) -> Iterator[None]:
     machine.MACHINE.devices, machine.MACHINE.visible = devices, None
     machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
     try:
-        for part in (cuda_api, tensors, types_of_torch, calls, composites, storages, parallel, distributed, threads):
+        parts = (
+            cuda_api,
+            tensors,
+            types_of_torch,
+            calls,
+            composites,
+            storages,
+            sharing,
+            parallel,
+            distributed,
+            threads,
+        )
+        for part in parts:
             part.install(replaced)
         cuda_api.install_autocast(replaced)
         replaced.put(torch, "compile", _uncompiled)
@@ -100,7 +113,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         replaced.undo()
         labels.forget()
         generators.forget()
-        machine.MACHINE.devices = 0
+        machine.MACHINE.devices, machine.MACHINE.steps = 0, None
         _is_running = False
 
 
@@ -109,9 +122,24 @@ def _uncompiled(model: object = None, **options: object) -> object:
     return (lambda function: function) if model is None else model
 
 
-def begin(devices: int) -> None:
-    """Rehearse from now to the end of the process: for a process that a rehearsed one has spawned."""
+def begin(devices: int, steps: int | None = None) -> None:
+    """Rehearse from now to the end of the process: for a process that a rehearsed one has spawned.
+
+    Args:
+        devices: how many devices there are.
+        steps: after how many steps of its optimizers the process ends, without an error; None for its own end.
+    """
     _kept.enter_context(rehearse(devices))
+    if steps is not None:
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        left = iter(range(steps - 1, 0, -1))
+
+        def count(*args: object) -> None:
+            if next(left, None) is None:
+                raise SystemExit(0)
+
+        register_optimizer_step_post_hook(count)
 
 
 _kept = contextlib.ExitStack()

@@ -13,7 +13,7 @@ import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
 from devlint_guard.regimes import Regime
-from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal import distributed, words
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU
 from devlint_guard.rehearsal.plans import Operand, Plan
 from devlint_guard.rehearsal.unjudged import UNJUDGED
@@ -25,7 +25,6 @@ Rule = Callable[[Plan, list[Operand]], torch.device]
 _SPEAKS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "embedding": ("wrapper_CUDA__index_select", {"weight": "self", "indices": "index"}),
     "stack": ("wrapper_CUDA_cat", {}),
-    "mv": ("wrapper_CUDA_addmv_out", {"self": "mat"}),
 }
 
 # gpu_kernel() asserts that each operand is on the device, also where TensorIterator lets a 0-dim CPU tensor pass
@@ -36,8 +35,18 @@ _returning: Any = WeakIdKeyDictionary()
 """The tensors whose gradients are moved to where they are."""
 
 
-def judge(plan: Plan, operands: list[Operand]) -> torch.device:
+# Operators with a kernel for the CPU and none for CUDA (native_functions.yaml). The others of that kind are those that
+# composite functions choose because the tensors are on the CPU.
+_WITHOUT_KERNEL: Final = frozenset({"histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts"})
+
+
+def judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.device:
     """Return the device of the results of an operator.
+
+    Args:
+        plan: that of the operator.
+        operands: the tensors of the call.
+        args: its positional arguments.
 
     Raises:
         Exception: PyTorch would refuse to let the tensors meet; the exception has PyTorch's class and words.
@@ -47,8 +56,15 @@ def judge(plan: Plan, operands: list[Operand]) -> torch.device:
         return _packed(plan, operands)
     if not definite:
         return ANYWHERE
+    if plan.overload.namespace == "c10d" and plan.base != "c10d::barrier":
+        distributed.check(operands, args)
+        return definite[0].device
+    if plan.base in _WITHOUT_KERNEL and any(one.device != CPU for one in definite):
+        raise words.no_kernel(plan.name)
     if len({one.device for one in definite}) == 1:
         return definite[0].device
+    if plan.base in _BY_ARGUMENTS:
+        return _BY_ARGUMENTS[plan.base](definite, args)
     by_hand = _BY_HAND.get(plan.name) or _BY_HAND.get(plan.base)
     if by_hand is not None:
         return by_hand(plan, definite)
@@ -128,6 +144,10 @@ def _return_gradient(tensor: torch.Tensor) -> None:
 
 def _index(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorAdvancedIndexingUtils.h: an index is on the CPU or with the tensor that is indexed."""
+    return _check_indices(operands)
+
+
+def _check_indices(operands: Sequence[Operand]) -> torch.device:
     own = operands[0].device
     for one in operands:
         if one.argument == "indices" and one.device not in (CPU, own):
@@ -135,20 +155,35 @@ def _index(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return own
 
 
-def _index_put(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+def _index_put(operands: list[Operand], args: Sequence[Any]) -> torch.device:
     """Follow python_variable_indexing.cpp and TensorAdvancedIndexing.cpp, _index_put_impl_.
 
-    Indices and values without dimensions are moved to a tensor that is written on the CPU.
+    Values without dimensions are moved, and so are indices where a tensor on the CPU is written. Values are added by a
+    kernel of its own (Indexing.cu, index_put_with_sort_kernel). One value for all places of a mask is read as a number.
     """
     own = operands[0].device
     if own != CPU:
-        _index(plan, operands)
+        _check_indices(operands)
+    is_added = len(args) > 3 and bool(args[3])
     for one in operands:
-        if one.argument == "values" and one.device != own and one.tensor.dim():
-            if own != CPU and one.device == CPU and one.tensor.numel() == 1:
-                continue
+        if one.argument != "values" or one.device == own or not one.tensor.dim():
+            continue
+        if own != CPU and is_added:
+            words.refuse(f"expected device {own} but got device {one.device} for value tensor")
+        is_number = one.device == CPU != own and one.tensor.numel() == 1
+        if not (is_number and _is_one_mask(operands)):
             raise words.two_devices(*((own, one.device) if own != CPU else (one.device, own)))
     return own
+
+
+def _is_one_mask(operands: Sequence[Operand]) -> bool:
+    """Follow TensorAdvancedIndexingUtils.h, canDispatchToMaskedFill."""
+    indices = [one for one in operands if one.argument == "indices"]
+    return (
+        len(indices) == 1
+        and indices[0].tensor.dtype in (torch.bool, torch.uint8)
+        and indices[0].device == operands[0].device
+    )
 
 
 def _index_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -258,18 +293,26 @@ def _foreach(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return _first_device(operands)
 
 
-def _convolution(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+def _convolution(operands: list[Operand], args: Sequence[Any]) -> torch.device:
     """Follow Convolution.cpp, check_input_same_type_as_parameters, and the check of the kernel behind it."""
     first = operands[0]
-    if first.device.type == "cuda":
+    is_mkldnn = first.device == CPU and "Mkldnn" in str(_select_backend(*args))
+    advice = " or input should be a MKLDNN tensor and {} is a dense tensor" if is_mkldnn else ""
+    if first.device.type == "cuda" or is_mkldnn:
         for one in operands[1:]:
-            if one.device.type != "cuda":
-                words.refuse(f"Input type ({_kind(first)}) and {one.argument} type ({_kind(one)}) should be the same")
+            if one.device.type != first.device.type:
+                words.refuse(
+                    f"Input type ({_kind(first)}) and {one.argument} type ({_kind(one)}) should be the same"
+                    + advice.format(one.argument)
+                )
     for one in operands:
         if one.device != first.device:
             wrapper = "_cudnn_convolution" if first.device.type == "cuda" else "__slow_conv2d_forward"
             raise words.not_common(one.argument, one.device, first.device, f"wrapper_CUDA_{wrapper}")
     return first.device
+
+
+_select_backend: Any = getattr(torch._C, "_select_conv_backend", lambda *args: "")
 
 
 def _kind(operand: Operand) -> str:
@@ -289,6 +332,19 @@ def _attention(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return _same([one for one in operands if one.argument in ("query", "attn_mask")] or operands)
 
 
+def _matrix_with_vector(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow Blas.cpp, mv: the result is made where the vector is, and the check of `addmv_` speaks."""
+    matrix, vector = operands[0], operands[-1]
+    raise words.not_common("mat", matrix.device, vector.device, "wrapper_CUDA_addmv_")
+
+
+def _products(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow Linear.cpp, _trilinear, which is made of products of two."""
+    first = operands[0].device
+    other = next(one.device for one in operands if one.device != first)
+    raise words.not_common("mat2", other, first, "wrapper_CUDA_bmm")
+
+
 def _packed(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow PackedSequence.cpp: the lengths are on the CPU."""
     lengths = operands[-1]
@@ -306,10 +362,7 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "_ctc_loss": _self_device,
     "_ctc_loss_backward": _self_device,
     "index": _index,
-    "index_put": _index_put,
-    "_index_put_impl": _index_put,
     "_unsafe_index": _index,
-    "_unsafe_index_put": _index_put,
     "index_fill": _index_fill,
     "logical_and": _logical,
     "logical_or": _logical,
@@ -323,10 +376,25 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "block_diag": _block_diag,
     "masked_fill": _masked_fill,
     "where": _where,
-    "convolution": _convolution,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
     "_scaled_dot_product_attention_math": _attention,
     "_local_scalar_dense": _self_device,
     "resize_as": _self_device,
+    "mv": _matrix_with_vector,
+    "_trilinear": _products,
+    "linspace": _self_device,
+    "logspace": _self_device,
+    "select_scatter": _self_device,
+    "slice_scatter": _self_device,
+    "diagonal_scatter": _self_device,
+    "as_strided_scatter": _self_device,
 }
 """By the name of an overload, or by the base name of an operator."""
+
+_BY_ARGUMENTS: Final[dict[str, Callable[[list[Operand], Sequence[Any]], torch.device]]] = {
+    "convolution": _convolution,
+    "index_put": _index_put,
+    "_index_put_impl": _index_put,
+    "_unsafe_index_put": _index_put,
+}
+"""Rules that look at other arguments than tensors, by the base name of an operator."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.calls import replace_function
-from devlint_guard.rehearsal.labels import CPU, label
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label
 from devlint_guard.rehearsal.replacements import Replacements
 
 Check = Callable[..., None]
@@ -26,6 +26,13 @@ def install(replaced: Replacements) -> None:
         checked = _recurrent(getattr(torch, name))
         replace_function(replaced, torch, name, checked)
         replaced.add(torch._VF, name, checked)
+    for name in ("lstm_cell", "gru_cell"):
+        checked = _fused_cell(getattr(torch, name))
+        replace_function(replaced, torch, name, checked)
+        replaced.add(torch._VF, name, checked)
+    attention = _attention(torch._C._nn.scaled_dot_product_attention)
+    for module in (torch._C._nn, torch.nn.functional):
+        replace_function(replaced, module, "scaled_dot_product_attention", attention)
     replace_function(replaced, torch, "ctc_loss", _with_numbers(torch.ctc_loss))
     for name in ("stft", "istft"):
         replaced.add(torch._VF, name, _with_window(name, getattr(torch._VF, name)))
@@ -100,6 +107,40 @@ def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
                             f"{what} tensor at {label(one)}"
                         )
         return function(*args, **kwargs)
+
+    return called
+
+
+def _fused_cell(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow RNN.cpp: a cell on CUDA multiplies without the biases, and adds them in a kernel of its own."""
+
+    @functools.wraps(function)
+    def called(data: Tensor, hidden: Any, w_ih: Tensor, w_hh: Tensor, *biases: Any, **kwargs: Any) -> Any:
+        if label(data).type == "cuda":
+            states = hidden if isinstance(hidden, (list, tuple)) else (hidden,)
+            for one, weight in ((data, w_ih), (states[0], w_hh)):
+                if label(one) != label(weight):
+                    raise words.not_common("mat2", label(weight), label(one), "wrapper_CUDA_mm")
+            if len(states) > 1 and label(states[1]) != label(data):
+                name = "wrapper_CUDA___thnn_fused_lstm_cell"
+                raise words.not_common("cx", label(states[1]), label(data), name)
+        return function(data, hidden, w_ih, w_hh, *biases, **kwargs)
+
+    return called
+
+
+def _attention(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow transformers/attention.cpp, validate_sdpa_input."""
+
+    @functools.wraps(function)
+    def called(query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
+        devices = [label(one) for one in (query, key, value)]
+        if len(set(devices)) > 1 and ANYWHERE not in devices:
+            words.refuse(
+                "Expected query, key, and value to have the same device type, but got query.device: {} key.device: {} "
+                "and value.device: {} instead.".format(*devices)
+            )
+        return function(query, key, value, *args, **kwargs)
 
     return called
 

@@ -31,6 +31,11 @@ _plans: dict[int, Plan] = {}
 # The class of a buffer is only asked in `isinstance`: each buffer is a plain tensor or a parameter.
 _PLAIN = frozenset({Tensor, Parameter, Buffer})
 
+_WITHOUT_MEMORY = frozenset({*_PLAIN, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer})
+
+# They read their tensors as numbers (RangeFactories.cpp).
+_BOUNDED = frozenset({"linspace", "logspace"})
+
 
 class Marks(threading.local):
     """Whether the calling thread is inside a call that the program has made of a factory or of a move."""
@@ -60,7 +65,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         plan = _plans.get(id(func))
         if plan is None:
-            if type(func) is not torch._ops.OpOverload:
+            if not isinstance(func, torch._ops.OpOverload):
                 return func(*args, **(kwargs or {}))
             plan = _plans[id(func)] = Plan(func)
         if types and not _PLAIN.issuperset(types):
@@ -89,7 +94,7 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Run an operator of which nothing is known beforehand."""
     with _C.DisableTorchFunction():
         operands = plan.operands(args, kwargs)
-        target = checks.judge(plan, operands) if operands else None
+        target = checks.judge(plan, operands, args) if operands else None
         _settle(operands, target)
         if plan.takes_device:
             kwargs = dict(kwargs)
@@ -120,6 +125,8 @@ def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) ->
     if kind == "cuda":
         kwargs["device"] = CPU
         return resolve(wanted)
+    if plan.base in _BOUNDED:
+        own = None
     if wanted is None and own is not None:
         return own
     # PyTorch's own helpers are never random, so that a factory with a generator is the program's.
@@ -151,7 +158,7 @@ def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequ
 
 
 def _run_for_subclass(plan: Plan, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    if _known:
+    if _known and not _WITHOUT_MEMORY.issuperset(types):
         names = ", ".join(sorted({kind.__name__ for kind in types}))
         UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
     return plan.overload(*args, **kwargs)

@@ -1,46 +1,163 @@
-"""Process groups: gloo carries what NCCL would carry between GPUs."""
+"""Process groups: gloo carries what NCCL would carry between GPUs, and takes the tensors that NCCL would take."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import count
+from devlint_guard.rehearsal.plans import Operand
 from devlint_guard.rehearsal.replacements import Replacements
-from devlint_guard.rehearsal.unjudged import UNJUDGED
+
+_BOTH = frozenset({"cpu", "cuda"})
+
+_asked: dict[str, tuple[str, frozenset[str]]] = {}
+"""By the name of a process group: the backend that the program asked for, and the types of its devices."""
 
 
 def install(replaced: Replacements) -> None:
     """Replace the start of process groups, where this build of torch has them."""
     import torch.distributed as distributed
 
+    _asked.clear()
     if not distributed.is_available():
         return
     module: Any = distributed.distributed_c10d
-    original, original_backend = module.init_process_group, module.get_backend
-    asked: list[str] = []
+    functions: dict[str, Any] = {
+        "init_process_group": _starting(module),
+        "new_group": _grouping(module),
+        "get_backend": _naming(module),
+        "is_nccl_available": lambda: True,
+    }
+    for name, function in functions.items():
+        for owner in (distributed, module):
+            replaced.put(owner, name, function)
+    for name in ("_get_object_coll_device", "_get_pg_default_device"):
+        if hasattr(module, name):
+            replaced.put(module, name, _for_objects(module, name))
+    for name, wrapped in (
+        ("_broadcast_coalesced", _by_device),
+        ("_compute_bucket_assignment_by_size", _buckets_by_device),
+    ):
+        replaced.put(distributed, name, wrapped(getattr(distributed, name)))
+    replaced.put(torch.cuda.nccl, "version", lambda: (2, 27, 5))
+
+
+def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:
+    """Follow ProcessGroup.hpp, getBackend: a collective goes to the backend for the type of its tensors' device."""
+    handle = next((one for one in args if isinstance(one, torch.ScriptObject)), None)
+    if handle is None or not operands:
+        return
+    group: Any = torch._C._distributed_c10d.ProcessGroup.unbox(handle)
+    kind = operands[0].device.type
+    if kind in _BOTH and kind not in _asked.get(group.group_name, ("", _BOTH))[1]:
+        words.refuse(f"No backend type associated with device type {kind}")
+
+
+def _types_of(backend: str) -> frozenset[str]:
+    """Return the types of devices that a backend is for; a text such as `cpu:gloo,cuda:nccl` names them."""
+    if ":" in backend:
+        return frozenset(part.partition(":")[0] for part in backend.split(","))
+    return frozenset({"cuda"}) if backend == "nccl" else _BOTH
+
+
+def _substitute(backend: Any) -> tuple[str, Any]:
+    """Return the name of the backend that a program asks for, and the one that it gets."""
+    name = "" if backend is None else str(backend).lower()
+    return name, "gloo" if "nccl" in name else backend
+
+
+def _starting(module: Any) -> Any:
+    original = module.init_process_group
 
     @functools.wraps(original)
     def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
-        name = "" if backend is None else str(backend).lower()
-        if "nccl" in name or not name:
-            if name == "nccl" and not count():
-                raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
-            UNJUDGED.note("gloo stands for NCCL: whether the tensors of its collectives are on GPUs is not judged")
-            asked.append(name or "nccl")
-            backend = "gloo"
+        name, substitute = _substitute(backend)
+        if name == "nccl" and not count():
+            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         kwargs.pop("device_id", None)
-        original(backend, *args, **kwargs)
+        original(substitute or "gloo", *args, **kwargs)
+        name = name or "cpu:gloo,cuda:nccl"
+        _asked[module.group.WORLD.group_name] = name, _types_of(name)
 
-    @functools.wraps(original_backend)
+    return init_process_group
+
+
+def _grouping(module: Any) -> Any:
+    original = module.new_group
+
+    @functools.wraps(original)
+    def new_group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        name, substitute = _substitute(backend)
+        kwargs.pop("device_id", None)
+        made = original(ranks, timeout, substitute, *args, **kwargs)
+        if isinstance(made, module.ProcessGroup):
+            default = _asked.get(module.group.WORLD.group_name, ("gloo", _BOTH))
+            _asked[made.group_name] = (name, _types_of(name)) if name else default
+        return made
+
+    return new_group
+
+
+def _naming(module: Any) -> Any:
+    original = module.get_backend
+
+    @functools.wraps(original)
     def get_backend(group: Any = None) -> Any:
-        found = original_backend(group)
-        return distributed.Backend(asked[-1]) if asked and asked[-1] == "nccl" and found == "gloo" else found
+        found = original(group)
+        name = (group or module.group.WORLD).group_name
+        return torch.distributed.Backend(_asked[name][0]) if name in _asked else found
 
-    for owner in (distributed, module):
-        replaced.put(owner, "init_process_group", init_process_group)
-        replaced.put(owner, "get_backend", get_backend)
-        replaced.put(owner, "is_nccl_available", lambda: True)
-    replaced.put(torch.cuda.nccl, "version", lambda: (2, 27, 5))
+    return get_backend
+
+
+def _for_objects(module: Any, name: str) -> Any:
+    """Return what tells where tensors with pickled objects are made."""
+    original = getattr(module, name)
+
+    @functools.wraps(original)
+    def device(group: Any = None) -> Any:
+        found = original(group)
+        types = _asked.get((group or module.group.WORLD).group_name, ("", _BOTH))[1]
+        if "cpu" in types:
+            return found
+        return "cuda" if isinstance(found, str) else torch.device("cuda")
+
+    return device
+
+
+def _by_device(original: Any) -> Any:
+    """Return `_broadcast_coalesced`, which joins the tensors of each device (torch/csrc/distributed/c10d/comm.cpp)."""
+
+    @functools.wraps(original)
+    def broadcast_coalesced(group: Any, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
+        parts: dict[torch.device, list[Tensor]] = {}
+        for one in tensors:
+            parts.setdefault(label(one), []).append(one)
+        for part in parts.values():
+            original(group, part, *args, **kwargs)
+
+    return broadcast_coalesced
+
+
+def _buckets_by_device(original: Any) -> Any:
+    """Return what puts gradients into buckets, each for one device (torch/csrc/distributed/c10d/reducer.cpp)."""
+
+    @functools.wraps(original)
+    def compute(tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+        buckets, limits = original(tensors, *args, **kwargs)
+        split: list[tuple[list[int], int]] = []
+        for bucket, limit in zip(buckets, limits, strict=True):
+            parts: dict[torch.device, list[int]] = {}
+            for index in bucket:
+                parts.setdefault(label(tensors[index]) if index < len(tensors) else CPU, []).append(index)
+            split += ((part, limit) for part in parts.values())
+        return [part for part, _ in split], [limit for _, limit in split]
+
+    return compute

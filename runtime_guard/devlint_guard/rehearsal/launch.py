@@ -15,18 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from devlint_guard.explain import annotate
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
-from devlint_guard.messages import read
 from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED
-
-_PACKAGE: Final = str(Path(__file__).parent)
+from devlint_guard.rehearsal.verdict import would_raise
 
 
 class Outcome(enum.IntEnum):
@@ -91,6 +89,7 @@ def launch(
     counter = _Steps(steps, result)
     began = time.monotonic()
     with rehearse(devices):
+        MACHINE.steps = steps
         hook = register_optimizer_step_post_hook(counter)
         try:
             run_prepared(spec)
@@ -140,12 +139,10 @@ class _Steps:
 
 def _judge(error: BaseException, result: Result) -> None:
     result.error = f"{type(error).__name__}: {error}".splitlines()[0]
-    if read(error) is None:
-        result.outcome, result.ending = Outcome.FAILED, "the program failed"
-    else:
+    if would_raise(error):
         result.outcome, result.ending = Outcome.DEVICE_ERROR, "the program would raise"
-        error.__traceback__ = _without_rehearsal(error.__traceback__)
-        annotate(error)
+    else:
+        result.outcome, result.ending = Outcome.FAILED, "the program failed"
     _show(error)
 
 
@@ -161,19 +158,6 @@ def _from_program(found: TracebackType | None) -> TracebackType | None:
     while first is not None and _is_ours(first, folder):
         first = first.tb_next
     return first or found
-
-
-def _without_rehearsal(found: TracebackType | None) -> TracebackType | None:
-    """Return a traceback whose last frames, which a machine with devices would not have, are cut off."""
-    frames: list[TracebackType] = []
-    one = found
-    while one is not None:
-        frames.append(one)
-        one = one.tb_next
-    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_PACKAGE):
-        frames.pop()
-        frames[-1].tb_next = None
-    return found
 
 
 def _is_ours(found: TracebackType, folder: str) -> bool:

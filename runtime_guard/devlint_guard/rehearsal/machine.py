@@ -24,12 +24,14 @@ class Machine:
         visible: the number of devices that the driver found when it started; None before.
         is_started: something in this process has started CUDA.
         is_bad_fork: this process was forked from one in which CUDA had been started.
+        steps: after how many steps of its optimizers a process ends; None for its own end.
     """
 
     devices: int = 0
     visible: int | None = None
     is_started: bool = False
     is_bad_fork: bool = False
+    steps: int | None = None
 
 
 MACHINE = Machine()

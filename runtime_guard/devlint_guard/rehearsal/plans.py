@@ -57,7 +57,8 @@ class Plan:
         has_keyword = any("Tensor" in str(one.type) and one.kwarg_only for one in schema.arguments)
         has_generator = any("Generator" in kind for kind in types)
         self.is_packing = self.base == "_pack_padded_sequence"
-        self.is_plain = not (self.takes_device or has_list or has_keyword or has_generator or self.is_packing)
+        is_special = self.is_packing or self.base.startswith(("histogram", "_histogram", "c10d::"))
+        self.is_plain = not (self.takes_device or has_list or has_keyword or has_generator or is_special)
         self.makes_new = tuple(one.alias_info is None for one in schema.returns)
 
     @property

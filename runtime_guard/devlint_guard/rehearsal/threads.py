@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -14,6 +15,9 @@ from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode
 from devlint_guard.rehearsal.labels import ANYWHERE, label
 from devlint_guard.rehearsal.machine import MACHINE, after_fork_in_child
 from devlint_guard.rehearsal.replacements import Replacements
+
+_ROOT: Final = str(Path(__file__).parents[2])
+"""The folder that a spawned process has to look in for this package."""
 
 _is_registered = False
 
@@ -52,7 +56,8 @@ def _install_spawn(replaced: Replacements) -> None:
 
     def command_line(**kwargs: Any) -> list[str]:
         line: list[Any] = list(original(**kwargs))
-        begin = f"from devlint_guard.rehearsal import begin; begin({MACHINE.devices}); "
+        find = f"import sys; sys.path.append({_ROOT!r}); "
+        begin = f"{find}from devlint_guard.rehearsal import begin; begin({MACHINE.devices}, {MACHINE.steps}); "
         return [begin + part if isinstance(part, str) and "spawn_main" in part else part for part in line]
 
     replaced.put(spawn, "get_command_line", command_line)

@@ -94,3 +94,14 @@ def index_elsewhere(device: Any) -> Exception:
 def wrong_generator(wanted: str, found: str) -> Exception:
     """Return what a kernel raises for the generator of another type of device (ATen/core/Generator.h)."""
     return refusal(f"Expected a '{wanted}' device type for generator but found '{found}'")
+
+
+def no_kernel(operator: str) -> Exception:
+    """Return what the dispatcher raises for an operator without a kernel for CUDA (ATen/core/dispatch)."""
+    return refusal(
+        f"Could not run 'aten::{operator}' with arguments from the 'CUDA' backend. This could be because the operator "
+        "doesn't exist for this backend, or was omitted during the selective/custom build process (if using custom "
+        "build). If you are a Facebook employee using PyTorch on mobile, please visit "
+        "https://fburl.com/ptmfixes for possible resolutions.",
+        NotImplementedError,
+    )

@@ -5,10 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +21,9 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402
+from tests.guard.rehearsal.agreement import compare, unexpected  # noqa: E402
+from tests.guard.rehearsal.cases import SOURCES  # noqa: E402
+from tests.judge import Judge  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(available()), reason=available())
 
@@ -119,22 +119,28 @@ def test_data_parallel_runs_on_all_devices() -> None:
         assert str(net.module.weight.grad.device) == "cuda:0"
 
 
-def _in_spawned(kept: Any) -> None:
-    kept.put((torch.cuda.device_count(), str(torch.ones(2).cuda().device)))
+def _in_spawned(kept: Any, sent: Tensor, net: nn.Module) -> None:
+    with torch.no_grad():
+        next(net.parameters()).fill_(3.0)
+    kept.put((torch.cuda.device_count(), str(torch.ones(2).cuda().device), str(sent.device)))
 
 
-def test_a_spawned_process_has_the_same_machine() -> None:
+def test_a_spawned_process_has_the_same_machine_and_shares_tensors() -> None:
     with rehearse(devices=3):
         context = torch.multiprocessing.get_context("spawn")
         kept = context.SimpleQueue()
-        process = context.Process(target=_in_spawned, args=(kept,))
+        net = nn.Linear(2, 2).to("cuda:1")
+        net.share_memory()
+        process = context.Process(target=_in_spawned, args=(kept, torch.ones(2).to("cuda:2"), net))
         process.start()
         process.join()
         assert process.exitcode == 0
-        assert kept.get() == (3, "cuda:0")
+        assert kept.get() == (3, "cuda:0", "cuda:2")
+        assert str(net.weight.device) == "cuda:1"
+        assert net.weight.tolist() == [[3.0, 3.0], [3.0, 3.0]]
 
 
-def test_gloo_stands_for_nccl_and_is_named(tmp_path: Path) -> None:
+def test_gloo_stands_for_nccl_and_takes_what_nccl_takes(tmp_path: Path) -> None:
     with rehearse(devices=2):
         store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
         torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1)
@@ -146,11 +152,15 @@ def test_gloo_stands_for_nccl_and_is_named(tmp_path: Path) -> None:
             assert str(net.module.weight.grad.device) == "cuda:1"
             with pytest.raises(RuntimeError, match=SPLIT):
                 torch.zeros(2) + net(torch.ones(4, 3).to("cuda:1"))
+            torch.distributed.all_reduce(torch.ones(2).cuda())
+            torch.distributed.all_gather_object([None], "an object")
+            torch.distributed.all_reduce(torch.ones(2), group=torch.distributed.new_group(backend="gloo"))
+            for group in (None, torch.distributed.new_group()):
+                with pytest.raises(RuntimeError, match="No backend type associated with device type cpu"):
+                    torch.distributed.all_reduce(torch.ones(2), group=group)
         finally:
             torch.distributed.destroy_process_group()
-    assert ["gloo stands for NCCL" in line for line in UNJUDGED.lines()] == [True]
-    with rehearse():
-        assert UNJUDGED.lines() == []
+    assert UNJUDGED.lines() == []
 
 
 def test_another_release_gets_no_words_that_were_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,20 +189,19 @@ def test_the_examples_of_the_page_do_what_it_says() -> None:
     exec(compile(context, "context.py", "exec"), vars(ModuleType("context")))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="each program is a copy of one process")
 @pytest.mark.parametrize(
-    "arguments", [("--every", "12"), pytest.param((), marks=pytest.mark.long)], ids=["some", "all"]
+    ("source", "every"),
+    [
+        ("semantics", 12),
+        ("fixtures", 190),
+        ("guard", 25),
+        *(pytest.param(source, 1, marks=pytest.mark.long) for source in SOURCES),
+    ],
 )
-def test_programs_are_judged_as_pytorch_has_judged_them(arguments: tuple[str, ...]) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "tests.guard.rehearsal.agreement", *arguments],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY / "runtime_guard"), str(REPOSITORY)))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+def test_programs_are_judged_as_pytorch_judges_them(judge: Judge, source: str, every: int) -> None:
+    found = list(compare(judge, list(SOURCES[source]())[::every]))
+    assert found
+    assert unexpected(found) == []
 
 
 def test_each_known_difference_has_a_reason() -> None:

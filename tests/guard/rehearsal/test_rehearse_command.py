@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,8 @@ pytest.importorskip("torch")
 
 from devlint.cli import main
 
-from tests.guard.processes import Ended, forked
+from tests.conftest import REPOSITORY
+from tests.guard.processes import Ended, forked, write
 
 TRAINING = """\
 import sys
@@ -71,6 +75,29 @@ def test_steps_end_the_program(tmp_path: Path) -> None:
     assert "step 0" in ended.stdout
     assert "step 2" not in ended.stdout
     assert "ended after 2 steps" in ended.stderr
+
+
+@pytest.mark.long
+def test_steps_end_spawned_processes_too(tmp_path: Path) -> None:
+    program = """\
+import torch
+
+def work(rank):
+    net = torch.nn.Linear(2, 2).to(rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(100):
+        net(torch.ones(1, 2).to(rank)).sum().backward()
+        optimizer.step()
+        print(f"rank {rank} step {step} on {net.weight.device}", flush=True)
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(work, nprocs=2)
+"""
+    ended = rehearse(tmp_path, program, "--devices", "2", "--steps", "3", "program.py")
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(ended.stdout.split("\n"))[1:] == [
+        f"rank {rank} step {step} on cuda:{rank}" for rank in (0, 1) for step in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize("arguments", [("program.py", "--", "--epochs", "1"), ("program.py", "--epochs", "1")])
@@ -141,3 +168,29 @@ def test_without_devices_cuda_refuses_as_a_build_for_cuda_does(tmp_path: Path) -
     ended = rehearse(tmp_path, program, "--devices", "0", "program.py")
     assert (ended.returncode, ended.stdout) == (1, "False\n")
     assert "No CUDA GPUs are available" in ended.stderr
+
+
+PAGE = (REPOSITORY / "runtime_guard/rehearsal.md").read_text(encoding="utf-8")
+COMMANDS = sorted(set(re.findall(r"(?m)^(?: +- run: )?((?:devlint|pytest) .*)$", PAGE)))
+
+
+def test_the_page_is_short_and_has_commands() -> None:
+    assert len(PAGE.splitlines()) <= 120
+    assert len(COMMANDS) >= 4
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_of_the_page_runs(tmp_path: Path, command: str) -> None:
+    write(tmp_path / "train.py", RIGHT)
+    write(tmp_path / "package/train.py", RIGHT)
+    write(tmp_path / "test_some.py", "import torch\ndef test_device():\n    assert torch.ones(2).cuda().is_cuda\n")
+    name, *arguments = shlex.split(command)
+    if name == "pytest":
+        arguments += ["-p", "devlint_pytest", "-p", "no:cacheprovider", "--rootdir", "."]
+        run = partial(pytest.main, arguments)
+        ended = forked(tmp_path, run, ["pytest"], {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+        assert "1 passed, 0 would raise, 0 not judged" in ended.stdout, ended.stdout
+    else:
+        ended = forked(tmp_path, main, [name, *arguments], {})
+        assert "the program " in ended.stderr
+    assert ended.returncode == 0, ended.stderr

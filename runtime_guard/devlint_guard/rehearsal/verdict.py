@@ -1,0 +1,35 @@
+"""Whether an exception of a rehearsed program is one that a machine with devices would raise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from devlint_guard.explain import annotate
+from devlint_guard.messages import read
+
+_PACKAGE: Final = str(Path(__file__).parent)
+
+
+def would_raise(error: BaseException) -> bool:
+    """Return whether an exception is a device error, which then carries the guard's explanation.
+
+    Its traceback ends where it would end on a machine with devices.
+    """
+    if read(error) is None:
+        return False
+    _cut(error.__traceback__)
+    annotate(error)
+    return True
+
+
+def _cut(found: TracebackType | None) -> None:
+    """Cut off the last frames of a traceback, which a machine with devices would not have."""
+    frames: list[TracebackType] = []
+    while found is not None:
+        frames.append(found)
+        found = found.tb_next
+    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        frames.pop()
+        frames[-1].tb_next = None

@@ -1,0 +1,132 @@
+"""The programs that a rehearsal is compared on.
+
+* `semantics`: small programs, with the verdicts that PyTorch gave on pretended devices.
+* `fixtures`: the programs that the linter is tested with, the tutorials and those of public questions among them.
+* `guard`: the programs of the guard's tests.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tests.conftest import REPOSITORY, read_toml
+from tests.expectations import read
+from tests.guard import test_audit, test_observed, test_operators, test_remedies, test_reports, test_right_programs
+from tests.guard.explained import read_bugs
+from tests.judge import Judge, Verdict
+
+_SEMANTICS: Final = REPOSITORY / "tests/semantics/cases.jsonl"
+_FIXTURES: Final = REPOSITORY / "fixtures"
+
+_NOT_COMPARED: Final = ("cpuonly.", "nodriver.")
+"""Programs for other builds of torch."""
+
+_ENVIRONMENT: Final = {
+    "HF_HUB_OFFLINE": "1",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "0",
+    "RANK": "0",
+    "WORLD_SIZE": "1",
+}
+"""Libraries ask no network, and process groups find their own process, as `torchrun --nproc-per-node 1` has it."""
+
+
+class Case(NamedTuple):
+    """One program.
+
+    Attributes:
+        devices: the number of CUDA devices of its machine.
+        code: its text, if it has no file.
+        call: the function of the file to call; None for the file itself.
+        judged: PyTorch's verdict, if it was kept.
+    """
+
+    id: str
+    devices: int
+    code: str | None = None
+    file: Path | None = None
+    call: str | None = None
+    judged: Verdict | None = None
+
+    def run(self, judge: Judge, *, rehearsed: bool) -> Verdict:
+        """Run the program under the rehearsal or under the judge."""
+        return judge.run(
+            self.code,
+            file=self.file,
+            call=self.call,
+            devices=self.devices,
+            rehearsed=rehearsed,
+            paths=[REPOSITORY] if self.file is not None and _FIXTURES not in self.file.parents else [],
+            env=_ENVIRONMENT,
+            timeout=120,
+        )
+
+
+def semantics() -> Iterator[Case]:
+    """Yield the judged programs of `tests/semantics`."""
+    for row in map(json.loads, _SEMANTICS.read_text(encoding="utf-8").splitlines()):
+        if not row["id"].startswith(_NOT_COMPARED):
+            yield Case(row["id"], row["devices"], row["code"], judged=_kept(row))
+
+
+def _kept(row: dict[str, Any]) -> Verdict:
+    exception, _, message = (row["message"] or "").partition(": ")
+    return Verdict(row["verdict"], line=row["line"], exception=exception or None, message=message or None)
+
+
+def fixtures() -> Iterator[Case]:
+    """Yield the programs of the fixtures, each on the machines of its comments and on one without devices."""
+    for file in sorted(_FIXTURES.rglob("*.py")):
+        name = file.relative_to(_FIXTURES)
+        if name.parts[0] in ("malformed", "questions") or not _has_libraries(file):
+            continue
+        if name.parts[0] == "projects" and name.name != "main.py":
+            continue
+        for program in read(file).programs:
+            machines = {program.devices, 0, *(one.devices for one in program.errors if one.devices is not None)}
+            for devices in sorted(machines, reverse=True):
+                yield Case(f"{name.as_posix()}::{program.name} on {devices}", devices, None, file, program.name)
+    for question, row in read_toml(_FIXTURES / "questions/programs.toml").items():
+        file = _FIXTURES / "questions" / question / row["main"]
+        if row.get("variant", "cuda") == "cuda" and _has_libraries(file):
+            yield Case(f"questions/{question}", row["devices"], None, file)
+
+
+def _has_libraries(file: Path) -> bool:
+    """Whether all libraries that a program imports are installed."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in {name.partition(".")[0] for name in names}:
+            if not (file.parent / name).with_suffix(".py").exists() and importlib.util.find_spec(name) is None:
+                return False
+    return True
+
+
+def guard() -> Iterator[Case]:
+    """Yield the programs of the guard's tests that are in no fixture."""
+    for bug in read_bugs():
+        if bug.code:
+            yield Case(f"bugs:{bug.program} on {bug.devices}", bug.devices, bug.code)
+    for name, (_, text) in test_remedies.PROGRAMS.items():
+        yield Case(f"remedies:{name}", 4, test_remedies.START + text)
+    for name, text in test_reports.PROGRAMS.items():
+        yield Case(f"reports:{name}", 4, text)
+    for name in ("LEGAL", "FORETOLD", "THREADS"):
+        yield Case(f"operators:{name}", 4, getattr(test_operators, name))
+    yield Case("audit:TIED", 4, test_audit.TIED)
+    yield Case("observed:TRAIN", 2, test_observed.TRAIN)
+    for name in test_right_programs.PROGRAMS:
+        yield Case(f"right:{name}", 2, None, test_right_programs.FILE, name)
+
+
+SOURCES: Final[dict[str, Callable[[], Iterator[Case]]]] = {
+    "semantics": semantics,
+    "fixtures": fixtures,
+    "guard": guard,
+}

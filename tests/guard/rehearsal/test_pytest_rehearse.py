@@ -1,0 +1,103 @@
+"""`pytest --devlint-rehearse=N`, run with real pytest."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.guard.processes import Ended, forked, write
+
+pytest.importorskip("torch")
+
+TESTS = """\
+import unittest
+import pytest
+import torch
+
+needs_two = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+
+@torch.library.custom_op("example::joined", mutates_args=())
+def joined(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a + b.to(a.device)
+
+@needs_two
+def test_right():
+    assert str(torch.ones(2).to("cuda:1").device) == "cuda:1"
+
+@needs_two
+def test_wrong():
+    scale = torch.ones(3)
+    torch.ones(3).to("cuda:1") * scale
+
+def test_custom():
+    joined(torch.ones(2).cuda(), torch.ones(2))
+
+def test_other():
+    assert torch.cuda.is_available() is False
+
+def test_expected():
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.ones(3).cuda() + torch.ones(3)
+
+@pytest.mark.skip
+def test_skipped(): ...
+
+@pytest.fixture
+def placed():
+    return torch.ones(2).cuda() + torch.ones(2)
+
+def test_wrong_fixture(placed): ...
+
+class TestOld(unittest.TestCase):
+    def test_numpy(self):
+        torch.ones(3).cuda().numpy()
+"""
+
+
+def run(folder: Path, *arguments: str) -> Ended:
+    """Run pytest with this plugin alone."""
+    options = ["-p", "devlint_pytest", "-p", "no:cacheprovider", "-c", "none.ini"]
+    write(folder / "none.ini", "[pytest]\n")
+    write(folder / "test_some.py", TESTS)
+    return forked(
+        folder, partial(pytest.main, [*options, *arguments]), ["pytest"], {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    )
+
+
+def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -> None:
+    ended = run(tmp_path, "--devlint-rehearse=2")
+    summary = ended.stdout.partition("devlint rehearsal on 2 pretended GPUs")[2]
+    assert "2 passed, 3 would raise, 1 not judged, 1 failed for another reason" in summary, ended.stdout
+    assert "test_some.py::test_wrong would raise RuntimeError: Expected all tensors to be on the same device" in summary
+    assert "test_some.py::TestOld::test_numpy would raise TypeError: can't convert cuda:0 device type" in summary
+    assert "test_some.py::test_custom was not judged: " in summary
+    assert "example::joined takes tensors on cpu and cuda:0" in summary
+    failure = ended.stdout.partition(" test_wrong ")[2].partition("____ ")[0]
+    assert "found at least two devices, cuda:1 and cpu!" in failure
+    assert "DEV101" in failure
+    assert "`scale` is on cpu" in failure
+    assert "dispatch.py" not in failure
+    assert ended.returncode == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_machine_with_one_gpu_skips_what_needs_two(tmp_path: Path) -> None:
+    ended = run(tmp_path, "--devlint-rehearse", "1", "-k", "right or wrong or expected")
+    assert "1 passed, 1 would raise, 0 not judged\n" in ended.stdout, ended.stdout
+    assert "2 skipped" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--devlint-rehearse=65",), "a rehearsal has 0 to 64 devices"),
+        (("--devlint-rehearse=two",), "invalid int value: 'two'"),
+        (("--devlint-rehearse=2", "--devlint-guard"), "exclude each other"),
+    ],
+)
+def test_wrong_usage_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    ended = run(tmp_path, *arguments)
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
