@@ -107,5 +107,12 @@ def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
 
 
 def is_written(value: Place, place: Place, syntax: Syntax) -> bool:
-    """Whether a value that stands in the operation at a place is one that it writes to, or a part of its text."""
-    return any(inside(value, syntax.place(written)) for written in written_at(place, syntax))
+    """Whether a value that stands in the operation at a place is one that it writes to, or a part of its text.
+
+    A value that is read as well as written, such as `x` in `torch.add(x, y, out=x)`, is one value.
+    """
+    node = syntax.value_at(value)
+    text = None if node is None else syntax.code(node)
+    return any(
+        inside(value, syntax.place(written)) or syntax.code(written) == text for written in written_at(place, syntax)
+    )
