@@ -69,6 +69,8 @@ def carrier(value: cst.BaseExpression) -> str | None:
             return name
         case cst.Subscript(value=inner, slice=[_, _, *_]) | cst.UnaryOperation(expression=inner):
             return carrier(inner)
+        case cst.Attribute(value=inner, attr=cst.Name(value="data" | "T" | "mT")):
+            return carrier(inner)
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method)), args=args) if method in STAYING:
             return carrier(inner) if all(_is_constant(argument.value) for argument in args) else None
         case cst.BinaryOperation(left=left, right=right) if _is_constant(right):

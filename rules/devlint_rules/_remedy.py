@@ -78,6 +78,8 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
         created = create_there(written, other, target, site)
         if created is not None and created.edits:
             return created
+        if given_operands(written, site):
+            return _create_beside(written, other, site)
     if _is_attribute_of_self(written.name) and written.born in ("created", "attribute"):
         return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
     if site.writes(other) or other.born in ("module", "object"):
@@ -124,9 +126,14 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
             return behind
     created = create_there(stray, settled, target, site) if stray.born == "created" else None
     if created is None and given_operands(stray, site):
-        birth = stray.trace[-1].place
-        return Remedy(f"in line {birth.line}, where it is created, put it on {_device_in_words(settled, site)}")
+        return _create_beside(stray, settled, site)
     return created or _move(stray, target, settled, site)
+
+
+def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
+    """The advice for a value that another function creates, on a device that only its author knows a name for."""
+    birth = stray.trace[-1].place
+    return Remedy(f"in line {birth.line}, where it is created, put it on {_device_in_words(settled, site)}")
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:

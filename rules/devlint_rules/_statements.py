@@ -9,7 +9,7 @@ from devlint.facts import Meeting
 from devlint_rules._bindings import Binding, reads_between, sources
 from devlint_rules._device_text import HARMLESS, is_written_out, root_of
 from devlint_rules._site import Remedy, Site
-from devlint_rules._surroundings import names_in
+from devlint_rules._surroundings import names_in, stands_for_a_value
 from devlint_rules._wording import quoted
 
 _BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
@@ -29,15 +29,17 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     if not found:
         return None
     nearest = found[0]
-    if nearest.name == stray.name:
-        first = node if target is None else _before_loops(node, nearest.name, target, site)
-        if not _in_branch(first, nearest, site):
-            return None
+    first = node if target is None else _before_loops(node, nearest.name, target, site)
+    branch = _branch(first, nearest, site)
+    if nearest.name == stray.name and branch is None:
+        return None
     for binding in reversed(found):
         at = _start(site.syntax.place_of(binding.following))
         device = _device_at(at, target, settled, site)
         if device is not None and site.rebinds(binding.name):
             return _behind(binding, device, stray, site)
+    if branch is not None and _is_read_behind(nearest.name, branch, site):
+        return Remedy(f"move {quoted(nearest.name)} where it gets its value")
     if nearest.name == stray.name or target is None or not site.rebinds(nearest.name):
         return None
     text = f"{nearest.name} = {nearest.name}.to({target})"
@@ -70,19 +72,31 @@ def _is_harmless(read: cst.Name, site: Site) -> bool:
     return isinstance(parent, cst.Attribute) and parent.attr.value in HARMLESS
 
 
-def _in_branch(node: cst.BaseExpression, binding: Binding, site: Site) -> bool:
-    """Whether a test or a loop stands between a binding and an expression, so that others may need the move as well."""
+def _branch(node: cst.BaseExpression, binding: Binding, site: Site) -> cst.CSTNode | None:
+    """The outermost test or loop between a binding and an expression: what is outside may need the move as well."""
     (block, *_) = site.syntax.parents(binding.following)
+    found: cst.CSTNode | None = None
     inner: cst.CSTNode = node
     for parent in site.syntax.parents(node):
         if parent is block:
-            return False
+            break
         comes_first = (isinstance(parent, cst.For) and inner is parent.iter) or (
             isinstance(parent, cst.If) and inner is parent.test
         )
         if isinstance(parent, _BRANCHES) and not comes_first:
-            return True
+            found = parent
         inner = parent
+    return found
+
+
+def _is_read_behind(name: str, branch: cst.CSTNode, site: Site) -> bool:
+    """Whether the scope reads a name behind a statement, with the value that it has there."""
+    end = site.syntax.place_of(branch)
+    for read in site.syntax.names(name):
+        place = site.syntax.place_of(read)
+        behind = (place.line, place.column) >= (end.end_line, end.end_column) and site.surroundings.together(place, end)
+        if behind and not site.syntax.is_target(read) and stands_for_a_value(read, next(site.syntax.parents(read))):
+            return True
     return False
 
 

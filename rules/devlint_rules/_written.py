@@ -20,6 +20,9 @@ _IN_PLACE = re.compile(r"_?[a-z]\w*[a-z0-9]_")
 _OF_ITSELF = frozenset({"grad", "requires_grad", "requires_grad_", "retain_grad", "numpy"})
 """Attributes that a copy elsewhere does not share: those of a leaf of the graph, and the memory of the host."""
 
+_COPIES = frozenset({"clone", "cpu", "cuda", "to"})
+"""Methods whose result is another tensor: whatever is done to it does not concern the one that they are called on."""
+
 _FROM_THE_HOST = re.compile(r"(np|numpy|plt)\.|(.*\.)?(pack_padded_sequence|pack)$")
 """Functions that take their tensors from the CPU only."""
 
@@ -85,6 +88,8 @@ def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
     for parent in syntax.parents(name):
         match parent:
             case cst.Attribute(value=value, attr=cst.Name(value=attribute)) if value is inner:
+                if attribute in _COPIES:
+                    return False
                 if attribute in _OF_ITSELF or changes_in_place(attribute):
                     return True
             case cst.Subscript(value=value) if value is inner:

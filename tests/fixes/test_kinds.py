@@ -302,6 +302,13 @@ CAUSES = {
             "self.mean.mul_(0.9).add_(x.mean(0) * 0.1)\n        return x - self.mean",
         ),
     ),
+    "labels that numpy reads after a copy": (
+        ("DEV101",),
+        "import torch\n\ny = torch.FloatTensor([1, 2, 3])\nout = torch.ones(3, device='cuda')\n"
+        "mixed = out * y\nsame = out.eq(y.data)\nprint(y.cpu().numpy())\n",
+        "import torch\n\ny = torch.FloatTensor([1, 2, 3])\nout = torch.ones(3, device='cuda')\ny = y.to(out.device)\n"
+        "mixed = out * y\nsame = out.eq(y.data)\nprint(y.cpu().numpy())\n",
+    ),
     "module that is wrapped under a condition": (
         ("DEV401",),
         "import torch\nfrom torch import nn\n\ndevice = torch.device('cuda:0')\nnet = nn.Linear(3, 3)\n"
@@ -358,6 +365,17 @@ NONE = {
         "import torch\n\nnet = torch.nn.Linear(3, 3)\noptimizer = torch.optim.Adam(net.parameters())\n"
         "for _ in range(3):\n    x = torch.ones(3)\n    if torch.cuda.is_available():\n        x = x.cuda()\n"
         "    net(x)\n",
+    ),
+    "value that is used in a branch and behind it": (
+        "DEV101",
+        "import torch\n\n\ndef gather(storage, more):\n    found = torch.ByteTensor(storage)\n    if more:\n"
+        "        rest = torch.ByteTensor(more).to('cuda')\n        found = torch.cat([found, rest])\n"
+        "    send(found)\n",
+    ),
+    "value that another function creates, and writes to": (
+        "DEV103",
+        "import torch\n\ndef start(x: torch.Tensor, rows):\n    return torch.zeros(rows)\n\n"
+        "def f(x: torch.Tensor, index: torch.Tensor):\n    total = start(x, 3)\n    total.add_(x)\n    return total\n",
     ),
     "value that another function creates beside tensors": (
         "DEV103",
