@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import libcst as cst
 from devlint.diagnostics import Edit, Place, Safety
 from devlint.facts import Meeting
@@ -31,7 +33,7 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     nearest = found[0]
     first = node if target is None else _before_loops(node, nearest.name, target, site)
     branch = _branch(first, nearest, site)
-    if nearest.name == stray.name and branch is None:
+    if nearest.name == stray.name and branch is None and not _is_used_earlier(nearest, site):
         return None
     for binding in reversed(found):
         at = _start(site.syntax.place_of(binding.following))
@@ -87,6 +89,17 @@ def _branch(node: cst.BaseExpression, binding: Binding, site: Site) -> cst.CSTNo
             found = parent
         inner = parent
     return found
+
+
+def _is_used_earlier(binding: Binding, site: Site) -> bool:
+    """Whether a call before the operation is given the value as well, so that it may need the move too."""
+    for read in reads_between(binding, site.place, site.syntax):
+        argument, call, *_ = [*site.syntax.parents(read), None]
+        if isinstance(argument, cst.Arg) and isinstance(call, cst.Call):
+            name = call.func.value if isinstance(call.func, cst.Name) else ""
+            if not hasattr(builtins, name):
+                return True
+    return False
 
 
 def _is_read_behind(name: str, branch: cst.CSTNode, site: Site) -> bool:

@@ -302,6 +302,13 @@ CAUSES = {
             "self.mean.mul_(0.9).add_(x.mean(0) * 0.1)\n        return x - self.mean",
         ),
     ),
+    "value that an earlier call is given": (
+        ("DEV101",),
+        "import torch\n\ndevice = torch.device('cuda')\nx = torch.FloatTensor(rows).view(-1, 3)\n"
+        "y = torch.ones(2, 3).to(device)\nscore(x)\nz = torch.cat([x, y])\n",
+        "import torch\n\ndevice = torch.device('cuda')\nx = torch.FloatTensor(rows).view(-1, 3)\nx = x.to(device)\n"
+        "y = torch.ones(2, 3).to(device)\nscore(x)\nz = torch.cat([x, y])\n",
+    ),
     "labels that numpy reads after a copy": (
         ("DEV101",),
         "import torch\n\ny = torch.FloatTensor([1, 2, 3])\nout = torch.ones(3, device='cuda')\n"
