@@ -80,7 +80,20 @@ def stays_itself(name: str, place: Place, syntax: Syntax, surroundings: Surround
     for node in syntax.names(name):
         if surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):
             return True
-    return False
+    stores = (store.value for store in syntax.stores(name) if surroundings.together(syntax.place(store), place))
+    return any(_is_leaf(value) for value in stores)
+
+
+def _is_leaf(value: cst.BaseExpression) -> bool:
+    """Whether a call creates a leaf of the graph: an optimizer takes no copy of it."""
+    arguments = value.args if isinstance(value, cst.Call) else ()
+    return any(
+        one.keyword is not None
+        and one.keyword.value == "requires_grad"
+        and isinstance(one.value, cst.Name)
+        and one.value.value == "True"
+        for one in arguments
+    )
 
 
 def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:

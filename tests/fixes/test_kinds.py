@@ -309,6 +309,16 @@ CAUSES = {
         "import torch\n\ndevice = torch.device('cuda')\nx = torch.FloatTensor(rows).view(-1, 3)\nx = x.to(device)\n"
         "y = torch.ones(2, 3).to(device)\nscore(x)\nz = torch.cat([x, y])\n",
     ),
+    "leaf that is made of a batch": (
+        ("DEV102",),
+        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\nimage = torch.from_numpy(rows)\nfirst = net(image)\n"
+        "out = torch.tensor(image, requires_grad=True)\nsteps = torch.optim.Adam([out])\n"
+        "for _ in range(3):\n    second = net(out)\n",
+        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\nimage = torch.from_numpy(rows)\n"
+        "image = image.to(next(net.parameters()).device)\nfirst = net(image)\n"
+        "out = torch.tensor(image, requires_grad=True)\nsteps = torch.optim.Adam([out])\n"
+        "for _ in range(3):\n    second = net(out)\n",
+    ),
     "labels that numpy reads after a copy": (
         ("DEV101",),
         "import torch\n\ny = torch.FloatTensor([1, 2, 3])\nout = torch.ones(3, device='cuda')\n"
