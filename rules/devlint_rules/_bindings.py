@@ -52,10 +52,10 @@ def _created_under(
     value: cst.BaseExpression, birth: Place, syntax: Syntax, surroundings: Surroundings
 ) -> Binding | None:
     """Return the binding of a name in a value if the call that creates the value's tensor stands there."""
-    names = {
-        name.value for name in syntax.within(value, cst.Name) if stands_for_a_value(name, next(syntax.parents(name)))
-    }
-    for name in sorted(names):
+    names = [(one, next(syntax.parents(one))) for one in syntax.within(value, cst.Name)]
+    # An attribute or element of an object is no reason to move the object, which may be no tensor.
+    whole = {one.value for one, parent in names if not isinstance(parent, (cst.Attribute, cst.Subscript))}
+    for name in sorted(whole):
         found = binding_before(name, value, syntax, surroundings)
         if found is not None and found.value is not None and inside(birth, syntax.place(found.value)):
             return found

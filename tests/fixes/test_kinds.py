@@ -309,6 +309,13 @@ CAUSES = {
         "import torch\n\ndevice = torch.device('cuda')\nx = torch.FloatTensor(rows).view(-1, 3)\nx = x.to(device)\n"
         "y = torch.ones(2, 3).to(device)\nscore(x)\nz = torch.cat([x, y])\n",
     ),
+    "element of a dict": (
+        ("DEV101",),
+        "import torch\n\nkept = {'a': torch.FloatTensor([1, 2]), 'b': torch.ones(2, device='cuda')}\n"
+        "kept['a'] + kept['b']\n",
+        "import torch\n\nkept = {'a': torch.FloatTensor([1, 2]).to('cuda'), 'b': torch.ones(2, device='cuda')}\n"
+        "kept['a'] + kept['b']\n",
+    ),
     "leaf that is made of a batch": (
         ("DEV102",),
         "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\nimage = torch.from_numpy(rows)\nfirst = net(image)\n"
