@@ -9,8 +9,15 @@ from devlint.diagnostics import Edit, Safety
 from devlint.domain.device import Variable
 from devlint.facts import Meeting, OriginKind
 
-from devlint_rules._device_text import device_argument, is_addressable
-from devlint_rules._program_device import devices_in_reach
+from devlint_rules._device_text import (
+    HARMLESS,
+    device_argument,
+    device_attribute,
+    holds_for,
+    is_addressable,
+    is_written_out,
+)
+from devlint_rules._program_device import devices_in_reach, operands_decide
 from devlint_rules._site import Remedy, Site
 from devlint_rules._surroundings import inside, stands_for_a_value
 from devlint_rules._wording import quoted
@@ -25,9 +32,6 @@ _OF_SELF = re.compile(r"\bself\.")
 
 _MODULES = re.compile(r"(Loss|Criterion|Net|Network|Model|Module|Head|Encoder|Decoder|Embedding|Layer|Block|Metric)$")
 """How the classes of modules are called."""
-
-_HARMLESS = frozenset("shape size dim ndim numel dtype fill_ zero_ normal_ uniform_ random_ requires_grad_".split())
-"""Attributes that mean the same of a tensor on any device, and need no other tensor."""
 
 
 def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Site) -> Remedy | None:
@@ -44,6 +48,12 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if creator is None:
         return None
     call = site.syntax.at(birth.place, cst.Call)
+    if (
+        target is not None
+        and is_written_out(target)
+        and not holds_for(settled.place, birth.place, site.syntax, site.surroundings)
+    ):
+        target = None
     given = _given_device(call, site)
     if given is not None:
         return Remedy(
@@ -67,6 +77,25 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     return _created_elsewhere(call, creator[1], settled, site)
 
 
+def move_where_created(stray: Meeting, settled: Meeting, site: Site) -> Remedy | None:
+    """Return the move of a tensor behind the call of the scope that creates it, for a name that no copy may take."""
+    birth = stray.trace[-1]
+    creator = CREATOR.fullmatch(birth.what)
+    call = site.syntax.at(birth.place, cst.Call)
+    if creator is None or call is None or not site.surroundings.together(birth.place, site.place):
+        return None
+    return _created_elsewhere(call, creator[1], settled, site)
+
+
+def given_operands(stray: Meeting, site: Site) -> bool:
+    """Whether another function of the file creates a value on the CPU beside the tensors that it is given."""
+    birth = stray.trace[-1]
+    call = site.syntax.at(birth.place, cst.Call) if birth.place.file == site.place.file else None
+    if call is None or CREATOR.fullmatch(birth.what) is None or site.surroundings.together(birth.place, site.place):
+        return False
+    return operands_decide(call, site.syntax)
+
+
 def _followed(settled: Meeting) -> str | None:
     """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
     device = settled.device
@@ -82,7 +111,8 @@ def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Sit
     """
     place = site.syntax.place(call)
     reach = devices_in_reach(place, site.syntax, site.surroundings)
-    device = site.device(settled, place) or _of_sized(call, site) or (reach[0] if len(reach) == 1 else None)
+    known = reach[0] if len(reach) == 1 else _own_parameter(call, site)
+    device = site.device(settled, place) or known or _of_sized(call, site)
     if device is None or not creator.startswith("torch."):
         return None
     if _takes_device(creator):
@@ -91,6 +121,13 @@ def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Sit
     edits = site.syntax.attribute(call, f".to({device})")
     what = f"move it where it is created, in line {place.line}: {quoted(site.syntax.code(call))} with `.to({device})`"
     return Remedy(what, edits, Safety.UNSAFE, f"line {place.line}, {place.column}")
+
+
+def _own_parameter(call: cst.Call, site: Site) -> str | None:
+    """Return the parameter `device` of the function that a call is in; `None`, as its default, means no device."""
+    function = site.syntax.around(call, cst.FunctionDef)
+    parameters = [] if function is None else site.syntax.within(function.params, cst.Param)
+    return next((one.name.value for one in parameters if one.name.value == "device"), None)
 
 
 def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | None:
@@ -169,7 +206,7 @@ def _of_sized(call: cst.Call, site: Site) -> str | None:
     for read in (read for size in sizes for read in site.syntax.within(size, cst.Attribute)):
         text = site.syntax.code(read.value)
         if read.attr.value in ("shape", "size") and is_addressable(text) and site.surroundings.knows(text, place):
-            return f"{text}.device"
+            return device_attribute(text)
     return None
 
 
@@ -212,7 +249,7 @@ def _is_harmless(read: cst.Name, called: str | None, site: Site) -> bool:
     parents = site.syntax.parents(read)
     match next(parents):
         case cst.Attribute(attr=cst.Name(value=attribute)):
-            return attribute in _HARMLESS
+            return attribute in HARMLESS
         case cst.Arg():
             call = next(parents)
             return isinstance(call, cst.Call) and called is not None and site.syntax.code(call.func) == called

@@ -10,10 +10,10 @@ from devlint.diagnostics import Place
 from devlint.facts import Meeting
 from devlint.syntax import Syntax
 
-from devlint_rules._surroundings import Surroundings
+from devlint_rules._surroundings import Surroundings, inside
 from devlint_rules._written import changes_in_place
 
-_STAYING = frozenset(
+STAYING = frozenset(
     """
     bool clone contiguous detach double exp expand flatten float half int log long mean permute pow repeat reshape
     sigmoid softmax sqrt squeeze sum transpose unsqueeze view
@@ -21,6 +21,9 @@ _STAYING = frozenset(
 )
 """Methods of tensors whose result is where the tensor is, whatever else they are given."""
 
+
+HARMLESS = frozenset("shape size dim ndim numel dtype fill_ zero_ normal_ uniform_ random_ requires_grad_".split())
+"""Attributes that mean the same of a tensor on any device, and need no other tensor."""
 
 _OF_MODULES = frozenset({"requires_grad_", "share_memory_"})
 """Methods that modules have too, by names that end like those of in-place methods of tensors."""
@@ -45,7 +48,7 @@ def alike(text: str, *, of_module: bool) -> str | None:
                 node, of_module = value, False
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if _fills(name):
                 node, of_module = value, False
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _STAYING:
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in STAYING:
                 node = value
             case _:
                 found = ast.get_source_segment(text, node)
@@ -92,9 +95,9 @@ def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surrou
     written = device_argument(call)
     text = None if written is None else syntax.code(written)
     if call_to_cuda(call) and not call.args:
-        return '"cuda"'
+        return '"cuda"' if holds_for(last, at, syntax, surroundings) else None
     if text is None or isinstance(written, cst.SimpleString):
-        return text
+        return text if holds_for(last, at, syntax, surroundings) else None
     root = text.partition(".")[0].partition("[")[0]
     if not is_addressable(text) or re.search("device|cuda|gpu", text, re.IGNORECASE) is None:
         return None
@@ -103,6 +106,31 @@ def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surrou
     if root == "self":
         stable = syntax.class_at(last) is not None and syntax.class_at(last) is syntax.class_at(at)
     return text if stable and surroundings.knows(text, at) else None
+
+
+def is_written_out(device: str) -> bool:
+    """Whether source text for a device is a literal, such as `"cuda:0"`."""
+    return device.startswith(('"', "'"))
+
+
+def holds_for(written: Place, at: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Whether a device that is written out at one place may be written at another: in the same scope and branches.
+
+    One caller's device is not that of all callers, and a branch for machines with a GPU is left out on others.
+    """
+    node = syntax.value_at(written)
+    if node is None or not surroundings.together(written, at):
+        return False
+    inner: cst.CSTNode = node
+    for parent in syntax.parents(node):
+        if (
+            isinstance(parent, (cst.If, cst.IfExp))
+            and inner is not parent.test
+            and not inside(at, syntax.place_of(inner))
+        ):
+            return False
+        inner = parent
+    return True
 
 
 def device_argument(call: cst.Call) -> cst.BaseExpression | None:
@@ -133,11 +161,20 @@ def is_addressable(text: str) -> bool:
 
 def as_primary(text: str) -> str:
     """Return source text that an attribute can follow: with brackets where an operator stands in it."""
-    return (
-        text
-        if isinstance(parsed(text), (ast.Name, ast.Attribute, ast.Call, ast.Subscript, type(None)))
-        else f"({text})"
-    )
+    node = parsed(text)
+    is_primary = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, type(None)))
+    return text if is_primary or (node is not None and node.col_offset > 0) else f"({text})"
+
+
+def device_attribute(text: str) -> str:
+    """Return the attribute `device` of a tensor, or of the tensor that it is a part of: `x.device` for `x[:, 1:]`.
+
+    Lists and the like have no index of several parts.
+    """
+    node = parsed(text)
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        node = node.value
+    return f"{text if node is None else ast.get_source_segment(text, node)}.device"
 
 
 def parsed(text: str) -> ast.expr | None:

@@ -6,22 +6,29 @@ import libcst as cst
 from devlint.diagnostics import Safety
 from devlint.facts import Meeting, OriginKind
 
-from devlint_rules._device_text import root_of
+from devlint_rules._bindings import carrier, sources
 from devlint_rules._site import Remedy, Site
 from devlint_rules._wording import quoted
 
 
 def keep_the_result(stray: Meeting, site: Site) -> Remedy | None:
-    """Return the fix of `discarded-move` for a tensor that a statement before the operation was to move, or None."""
-    root = root_of(stray.name)
-    if stray.kind in (OriginKind.MODULE, OriginKind.OBJECT) or not root.isidentifier() or not site.rebinds(root):
+    """Return the fix of `discarded-move` for a tensor that an earlier statement was to move, or None.
+
+    The tensor may be the one that the value is computed from.
+    """
+    node = site.syntax.value_at(stray.place)
+    if node is None or stray.kind in (OriginKind.MODULE, OriginKind.OBJECT):
         return None
+    names = {one.name for one in sources(node, stray.trace[-1].place, site.syntax, site.surroundings)}
+    names.add(carrier(node) or "")
+    movable = {name for name in names if site.rebinds(name, stray.place)}
     for statement in site.syntax.within(site.syntax.module, cst.Expr):
         match statement.value:
             case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="to" | "cuda"))):
                 place = site.syntax.place_of(statement)
-                if name == root and place < site.place and site.surroundings.together(place, site.place):
-                    kept = f"{root} = "
+                if name in movable and place < stray.place and site.surroundings.together(place, stray.place):
+                    kept = f"{name} = "
                     what = f"keep the result in line {place.line}: {quoted(kept + site.syntax.code(statement.value))}"
-                    return Remedy(what, (site.syntax.before(statement, kept),), Safety.SAFE, site.subject(root))
+                    edits = (site.syntax.before(statement, kept),)
+                    return Remedy(what, edits, Safety.SAFE, site.surroundings.qualified(name, stray.place))
     return None

@@ -47,9 +47,11 @@ def devices_in_reach(place: Place, syntax: Syntax, surroundings: Surroundings) -
         root = root_of(text)
         if root == "self":
             visible = around is not None and syntax.class_at(where) is around
+        elif surroundings.together(where, place) and surroundings.binds(root, place):
+            visible = surroundings.binds_at_most_once(root, place)
         else:
-            visible = surroundings.together(where, place) or surroundings.is_global(root)
-        if visible and surroundings.knows(text, place) and (root == "self" or surroundings.binds_once(root)):
+            visible = surroundings.is_global(root) and surroundings.binds_once(root)
+        if visible and surroundings.knows(text, place):
             found.add(text)
     return sorted(found)
 

@@ -6,17 +6,25 @@ import ast
 import re
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Edit, Place, Safety
+from devlint.diagnostics import Certainty, Edit, Safety
 from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
-from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind
+from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind, Step
 from devlint.syntax import Syntax
 
 from devlint_rules._buffers import ADVICE, as_buffer
 from devlint_rules._classes import derives_from_module
-from devlint_rules._creation import CREATOR, create_there, move_module_where_made, move_where_made, plain_container
+from devlint_rules._creation import (
+    CREATOR,
+    create_there,
+    given_operands,
+    move_where_created,
+    move_where_made,
+    plain_container,
+)
 from devlint_rules._device_text import (
     alike,
     as_primary,
+    device_attribute,
     is_addressable,
     parameter_device,
     parsed,
@@ -24,12 +32,17 @@ from devlint_rules._device_text import (
     written_device,
 )
 from devlint_rules._discarded import keep_the_result
+from devlint_rules._module_moves import move_module, move_owner
+from devlint_rules._program_device import devices_in_reach
 from devlint_rules._site import Remedy, Site
-from devlint_rules._surroundings import inside, names_in
+from devlint_rules._statements import move_at_source, statement
+from devlint_rules._surroundings import inside
 from devlint_rules._wording import ASSIGNED, in_words, quoted
 
 UNREACHED = "which a move of the module does not reach"
 """How a trace tells that a module keeps a value as a plain attribute."""
+
+_KEPT = re.compile(rf"kept in (self\.[^\W\d]\w*), {UNREACHED}")
 
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
@@ -57,11 +70,16 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
 
 def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, site: Site) -> Remedy:
     """An operation writes to a value: it is created elsewhere, or the other one comes to it."""
+    kept = _kept_by_module(written)
+    if kept is not None and site.sees(written):
+        return _as_buffer(written, kept, site)
     if written.kind is OriginKind.CREATED:
         target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
         created = create_there(written, other, target, site)
         if created is not None and created.edits:
             return created
+        if given_operands(written, site):
+            return _create_beside(written, other, site)
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
         return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
@@ -82,6 +100,9 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     if target is not None and not site.surroundings.knows(target, site.place):
         target = None
     chosen = site.device(settled)
+    if target is not None and target.startswith("next(") and not _is_name(chosen):
+        reach = devices_in_reach(site.place, site.syntax, site.surroundings)
+        chosen = reach[0] if len(reach) == 1 else chosen
     if target is None or (settled.kind is not OriginKind.LOADER and target.startswith("next(") and _is_name(chosen)):
         target = chosen
     if settled.name == stray.name:  # one name for parts of a list on two devices
@@ -90,10 +111,10 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     if container is not None:
         return Remedy(container)
     if _is_called_module(conflict, stray, site):
-        return _move_module(stray, target, settled, site)
+        return move_module(stray, target, _device_in_words(settled, site), settled, site)
     if site.sees(stray):
         if stray.kind is OriginKind.MODULE:
-            return Remedy(_move_owner(stray, target, settled, site))
+            return Remedy(move_owner(stray, target, _device_in_words(settled, site)))
         kept = _kept_by_module(stray)
         if kept is not None:
             return _as_buffer(stray, kept, site)
@@ -104,7 +125,15 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
         if behind is not None:
             return behind
     created = create_there(stray, settled, target, site) if stray.kind is OriginKind.CREATED else None
+    if created is None and given_operands(stray, site):
+        return _create_beside(stray, settled, site)
     return created or _move(stray, target, settled, site)
+
+
+def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
+    """The advice for a value that another function creates, on a device that only its author knows a name for."""
+    birth = stray.trace[-1].place
+    return Remedy(f"in line {birth.line}, where it is created, put it on {_device_in_words(settled, site)}")
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
@@ -193,41 +222,20 @@ def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
     return Remedy(advice, () if edit is None else (*imports, edit), Safety.UNSAFE)
 
 
-def _move_module(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:
-    """A module that is called where its parameters are not; the author knows a better place to move it."""
-    if target is None or not is_addressable(stray.name):
-        return Remedy(f"move {quoted(stray.name)}, which is a module, to {_device_in_words(settled, site)}")
-    call = f"{stray.name}.to({target})"
-    made = move_module_where_made(stray.name, settled, site)
-    if made is not None:
-        return made
-    root = root_of(stray.name)
-    is_elsewhere = site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place)
-    edits = () if is_elsewhere else _statement(call, target, stray, site)
-    subject = site.subject(stray.name)
-    return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, subject)
+def _kept_by_module(stray: Meeting) -> Step | None:
+    """Where a module stores what a value is computed from as a plain attribute, which no move reaches, or None."""
+    kept = [step for step in stray.trace if _KEPT.fullmatch(step.what)]
+    return kept[-1] if kept and kept[-1] is stray.trace[-1] else None
 
 
-def _move_owner(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> str:
-    owner = stray.name.rpartition(".")[0]
-    if target is None or not owner or not is_addressable(stray.name):
-        return f"move the module that {quoted(stray.name)} comes from to {_device_in_words(settled, site)}"
-    return f"move the module that owns {quoted(stray.name)}: `{owner}.to({target})`"
-
-
-def _kept_by_module(stray: Meeting) -> Place | None:
-    """Where a module stores a value as a plain attribute, which no move reaches; None for any other value."""
-    steps = [step.place for step in stray.trace if step.what == f"kept in {stray.name}, {UNREACHED}"]
-    return steps[-1] if steps and _is_attribute_of_self(stray.name) else None
-
-
-def _as_buffer(stray: Meeting, store: Place, site: Site) -> Remedy:
+def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
     """The attribute becomes a buffer, by the fix of `unregistered-tensor-attribute`; its uses stay as they are."""
+    store, name = kept.place, _KEPT.sub(r"\1", kept.what)
     edits = as_buffer(store, site.syntax) if store.file == site.place.file else ()
     cls = site.syntax.class_at(store)
     safe = stray.device == CPU and cls is not None and derives_from_module(site.syntax, cls)
-    advice = ADVICE.format(name=stray.name.removeprefix("self."))
-    return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(stray.name))
+    advice = ADVICE.format(name=name.removeprefix("self."))
+    return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(name))
 
 
 def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
@@ -262,12 +270,18 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
     operand = site.operand(stray)
+    at_source = move_at_source(stray, target, settled, site)
+    if at_source is not None:
+        return at_source
     if site.rebinds(stray.name):
-        statement = f"{stray.name} = {stray.name}.to({target})"
-        edits = _statement(statement, target, stray, site)
+        text = f"{stray.name} = {stray.name}.to({target})"
+        edits = statement(text, stray.name, target, site.node(stray), site)
         if edits or operand is None:
             what = "the batch" if stray.kind is OriginKind.LOADER else "it"
-            return Remedy(f"move {what} before it is used: `{statement}`", edits, subject=subject)
+            return Remedy(f"move {what} before it is used: `{text}`", edits, subject=subject)
+    at_creation = move_where_created(stray, settled, site) if stray.kind is OriginKind.CREATED else None
+    if at_creation is not None:
+        return at_creation
     if is_addressable(stray.name):
         is_element = (
             stray.kind is OriginKind.CREATED and not stray.name.isidentifier()
@@ -283,34 +297,6 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     is_computed = site.surroundings.binds(root, site.place) and not inside(stray.trace[-1].place, site.place)
     edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
-
-
-def _statement(text: str, target: str, stray: Meeting, site: Site) -> tuple[Edit, ...]:
-    """A statement before the operation, or before the loops that change nothing of it.
-
-    Nothing if a name in it is unknown there.
-    """
-    node = site.node(stray)
-    if node is not None:
-        node = _before_loops(node, stray.name, target, site)
-    edit = None if node is None else site.syntax.statement_before(node, text)
-    if edit is None or not all(site.surroundings.knows(name, edit.place) for name in (stray.name, target)):
-        return ()
-    return (edit,)
-
-
-def _before_loops(node: cst.BaseExpression, name: str, target: str, site: Site) -> cst.BaseExpression:
-    """The node, or what the outermost loop around it iterates over that gives no value to a name of the statement."""
-    roots = {root_of(name), *names_in(target)}
-    for parent in site.syntax.parents(node):
-        if isinstance(parent, (cst.FunctionDef, cst.Lambda, cst.While)):
-            break
-        if isinstance(parent, cst.For):
-            stretch = site.syntax.place_of(parent)
-            if any(site.surroundings.binds_within(root, stretch) for root in roots):
-                break
-            node = parent.iter
-    return node
 
 
 def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
@@ -342,7 +328,7 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         if not _is_called_module(conflict, side, site):
             if site.calls(side):
                 return None  # a module whose parts are on several devices
-            return f"{side.name}.device"
+            return device_attribute(side.name)
         called = conflict.operation == side.name or _calls_layer(conflict)
         return parameter_device(side.name) if called else None
     if isinstance(side.device, Variable) and is_addressable(side.device.place):
@@ -355,9 +341,9 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
             rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name
         )
         if side.kind is OriginKind.PARAMETER or named:
-            return f"{place}.device"
+            return device_attribute(place)
     same = alike(side.name, of_module=side.kind is OriginKind.MODULE)
-    return written_device(side) if same is None else f"{same}.device"
+    return written_device(side) if same is None else device_attribute(same)
 
 
 def _device_of_argument(side: Meeting) -> str | None:
@@ -368,7 +354,7 @@ def _device_of_argument(side: Meeting) -> str | None:
         or not is_addressable(side.device.place)
     ):
         return None
-    return side.device.place if side.device.names_device else f"{side.device.place}.device"
+    return side.device.place if side.device.names_device else device_attribute(side.device.place)
 
 
 def _device_in_words(side: Meeting, site: Site) -> str:

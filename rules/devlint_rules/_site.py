@@ -103,11 +103,10 @@ class Site:
         """Whether the operation writes to a value: no copy may stand in its place."""
         return is_written(side.place, self.place, self.syntax)
 
-    def rebinds(self, name: str) -> bool:
-        """Whether the name may be given a copy of its value before the operation."""
-        return self.surroundings.binds(name, self.place) and not stays_itself(
-            name, self.place, self.syntax, self.surroundings
-        )
+    def rebinds(self, name: str, at: Place | None = None) -> bool:
+        """Whether the name may be given a copy of its value before the operation, or in the scope of another place."""
+        place = at or self.place
+        return self.surroundings.binds(name, place) and not stays_itself(name, place, self.syntax, self.surroundings)
 
     def device(self, side: Meeting, at: Place | None = None) -> str | None:
         """Source text for the device that the program has put a value on; None where nothing known at `at` is it."""

@@ -6,16 +6,31 @@ import libcst as cst
 from devlint.diagnostics import Fix, Safety
 from devlint.syntax import Syntax
 
+from devlint_rules._bindings import binding_before
+from devlint_rules._program_device import devices_in_reach
+from devlint_rules._surroundings import Surroundings
 from devlint_rules._wording import quoted
 
 
-def module_moved(wrapper: cst.Call, device: str, syntax: Syntax) -> Fix | None:
-    """Return the fix that moves the module, the first argument, before it is wrapped."""
+def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: Surroundings) -> Fix | None:
+    """Return the fix that moves the module, the first argument, before it is wrapped.
+
+    It moves where it is made if the program has one device there: it may also be used without the wrapper.
+    """
     first = wrapper.args[0] if wrapper.args else None
     if first is None or first.star or (first.keyword is not None and first.keyword.value != "module"):
         return None
-    what = f"move the module before it is wrapped: {quoted(f'{syntax.code(first.value)}.to({device})')}"
-    return Fix(Safety.UNSAFE, what, syntax.attribute(first.value, f".to({device})"))
+    module = first.value
+    if isinstance(module, cst.Name):
+        binding = binding_before(module.value, wrapper, syntax, surroundings)
+        made = None if binding is None else binding.value
+        reach = [] if made is None else devices_in_reach(syntax.place(made), syntax, surroundings)
+        if isinstance(made, cst.Call) and len(reach) == 1:
+            move = f".to({reach[0]})"
+            what = f"move {quoted(module.value)} where it is made: {quoted(syntax.code(made))} with {quoted(move)}"
+            return Fix(Safety.UNSAFE, what, syntax.attribute(made, move))
+    what = f"move the module before it is wrapped: {quoted(f'{syntax.code(module)}.to({device})')}"
+    return Fix(Safety.UNSAFE, what, syntax.attribute(module, f".to({device})"))
 
 
 def device_ids(call: cst.Call) -> cst.BaseExpression | None:

@@ -20,6 +20,9 @@ _IN_PLACE = re.compile(r"_?[a-z]\w*[a-z0-9]_")
 _OF_ITSELF = frozenset({"grad", "requires_grad", "requires_grad_", "retain_grad", "numpy"})
 """Attributes that a copy elsewhere does not share: those of a leaf of the graph, and the memory of the host."""
 
+_COPIES = frozenset({"clone", "cpu", "cuda", "to"})
+"""Methods whose result is another tensor: whatever is done to it does not concern the one that they are called on."""
+
 _FROM_THE_HOST = re.compile(r"(np|numpy|plt)\.|(.*\.)?(pack_padded_sequence|pack)$")
 """Functions that take their tensors from the CPU only."""
 
@@ -77,7 +80,20 @@ def stays_itself(name: str, place: Place, syntax: Syntax, surroundings: Surround
     for node in syntax.names(name):
         if surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):
             return True
-    return False
+    stores = (store.value for store in syntax.stores(name) if surroundings.together(syntax.place(store), place))
+    return any(_is_leaf(value) for value in stores)
+
+
+def _is_leaf(value: cst.BaseExpression) -> bool:
+    """Whether a call creates a leaf of the graph: an optimizer takes no copy of it."""
+    arguments = value.args if isinstance(value, cst.Call) else ()
+    return any(
+        one.keyword is not None
+        and one.keyword.value == "requires_grad"
+        and isinstance(one.value, cst.Name)
+        and one.value.value == "True"
+        for one in arguments
+    )
 
 
 def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
@@ -85,6 +101,8 @@ def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
     for parent in syntax.parents(name):
         match parent:
             case cst.Attribute(value=value, attr=cst.Name(value=attribute)) if value is inner:
+                if attribute in _COPIES:
+                    return False
                 if attribute in _OF_ITSELF or changes_in_place(attribute):
                     return True
             case cst.Subscript(value=value) if value is inner:
@@ -107,5 +125,12 @@ def _needs_itself(name: cst.Name, syntax: Syntax) -> bool:
 
 
 def is_written(value: Place, place: Place, syntax: Syntax) -> bool:
-    """Whether a value that stands in the operation at a place is one that it writes to, or a part of its text."""
-    return any(inside(value, syntax.place(written)) for written in written_at(place, syntax))
+    """Whether a value that stands in the operation at a place is one that it writes to, or a part of its text.
+
+    A value that is read as well as written, such as `x` in `torch.add(x, y, out=x)`, is one value.
+    """
+    node = syntax.value_at(value)
+    text = None if node is None else syntax.code(node)
+    return any(
+        inside(value, syntax.place(written)) or syntax.code(written) == text for written in written_at(place, syntax)
+    )

@@ -96,7 +96,7 @@ class DataParallelDeviceIds(SurroundedRule):
         ids = device_ids(node) if isinstance(node, cst.Call) else node
         if misuse.problem == "module-elsewhere" and misuse.module == CPU and isinstance(node, cst.Call):
             reach = devices_in_reach(syntax.place(node), syntax, self.surroundings())
-            return module_moved(node, reach[0], syntax) if len(reach) == 1 else None
+            return module_moved(node, reach[0], syntax, self.surroundings()) if len(reach) == 1 else None
         if ids is None:
             return None
         where = index_of(misuse.module) if misuse.module is not None else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Fix, Place, Severity
 from devlint.facts import ParallelMisuse
-from devlint.rule import OperationRule
 
+from devlint_rules._surroundings import SurroundedRule
 from devlint_rules._wording import quoted, story
 from devlint_rules._wrappers import device_ids, module_moved
 
@@ -23,7 +23,7 @@ _PROBLEMS = {
 }
 
 
-class DistributedDeviceIds(OperationRule):
+class DistributedDeviceIds(SurroundedRule):
     """
     ## What it does
     Reports a `DistributedDataParallel` whose `device_ids` or `output_device` do not go with where its module
@@ -95,4 +95,4 @@ class DistributedDeviceIds(OperationRule):
         ids = None if call is None else device_ids(call)
         if misuse.problem != "module-on-cpu" or call is None or not isinstance(ids, cst.List) or len(ids.elements) != 1:
             return None
-        return module_moved(call, self.syntax().code(ids.elements[0].value), self.syntax())
+        return module_moved(call, self.syntax().code(ids.elements[0].value), self.syntax(), self.surroundings())

@@ -67,8 +67,8 @@ CASES = {
     "batch": (
         "DEV102",
         "import torch\nnet = torch.nn.Linear(3, 3).cuda()\nx = torch.from_numpy(a)\nif True:\n\ty = net(x)\n",
-        "import torch\nnet = torch.nn.Linear(3, 3).cuda()\nx = torch.from_numpy(a)\nif True:\n"
-        "\tx = x.to(next(net.parameters()).device)\n\ty = net(x)\n",
+        "import torch\nnet = torch.nn.Linear(3, 3).cuda()\nx = torch.from_numpy(a)\n"
+        "x = x.to(next(net.parameters()).device)\nif True:\n\ty = net(x)\n",
     ),
     "index": (
         "DEV104",
@@ -212,10 +212,6 @@ UNSAFE = {
         "DEV203",
         "import torch\nx = torch.ones(3)\nx.to('cuda')\ny = x + torch.ones(3)\n",
     ),
-    "global that a function uses": (
-        "DEV101",
-        "import torch\nx = torch.ones(3)\n\ndef f():\n    return x + torch.ones(3, device='cuda')\n",
-    ),
     "generator": (
         "DEV106",
         "import torch\n\ndef f(x: torch.Tensor):\n    g = torch.Generator()\n"
@@ -244,7 +240,172 @@ def test_an_unsafe_fix(name: str) -> None:
     assert _fixed(text, code, unsafe=True) != text
 
 
+TRAIN = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+ROWS = TensorDataset(torch.ones(8, 4), torch.ones(8, 4))
+
+
+def train(device: torch.device, scale: torch.Tensor):
+    scale = scale.to(device)
+    for x, y in DataLoader(ROWS):
+        {first}
+        {second}
+"""
+
+CAUSES = {
+    "batch whose parts are used": (
+        ("DEV103",),
+        TRAIN.format(first="part = x[:, :2]", second="print((part[:, 1:] * scale).sum(), (part[:, :1] * scale).sum())"),
+        TRAIN.format(
+            first="x = x.to(device)\n        part = x[:, :2]",
+            second="print((part[:, 1:] * scale).sum(), (part[:, :1] * scale).sum())",
+        ),
+    ),
+    "move of a batch that was thrown away, and its parts": (
+        ("DEV103", "DEV203"),
+        TRAIN.format(first="x.to(device)", second="print(x[:, 1:] * scale, (1 - x[:, :1]) * scale)"),
+        TRAIN.format(first="x = x.to(device)", second="print(x[:, 1:] * scale, (1 - x[:, :1]) * scale)"),
+    ),
+    "value that two branches use": (
+        ("DEV103",),
+        TRAIN.format(
+            first="y = y.float()",
+            second="if len(y) > 2:\n            print(y * scale)\n        else:\n            print(y[:, 1:] * scale)",
+        ),
+        TRAIN.format(
+            first="y = y.to(device)\n        y = y.float()",
+            second="if len(y) > 2:\n            print(y * scale)\n        else:\n            print(y[:, 1:] * scale)",
+        ),
+    ),
+    "value of a name that an operation computes with": (
+        ("DEV101",),
+        "import torch\n\ndevice = torch.device('cuda')\nrate = 0.5\nmask = torch.FloatTensor([1, 2]).unsqueeze(1)\n"
+        "print(mask * rate * torch.ones(2, 1, device=device))\n",
+        "import torch\n\ndevice = torch.device('cuda')\nrate = 0.5\nmask = torch.FloatTensor([1, 2]).unsqueeze(1)\n"
+        "mask = mask.to(device)\nprint(mask * rate * torch.ones(2, 1, device=device))\n",
+    ),
+    "buffer, and what is computed from it": (
+        ("DEV103", "DEV201"),
+        _net("self.shift = torch.ones(3)", "shift = self.shift.repeat(2, 1)\n        return x + shift"),
+        _net(
+            'self.register_buffer("shift", torch.ones(3), persistent=False)',
+            "shift = self.shift.repeat(2, 1)\n        return x + shift",
+        ),
+    ),
+    "buffer that is written to": (
+        ("DEV103", "DEV201"),
+        _net("self.mean = torch.zeros(3)", "self.mean.mul_(0.9).add_(x.mean(0) * 0.1)\n        return x - self.mean"),
+        _net(
+            'self.register_buffer("mean", torch.zeros(3), persistent=False)',
+            "self.mean.mul_(0.9).add_(x.mean(0) * 0.1)\n        return x - self.mean",
+        ),
+    ),
+    "value that an earlier call is given": (
+        ("DEV101",),
+        "import torch\n\ndevice = torch.device('cuda')\nx = torch.FloatTensor(rows).view(-1, 3)\n"
+        "y = torch.ones(2, 3).to(device)\nscore(x)\nz = torch.cat([x, y])\n",
+        "import torch\n\ndevice = torch.device('cuda')\nx = torch.FloatTensor(rows).view(-1, 3)\nx = x.to(device)\n"
+        "y = torch.ones(2, 3).to(device)\nscore(x)\nz = torch.cat([x, y])\n",
+    ),
+    "element of a dict": (
+        ("DEV101",),
+        "import torch\n\nkept = {'a': torch.FloatTensor([1, 2]), 'b': torch.ones(2, device='cuda')}\n"
+        "kept['a'] + kept['b']\n",
+        "import torch\n\nkept = {'a': torch.FloatTensor([1, 2]).to('cuda'), 'b': torch.ones(2, device='cuda')}\n"
+        "kept['a'] + kept['b']\n",
+    ),
+    "leaf that is made of a batch": (
+        ("DEV102",),
+        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\nimage = torch.from_numpy(rows)\nfirst = net(image)\n"
+        "out = torch.tensor(image, requires_grad=True)\nsteps = torch.optim.Adam([out])\n"
+        "for _ in range(3):\n    second = net(out)\n",
+        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\nimage = torch.from_numpy(rows)\n"
+        "image = image.to(next(net.parameters()).device)\nfirst = net(image)\n"
+        "out = torch.tensor(image, requires_grad=True)\nsteps = torch.optim.Adam([out])\n"
+        "for _ in range(3):\n    second = net(out)\n",
+    ),
+    "labels that numpy reads after a copy": (
+        ("DEV101",),
+        "import torch\n\ny = torch.FloatTensor([1, 2, 3])\nout = torch.ones(3, device='cuda')\n"
+        "mixed = out * y\nsame = out.eq(y.data)\nprint(y.cpu().numpy())\n",
+        "import torch\n\ny = torch.FloatTensor([1, 2, 3])\nout = torch.ones(3, device='cuda')\ny = y.to(out.device)\n"
+        "mixed = out * y\nsame = out.eq(y.data)\nprint(y.cpu().numpy())\n",
+    ),
+    "module that is wrapped under a condition": (
+        ("DEV401",),
+        "import torch\nfrom torch import nn\n\ndevice = torch.device('cuda:0')\nnet = nn.Linear(3, 3)\n"
+        "if torch.cuda.device_count() > 1:\n    net = nn.DataParallel(net)\nnet(torch.ones(3, 3, device=device))\n",
+        "import torch\nfrom torch import nn\n\ndevice = torch.device('cuda:0')\nnet = nn.Linear(3, 3).to(device)\n"
+        "if torch.cuda.device_count() > 1:\n    net = nn.DataParallel(net)\nnet(torch.ones(3, 3, device=device))\n",
+    ),
+    "function that has a device": (
+        ("DEV103",),
+        "import torch\n\ndef mask(x: torch.Tensor, device=None):\n    return torch.ones(4, 1)\n\n"
+        "def use(x: torch.Tensor):\n    found = mask(x, x.device)\n    return x * found\n",
+        "import torch\n\ndef mask(x: torch.Tensor, device=None):\n    return torch.ones(4, 1, device=device)\n\n"
+        "def use(x: torch.Tensor):\n    found = mask(x, x.device)\n    return x * found\n",
+    ),
+    "module that a loop uses": (
+        ("DEV102",),
+        "import torch\n\nnet, x = torch.nn.Linear(3, 3), torch.ones(3)\n"
+        "if torch.cuda.is_available():\n    x = x.cuda()\n"
+        "for _ in range(3):\n    net(x)\n",
+        "import torch\n\nnet, x = torch.nn.Linear(3, 3), torch.ones(3)\n"
+        "if torch.cuda.is_available():\n    x = x.cuda()\n"
+        "net.to(x.device)\nfor _ in range(3):\n    net(x)\n",
+    ),
+    "part of a tensor": (
+        ("DEV103",),
+        "import torch\n\ndef f(x: torch.Tensor):\n    return x[:, 1:] + torch.ones(3)\n",
+        "import torch\n\ndef f(x: torch.Tensor):\n    return x[:, 1:] + torch.ones(3, device=x.device)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_fix_of_the_cause(name: str) -> None:
+    """The reports of one cause have one fix, and their places stay as they are."""
+    codes, before, after = CAUSES[name]
+    settings = Settings(("-",), select=codes, isolated=True, fix=True, unsafe_fixes=True)
+    run = engine.run(settings, stdin=before.encode())
+    assert next((change.after.decode() for change in run.changes), before) == after
+
+
 NONE = {
+    "device of one caller": (
+        "DEV101",
+        'import torch\n\ndef padded(x: torch.Tensor):\n    """The rows of host data with zeros before them."""\n'
+        "    return torch.cat([torch.FloatTensor([0, 0]), x])\n\n"
+        "padded(torch.ones(2))\npadded(torch.ones(2, device='cuda:0'))\n",
+    ),
+    "global that a function uses": (
+        "DEV101",
+        "import torch\nx = torch.ones(3)\n\ndef f():\n    return x + torch.ones(3, device='cuda')\n",
+    ),
+    "module in a loop, beside a device of machines with a GPU": (
+        "DEV102",
+        "import torch\n\nnet = torch.nn.Linear(3, 3)\noptimizer = torch.optim.Adam(net.parameters())\n"
+        "for _ in range(3):\n    x = torch.ones(3)\n    if torch.cuda.is_available():\n        x = x.cuda()\n"
+        "    net(x)\n",
+    ),
+    "value that is used in a branch and behind it": (
+        "DEV101",
+        "import torch\n\n\ndef gather(storage, more):\n    found = torch.ByteTensor(storage)\n    if more:\n"
+        "        rest = torch.ByteTensor(more).to('cuda')\n        found = torch.cat([found, rest])\n"
+        "    send(found)\n",
+    ),
+    "value that another function creates, and writes to": (
+        "DEV103",
+        "import torch\n\ndef start(x: torch.Tensor, rows):\n    return torch.zeros(rows)\n\n"
+        "def f(x: torch.Tensor, index: torch.Tensor):\n    total = start(x, 3)\n    total.add_(x)\n    return total\n",
+    ),
+    "value that another function creates beside tensors": (
+        "DEV103",
+        "import torch\n\ndef q(x: torch.Tensor, rows):\n    return torch.ones(rows)\n\n"
+        "def f(x: torch.Tensor):\n    return x * q(x, 3)\n",
+    ),
     "element of several that numpy reads": (
         "DEV105",
         "import torch\nimport numpy as np\nx = torch.ones(3, device='cuda')\nnp.array([x, x])\n",
@@ -281,7 +442,7 @@ NONE = {
     "argument of torch.cuda": ("DEV302", "import torch\ntorch.cuda.set_device('cuda:1')\n"),
     "keywords that nobody knows": (
         "DEV103",
-        "import torch\n\ndef f(x: torch.Tensor, **more):\n    return x + torch.ones(3, **more)\n",
+        "import torch\n\ndef f(x: torch.Tensor):\n    return x + torch.ones(3, **{'dtype': x.dtype})\n",
     ),
 }
 
@@ -289,6 +450,8 @@ NONE = {
 @pytest.mark.parametrize("name", NONE)
 def test_no_fix(name: str) -> None:
     code, text = NONE[name]
+    settings = Settings(("-",), select=(code,), isolated=True)
+    assert [one.code for one in engine.run(settings, stdin=text.encode()).outcome.diagnostics]
     assert _fixed(text, code, unsafe=True) == text
 
 

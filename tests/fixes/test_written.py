@@ -43,13 +43,11 @@ WRITES = (
     'self.acc["a"].view(3).addcmul_(v, v)',
     'self.acc["a"] += v',
     'torch.add(v, 1, out=self.acc["a"])',
+    'torch.maximum(self.acc["a"], v, out=self.acc["a"])',
 )
 
-READ_AND_WRITTEN = 'torch.maximum(self.acc["a"], v, out=self.acc["a"])'
-"""No copy of one operand helps, since PyTorch compares what it writes to as well."""
 
-
-@pytest.mark.parametrize("line", [*WRITES, READ_AND_WRITTEN])
+@pytest.mark.parametrize("line", WRITES)
 def test_what_is_written_is_kept(line: str, judge: Judge, tmp_path: Path) -> None:
     """PyTorch adds to the object that the program keeps, and to no copy of it."""
     folder = tmp_path / "program"
@@ -60,7 +58,8 @@ def test_what_is_written_is_kept(line: str, judge: Judge, tmp_path: Path) -> Non
     (folder / "store.py").write_text(text, encoding="utf-8")
     program = Program("store", folder, "store.py", "run", (1,))
     tried = list(Proof(judge, folder, tmp_path / "copy").try_fixes([program], codes=("DEV1",)))
-    assert bool(tried) == (line != READ_AND_WRITTEN)
+    assert tried
+    assert not any('self.acc["a"].to(' in (one.diagnostic.advice or "") for one in tried)
     assert {one.result for one in tried} <= {Result.MENDS, Result.FIRST_OF_SEVERAL}, [one.results for one in tried]
 
 

@@ -242,7 +242,7 @@ ADVICE = {
             'torch.ones(3, device="cuda:0")', CUDA0, _place(3, 1, 2), (Step(_place(3, 1, 2), ""),), OriginKind.CREATED
         ),
         _created("y", 2),
-        'pass `device="cuda:0"` to `torch.ones` in line 2',
+        'move it before it is used: `y = y.to("cuda:0")`',
     ),
     "follows a parameter": (
         _in_line_3("f(x)", Variable("x"), "parameter"),

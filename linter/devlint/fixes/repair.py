@@ -123,14 +123,19 @@ class Repair:
         )
 
     def _wanted(self, found: Found) -> list[Diagnostic]:
-        """The diagnostics whose fixes can be made at once, in order."""
-        return [
-            one
-            for checked in found.values()
-            for one in choose(
-                (one for one in checked.diagnostics if _place(one) not in self._refused), unsafe=self._unsafe
-            ).settled
-        ]
+        """The diagnostics whose fixes can be made at once, in order; unsafe ones wait until all safe ones are made.
+
+        A safe fix often settles other reports of the same cause, which then need no fix of their own.
+        """
+        open_ones = {
+            file: [one for one in checked.diagnostics if _place(one) not in self._refused]
+            for file, checked in found.items()
+        }
+        for unsafe in (False, True) if self._unsafe else (False,):
+            wanted = [one for own in open_ones.values() for one in choose(own, unsafe=unsafe).settled]
+            if wanted:
+                return wanted
+        return []
 
     def _move_refused(self, made: Mapping[str, _Made]) -> None:
         """Let the refused diagnostics move with the text of their files."""

@@ -1,0 +1,157 @@
+"""The statements that give local names their values: a move there reaches all that is computed from the name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+from devlint.diagnostics import Place
+from devlint.records import dataclass
+from devlint.syntax import Syntax
+
+from devlint_rules._device_text import STAYING
+from devlint_rules._surroundings import Surroundings, inside, stands_for_a_value
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A statement that gives a local name its value on every path to a later expression.
+
+    Attributes:
+        name: the name.
+        value: the expression that is stored; None for an element that a loop takes, or that is unpacked.
+        following: the statement that is executed next.
+    """
+
+    name: str
+    value: cst.BaseExpression | None
+    following: cst.BaseStatement
+
+
+def sources(value: cst.BaseExpression, birth: Place, syntax: Syntax, surroundings: Surroundings) -> Iterator[Binding]:
+    """Yield the bindings that a value comes from, the nearest first: of `rows`, then of `batch`, for `rows[:, 1:] * 2`.
+
+    Args:
+        value: an expression that is computed from a local name.
+        birth: where it gets its device.
+        syntax, surroundings: of its file.
+    """
+    found = _created_under(value, birth, syntax, surroundings)
+    name = carrier(value)
+    if found is None and name is not None:
+        found = binding_before(name, value, syntax, surroundings)
+    while found is not None:
+        yield found
+        name = None if found.value is None else carrier(found.value)
+        if name is None or found.value is None:
+            return
+        found = binding_before(name, found.value, syntax, surroundings)
+
+
+def _created_under(
+    value: cst.BaseExpression, birth: Place, syntax: Syntax, surroundings: Surroundings
+) -> Binding | None:
+    """Return the binding of a name in a value if the call that creates the value's tensor stands there."""
+    names = [(one, next(syntax.parents(one))) for one in syntax.within(value, cst.Name)]
+    # An attribute or element of an object is no reason to move the object, which may be no tensor.
+    whole = {one.value for one, parent in names if not isinstance(parent, (cst.Attribute, cst.Subscript))}
+    for name in sorted(whole):
+        found = binding_before(name, value, syntax, surroundings)
+        if found is not None and found.value is not None and inside(birth, syntax.place(found.value)):
+            return found
+    return None
+
+
+def carrier(value: cst.BaseExpression) -> str | None:
+    """Return the local name whose tensor an expression is a part of, or is computed from alone; None without one."""
+    match value:
+        case cst.Name(value=name):
+            return name
+        case cst.Subscript(value=inner, slice=[_, _, *_]) | cst.UnaryOperation(expression=inner):
+            return carrier(inner)
+        case cst.Attribute(value=inner, attr=cst.Name(value="data" | "T" | "mT")):
+            return carrier(inner)
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method)), args=args) if method in STAYING:
+            return carrier(inner) if all(_is_constant(argument.value) for argument in args) else None
+        case cst.BinaryOperation(left=left, right=right) if _is_constant(right):
+            return carrier(left)
+        case cst.BinaryOperation(left=left, right=right) if _is_constant(left):
+            return carrier(right)
+        case _:
+            return None
+
+
+def _is_constant(value: cst.BaseExpression) -> bool:
+    match value:
+        case cst.BaseNumber() | cst.SimpleString() | cst.Name(value="None" | "True" | "False"):
+            return True
+        case cst.UnaryOperation(expression=inner):
+            return _is_constant(inner)
+        case _:
+            return False
+
+
+def binding_before(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: Surroundings) -> Binding | None:
+    """Return the binding of a name that every path to a node has passed last; None if that is not one statement."""
+    inner = node
+    for parent in syntax.parents(node):
+        match parent:
+            case cst.FunctionDef() | cst.ClassDef() | cst.Lambda() | cst.BaseComp():
+                return None
+            case cst.IndentedBlock(body=statements) | cst.Module(body=statements):
+                index = next(index for index, one in enumerate(statements) if one is inner)
+                for at in range(index - 1, -1, -1):
+                    before, after = statements[at], statements[at + 1]
+                    if surroundings.binds_within(name, syntax.place_of(before)):
+                        return _stored(name, before, after)
+            case cst.For(target=target, body=cst.IndentedBlock(body=[first, *_])) if inner is parent.body:
+                if any(one.value == name for one in _named(target)):
+                    return Binding(name, None, first)
+                if surroundings.binds_within(name, syntax.place_of(parent)):
+                    return None  # a turn of the loop begins with the value of the turn before
+            case cst.While() if surroundings.binds_within(name, syntax.place_of(parent)):
+                return None
+            case _:
+                pass
+        inner = parent
+    return None
+
+
+def _stored(name: str, statement: cst.CSTNode, following: cst.BaseStatement) -> Binding | None:
+    """Return the binding that a statement is, if it does nothing else."""
+    match statement:
+        case cst.SimpleStatementLine(body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]):
+            pass
+        case _:
+            return None
+    match target, value:
+        case cst.Name(value=stored), _ if stored == name:
+            return Binding(name, value, following)
+        case cst.Tuple(elements=targets), cst.Tuple(elements=values) if len(targets) == len(values):
+            for one, given in zip(targets, values, strict=True):
+                if isinstance(one.value, cst.Name) and one.value.value == name:
+                    return Binding(name, given.value, following)
+    return Binding(name, None, following) if any(one.value == name for one in _named(target)) else None
+
+
+def _named(target: cst.BaseExpression) -> Iterator[cst.Name]:
+    match target:
+        case cst.Name():
+            yield target
+        case cst.Tuple(elements=elements) | cst.List(elements=elements):
+            for element in elements:
+                yield from _named(element.value)
+        case _:
+            pass
+
+
+def reads_between(binding: Binding, place: Place, syntax: Syntax) -> list[cst.Name]:
+    """Return the places behind a binding and before a place that read its name."""
+    begin = syntax.place_of(binding.following)
+    return [
+        name
+        for name in syntax.names(binding.name)
+        for where in [syntax.place_of(name)]
+        if (begin.line, begin.column) <= (where.line, where.column) < (place.line, place.column)
+        if not inside(where, place) and stands_for_a_value(name, next(syntax.parents(name)))
+    ]

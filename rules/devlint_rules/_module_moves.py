@@ -1,0 +1,66 @@
+"""The move of a module whose parameters are not where its input is: where it is made, or before the operation."""
+
+from __future__ import annotations
+
+import libcst as cst
+from devlint.diagnostics import Edit, Safety
+from devlint.facts import Meeting
+
+from devlint_rules._bindings import binding_before, reads_between
+from devlint_rules._creation import move_module_where_made
+from devlint_rules._device_text import is_addressable, root_of
+from devlint_rules._site import Remedy, Site
+from devlint_rules._statements import statement
+from devlint_rules._wording import quoted
+
+
+def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting, site: Site) -> Remedy:
+    """Return the move of a module that is called where its parameters are not.
+
+    Args:
+        stray: the module.
+        target: source text for the device of its input, if there is one.
+        goal: that device in words.
+        settled: the input.
+        site: the call.
+    """
+    if target is None or not is_addressable(stray.name):
+        return Remedy(f"move {quoted(stray.name)}, which is a module, to {goal}")
+    made = move_module_where_made(stray.name, settled, site)
+    if made is not None:
+        return made
+    call = f"{stray.name}.to({target})"
+    node = site.node(stray)
+    edits = () if node is None else statement(call, stray.name, target, node, site)
+    edits = edits if node is not None and _is_first_use(stray.name, node, edits, site) else ()
+    return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, site.subject(stray.name))
+
+
+def _is_first_use(name: str, node: cst.BaseExpression, edits: tuple[Edit, ...], site: Site) -> bool:
+    """Whether a statement would move a module once, and before anything else has its parameters."""
+    root = root_of(name)
+    if site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place):
+        return False
+    if any(_is_repeated(edit, node, site) for edit in edits):
+        return False
+    binding = binding_before(root, node, site.syntax, site.surroundings)
+    return binding is None or not reads_between(binding, site.place, site.syntax)
+
+
+def _is_repeated(edit: Edit, node: cst.BaseExpression, site: Site) -> bool:
+    """Whether an edit stands in a loop around a node."""
+    for parent in site.syntax.parents(node):
+        if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
+            return False
+        loop = site.syntax.place_of(parent) if isinstance(parent, (cst.For, cst.While)) else None
+        if loop is not None and (loop.line, loop.column) < (edit.place.line, edit.place.column):
+            return True
+    return False
+
+
+def move_owner(stray: Meeting, target: str | None, goal: str) -> str:
+    """Return the advice for a parameter or buffer of a module that is left behind."""
+    owner = stray.name.rpartition(".")[0]
+    if target is None or not owner or not is_addressable(stray.name):
+        return f"move the module that {quoted(stray.name)} comes from to {goal}"
+    return f"move the module that owns {quoted(stray.name)}: `{owner}.to({target})`"
