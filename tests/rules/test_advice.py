@@ -47,6 +47,10 @@ def follow(text: str, diagnostic: Diagnostic) -> str | None:
         made = int(match[1]) - 1
         assert "…" in match[2] or match[2] in lines[made]
         lines[made] = lines[made].rstrip() + match[3]
+    elif match := re.fullmatch(r"move it where it is created, in line (\d+): `(.*)` with `(.*)`", advice):
+        made = int(match[1]) - 1
+        assert match[2] in lines[made]
+        lines[made] = lines[made].replace(match[2], match[2] + match[3], 1)
     elif match := re.fullmatch(r"move `(.*)` with `(.*)`", advice):
         _replace_operand(lines, diagnostic, match[1], f"({match[1]}){match[2]}")
     elif match := re.fullmatch(r"move .*: `(.*)`", advice):
