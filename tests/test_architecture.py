@@ -246,7 +246,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.torchlib": ("devlint.errors",),
-    # Rules see facts, never how they were found; and no rule sees another, only what begins with an underscore.
+    # Rules see facts, never how they were found; and no rule sees another, only what they share.
     "devlint_rules": (
         "libcst",
         "devlint.rule",
@@ -345,7 +345,7 @@ def may_import(importer: str, imported: str) -> bool:
         return False
     if area in TOGETHER and _longest(imported, ALLOWED) == area:
         return True
-    if area == "devlint_rules" and imported.startswith("devlint_rules._"):
+    if area == "devlint_rules" and _within(imported, "devlint_rules.support"):
         return True
     # A part with a line of its own, such as `frontend.concrete`, is not meant by the name of the whole.
     allowed = _longest(imported, ALLOWED[area])

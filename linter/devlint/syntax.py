@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cached_property
@@ -33,13 +34,21 @@ class Syntax:
         self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._by_kind: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
         self._derived: dict[object, object] = {}
+        # The nodes are numbered so that those within a node have the numbers behind its own, up to `_last`.
+        self._numbers: dict[cst.CSTNode, int] = {}
         pending: list[cst.CSTNode] = [module]
         while pending:
             node = pending.pop()
+            self._numbers[node] = len(self._numbers)
             self._by_kind.setdefault(type(node), []).append(node)
             for child in _parts(node):
                 self._parents[child] = node
                 pending.append(child)
+        self._last = dict(self._numbers)
+        for node in reversed(self._numbers):
+            if node in self._parents:
+                parent = self._parents[node]
+                self._last[parent] = max(self._last[parent], self._last[node])
 
     @cached_property
     def _by_place(self) -> dict[Place, list[cst.CSTNode]]:
@@ -169,9 +178,10 @@ class Syntax:
 
     def within(self, node: cst.CSTNode, kind: type[NodeT]) -> Iterator[NodeT]:
         """The nodes of exactly that class in a node, itself included, in no particular order."""
-        for inner in cast("list[NodeT]", self._by_kind.get(kind, [])):
-            if node is self.module or inner is node or any(parent is node for parent in self.parents(inner)):
-                yield inner
+        nodes = cast("list[NodeT]", self._by_kind.get(kind, []))
+        first = bisect_left(nodes, self._numbers[node], key=self._numbers.__getitem__)
+        behind = bisect_right(nodes, self._last[node], key=self._numbers.__getitem__)
+        yield from nodes[first:behind]
 
     def names(self, name: str) -> list[cst.Name]:
         """The nodes of the file with that name, in no particular order."""

@@ -8,7 +8,7 @@ from devlint.domain.device import Concrete
 from devlint.facts import Accumulation
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import in_words, quoted, story
+from devlint_rules.support.messages import in_words, quoted, story
 
 
 class AccumulatorOnOwnDevice(OperationRule):

@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import Conflict, ConflictKind
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import both_stories, labels, on_two_devices
+from devlint_rules.support.messages import both_stories, labels, on_two_devices
 
 
 class CpuResultOnOnePath(OperationRule):

@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import CreateThenMove as CreateThenMoveFact
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import in_words, quoted
+from devlint_rules.support.messages import in_words, quoted
 
 
 class CreateThenMove(OperationRule):

@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import OtherChoice
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
 
 
 class CudaBesideChosenDevice(OperationRule):

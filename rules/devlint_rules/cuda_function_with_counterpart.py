@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Safety, Severity
 
-from devlint_rules._naming import WordingRule
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.qualified_names import WordingRule
 
 _SAME = (
     "device_count",

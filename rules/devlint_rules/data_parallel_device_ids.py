@@ -7,10 +7,10 @@ from devlint.diagnostics import Edit, Fix, Place, Safety, Severity
 from devlint.domain.device import CPU
 from devlint.facts import ParallelMisuse
 
-from devlint_rules._program_device import devices_in_reach
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import index_of, quoted, story
-from devlint_rules._wrappers import device_ids, module_moved
+from devlint_rules.support.messages import index_of, quoted, story
+from devlint_rules.support.moves.wrappers import device_ids, module_moved
+from devlint_rules.support.program_device import devices_in_reach
+from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
     "module-elsewhere": "the module is on {module}, and DataParallel looks for it on {wanted}, the first of {ids}",

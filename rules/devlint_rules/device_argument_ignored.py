@@ -7,7 +7,7 @@ from devlint.diagnostics import Certainty, Related, Severity
 from devlint.facts import IgnoredDevice, UnforwardedDevice
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import in_words, quoted
+from devlint_rules.support.messages import in_words, quoted
 
 
 class DeviceArgumentIgnored(OperationRule):

@@ -11,7 +11,7 @@ from devlint.diagnostics import Certainty, Severity
 from devlint.rule import Rule
 from devlint.syntax import Syntax
 
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
 
 _DEVICE, _EXECUTION_DEVICE = "device", "_execution_device"
 

@@ -9,10 +9,10 @@ from devlint.diagnostics import Certainty, Place, Safety, Severity
 from devlint.domain.device import Concrete, UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 
-from devlint_rules._device_text import is_addressable
-from devlint_rules._site import Remedy
-from devlint_rules._surroundings import SurroundedRule, inside
-from devlint_rules._wording import in_words, quoted, story
+from devlint_rules.support.messages import in_words, quoted, story
+from devlint_rules.support.moves.device_text import is_addressable
+from devlint_rules.support.scopes import SurroundedRule, inside
+from devlint_rules.support.site import Remedy
 
 _LAYER = re.compile(r"created .* by `torch\.nn\.")
 

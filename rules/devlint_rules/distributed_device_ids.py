@@ -6,9 +6,9 @@ import libcst as cst
 from devlint.diagnostics import Fix, Place, Severity
 from devlint.facts import ParallelMisuse
 
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import quoted, story
-from devlint_rules._wrappers import device_ids, module_moved
+from devlint_rules.support.messages import quoted, story
+from devlint_rules.support.moves.wrappers import device_ids, module_moved
+from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
     "module-elsewhere": "the module is on {module}, and {ids} has its inputs moved to {wanted}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
-from devlint_rules._conflict import ConflictRule
+from devlint_rules.support.conflict_rule import ConflictRule
 
 
 class IndexOnOtherDevice(ConflictRule):

@@ -8,7 +8,7 @@ from devlint.facts import UnmappedLoad
 from devlint.rule import OperationRule
 from devlint.syntax import Syntax
 
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
 
 
 class LoadWithoutMapLocation(OperationRule):

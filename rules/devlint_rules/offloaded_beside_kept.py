@@ -7,7 +7,7 @@ from devlint.diagnostics import Certainty, Label, Severity
 from devlint.facts import PartialOffload
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import TWO_DEVICES, in_words, quoted, story
+from devlint_rules.support.messages import TWO_DEVICES, in_words, quoted, story
 
 
 class OffloadedBesideKept(OperationRule):

@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import PinnedDeviceTensor
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import in_words, story
+from devlint_rules.support.messages import in_words, story
 
 
 class PinDeviceTensor(OperationRule):

@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ReadBeforeSync as ReadBeforeSyncFact
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted, story
+from devlint_rules.support.messages import quoted, story
 
 
 class ReadBeforeSync(OperationRule):

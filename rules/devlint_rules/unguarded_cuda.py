@@ -6,9 +6,9 @@ import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import UncheckedDevice
 
-from devlint_rules._checked import advised, checked
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import index_of, quoted, used_here
+from devlint_rules.support.availability import advised, checked
+from devlint_rules.support.messages import index_of, quoted, used_here
+from devlint_rules.support.scopes import SurroundedRule
 
 
 class UnguardedCuda(SurroundedRule):

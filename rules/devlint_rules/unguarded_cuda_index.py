@@ -6,9 +6,9 @@ import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import LostIndex, UncheckedDevice
 
-from devlint_rules._checked import checked
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import in_words, index_of, quoted, story, used_here
+from devlint_rules.support.availability import checked
+from devlint_rules.support.messages import in_words, index_of, quoted, story, used_here
+from devlint_rules.support.scopes import SurroundedRule
 
 _NONE = "No CUDA GPUs are available"
 _TOO_FEW = "CUDA error: invalid device ordinal"

@@ -7,7 +7,7 @@ from devlint.diagnostics import Certainty, Severity
 from devlint.facts import UnmovedModule as Fact
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import in_words, quoted, story
+from devlint_rules.support.messages import in_words, quoted, story
 
 
 class UnmovedModule(OperationRule):

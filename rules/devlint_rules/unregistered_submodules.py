@@ -6,15 +6,15 @@ import libcst as cst
 from devlint.diagnostics import Certainty, Fix, Place, Related, Safety, Severity
 from devlint.facts import UnregisteredMembers
 
-from devlint_rules._classes import (
+from devlint_rules.support.class_usage import (
     MODULE_ATTRIBUTES,
     assigned,
     literal_keys,
     members_are_made_here,
     used_as_container,
 )
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.scopes import SurroundedRule
 
 _REGISTERING = {
     ("list", False): "nn.ModuleList",

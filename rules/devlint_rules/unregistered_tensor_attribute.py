@@ -7,10 +7,10 @@ from devlint.diagnostics import Certainty, Fix, Place, Related, Safety, Severity
 from devlint.domain.device import CPU
 from devlint.facts import LeftBehind
 
-from devlint_rules._buffers import ADVICE, as_buffer
-from devlint_rules._classes import derives_from_module
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import in_words, quoted
+from devlint_rules.support.class_usage import derives_from_module
+from devlint_rules.support.messages import in_words, quoted
+from devlint_rules.support.moves.buffers import ADVICE, as_buffer
+from devlint_rules.support.scopes import SurroundedRule
 
 
 class UnregisteredTensorAttribute(SurroundedRule):

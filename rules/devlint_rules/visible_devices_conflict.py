@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import VisibilityConflict
 from devlint.rule import OperationRule
 
-from devlint_rules._wording import quoted, story
+from devlint_rules.support.messages import quoted, story
 
 _NONE = "No CUDA GPUs are available"
 _TOO_FEW = "CUDA error: invalid device ordinal"

@@ -9,9 +9,9 @@ from devlint.diagnostics import Edit, Fix, Place, Safety
 from devlint.facts import UncheckedDevice
 from devlint.syntax import Syntax
 
-from devlint_rules._program_device import asks_for_device, devices_in_reach, has_option, operands_decide
-from devlint_rules._surroundings import Surroundings
-from devlint_rules._wording import index_of
+from devlint_rules.support.messages import index_of
+from devlint_rules.support.program_device import asks_for_device, devices_in_reach, has_option, operands_decide
+from devlint_rules.support.scopes import Surroundings
 
 _VARIABLE = "device"
 """The name of a variable that holds the device, if the program has none."""

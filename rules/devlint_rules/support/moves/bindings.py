@@ -9,8 +9,8 @@ from devlint.diagnostics import Place
 from devlint.records import dataclass
 from devlint.syntax import Syntax
 
-from devlint_rules._device_text import STAYING
-from devlint_rules._surroundings import Surroundings, inside, stands_for_a_value
+from devlint_rules.support.moves.device_text import STAYING
+from devlint_rules.support.scopes import Surroundings, inside, stands_for_a_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import libcst as cst
 from devlint.diagnostics import Fix, Safety
 from devlint.syntax import Syntax
 
-from devlint_rules._bindings import binding_before
-from devlint_rules._program_device import devices_in_reach
-from devlint_rules._surroundings import Surroundings
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.bindings import binding_before
+from devlint_rules.support.program_device import devices_in_reach
+from devlint_rules.support.scopes import Surroundings
 
 
 def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: Surroundings) -> Fix | None:

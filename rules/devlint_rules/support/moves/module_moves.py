@@ -6,12 +6,12 @@ import libcst as cst
 from devlint.diagnostics import Edit, Safety
 from devlint.facts import Meeting
 
-from devlint_rules._bindings import binding_before, reads_between
-from devlint_rules._creation import move_module_where_made
-from devlint_rules._device_text import is_addressable, root_of
-from devlint_rules._site import Remedy, Site
-from devlint_rules._statements import statement
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.bindings import binding_before, reads_between
+from devlint_rules.support.moves.creation import move_module_where_made
+from devlint_rules.support.moves.device_text import is_addressable, root_of
+from devlint_rules.support.moves.statements import statement
+from devlint_rules.support.site import Remedy, Site
 
 
 def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting, site: Site) -> Remedy:

@@ -8,10 +8,10 @@ import libcst as cst
 from devlint.diagnostics import Certainty
 from devlint.facts import Conflict, ConflictKind
 
-from devlint_rules._remedy import bring_together
-from devlint_rules._site import Site
-from devlint_rules._surroundings import SurroundedRule
-from devlint_rules._wording import both_stories, labels, on_two_devices
+from devlint_rules.support.messages import both_stories, labels, on_two_devices
+from devlint_rules.support.moves.choose import bring_together
+from devlint_rules.support.scopes import SurroundedRule
+from devlint_rules.support.site import Site
 
 
 class ConflictRule(SurroundedRule):

@@ -8,11 +8,11 @@ import libcst as cst
 from devlint.diagnostics import Edit, Place, Safety
 from devlint.facts import Meeting, OriginKind
 
-from devlint_rules._bindings import Binding, reads_between, sources
-from devlint_rules._device_text import HARMLESS, is_written_out, root_of
-from devlint_rules._site import Remedy, Site
-from devlint_rules._surroundings import names_in, stands_for_a_value
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.bindings import Binding, reads_between, sources
+from devlint_rules.support.moves.device_text import HARMLESS, is_written_out, root_of
+from devlint_rules.support.scopes import names_in, stands_for_a_value
+from devlint_rules.support.site import Remedy, Site
 
 _BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
 """Statements that hold others which are not always executed."""

@@ -10,9 +10,9 @@ from devlint.facts import Meeting
 from devlint.records import dataclass
 from devlint.syntax import Syntax
 
-from devlint_rules._device_text import chosen_device, is_addressable
-from devlint_rules._surroundings import Surroundings, inside
-from devlint_rules._written import is_written, stays_itself
+from devlint_rules.support.in_place_writes import is_written, stays_itself
+from devlint_rules.support.moves.device_text import chosen_device, is_addressable
+from devlint_rules.support.scopes import Surroundings, inside
 
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
 """What holds values and cannot be moved itself."""

@@ -12,7 +12,7 @@ import libcst as cst
 from devlint.diagnostics import Place
 from devlint.syntax import Syntax
 
-from devlint_rules._surroundings import Surroundings, inside
+from devlint_rules.support.scopes import Surroundings, inside
 
 _IN_PLACE = re.compile(r"_?[a-z]\w*[a-z0-9]_")
 """The names of methods and functions that change a tensor, by PyTorch's convention: `add_`, `xavier_uniform_`."""

@@ -10,8 +10,8 @@ from devlint.diagnostics import Place
 from devlint.facts import Meeting
 from devlint.syntax import Syntax
 
-from devlint_rules._surroundings import Surroundings, inside
-from devlint_rules._written import changes_in_place
+from devlint_rules.support.in_place_writes import changes_in_place
+from devlint_rules.support.scopes import Surroundings, inside
 
 STAYING = frozenset(
     """

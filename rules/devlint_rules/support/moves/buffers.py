@@ -6,7 +6,7 @@ import libcst as cst
 from devlint.diagnostics import Edit, Place
 from devlint.syntax import Syntax
 
-from devlint_rules._classes import assigned, initialised_before, stored_once, stores_in
+from devlint_rules.support.class_usage import assigned, initialised_before, stored_once, stores_in
 
 ADVICE = 'register it, so that it moves along: `self.register_buffer("{name}", …)`'
 

@@ -9,8 +9,8 @@ import libcst as cst
 from devlint.diagnostics import Place
 from devlint.syntax import Syntax
 
-from devlint_rules._device_text import device_argument, is_addressable, root_of
-from devlint_rules._surroundings import Surroundings
+from devlint_rules.support.moves.device_text import device_argument, is_addressable, root_of
+from devlint_rules.support.scopes import Surroundings
 
 _CHOICE = re.compile(
     r"(use|no|with|enable|disable|force|on)_?(cuda|gpu|cpu)s?|(cuda|gpu)_?(ids?|idx|index|num|number)s?|gpus?|n_?gpus?"

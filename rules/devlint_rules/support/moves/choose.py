@@ -11,9 +11,10 @@ from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind, Step
 from devlint.syntax import Syntax
 
-from devlint_rules._buffers import ADVICE, as_buffer
-from devlint_rules._classes import derives_from_module
-from devlint_rules._creation import (
+from devlint_rules.support.class_usage import derives_from_module
+from devlint_rules.support.messages import ASSIGNED, in_words, quoted
+from devlint_rules.support.moves.buffers import ADVICE, as_buffer
+from devlint_rules.support.moves.creation import (
     CREATOR,
     create_there,
     given_operands,
@@ -21,7 +22,7 @@ from devlint_rules._creation import (
     move_where_made,
     plain_container,
 )
-from devlint_rules._device_text import (
+from devlint_rules.support.moves.device_text import (
     alike,
     as_primary,
     device_attribute,
@@ -31,13 +32,12 @@ from devlint_rules._device_text import (
     root_of,
     written_device,
 )
-from devlint_rules._discarded import keep_the_result
-from devlint_rules._module_moves import move_module, move_owner
-from devlint_rules._program_device import devices_in_reach
-from devlint_rules._site import Remedy, Site
-from devlint_rules._statements import move_at_source, statement
-from devlint_rules._surroundings import inside
-from devlint_rules._wording import ASSIGNED, in_words, quoted
+from devlint_rules.support.moves.discarded import keep_the_result
+from devlint_rules.support.moves.module_moves import move_module, move_owner
+from devlint_rules.support.moves.statements import move_at_source, statement
+from devlint_rules.support.program_device import devices_in_reach
+from devlint_rules.support.scopes import inside
+from devlint_rules.support.site import Remedy, Site
 
 UNREACHED = "which a move of the module does not reach"
 """How a trace tells that a module keeps a value as a plain attribute."""

@@ -6,9 +6,9 @@ import libcst as cst
 from devlint.diagnostics import Safety
 from devlint.facts import Meeting, OriginKind
 
-from devlint_rules._bindings import carrier, sources
-from devlint_rules._site import Remedy, Site
-from devlint_rules._wording import quoted
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.bindings import carrier, sources
+from devlint_rules.support.site import Remedy, Site
 
 
 def keep_the_result(stray: Meeting, site: Site) -> Remedy | None:

@@ -9,7 +9,8 @@ from devlint.diagnostics import Edit, Safety
 from devlint.domain.device import Variable
 from devlint.facts import Meeting, OriginKind
 
-from devlint_rules._device_text import (
+from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.device_text import (
     HARMLESS,
     device_argument,
     device_attribute,
@@ -17,10 +18,9 @@ from devlint_rules._device_text import (
     is_addressable,
     is_written_out,
 )
-from devlint_rules._program_device import devices_in_reach, operands_decide
-from devlint_rules._site import Remedy, Site
-from devlint_rules._surroundings import inside, stands_for_a_value
-from devlint_rules._wording import quoted
+from devlint_rules.support.program_device import devices_in_reach, operands_decide
+from devlint_rules.support.scopes import inside, stands_for_a_value
+from devlint_rules.support.site import Remedy, Site
 
 CREATOR = re.compile(r"created .* by `([^`]+)`")
 

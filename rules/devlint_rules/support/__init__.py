@@ -1,0 +1,1 @@
+"""What rules share: messages, scopes, and the changes that they advise."""
