@@ -8,8 +8,8 @@ from devlint.analysis import partial_move, unknown_operand
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.containers import add_element, extend, items_of
 from devlint.analysis.devices import CUDA_FORMATS, numbered
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.narrowing import decided, has_part
+from devlint.analysis.transfer_tables import LibraryCall
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, ListObject, summary
 from devlint.domain.size import is_wide
 from devlint.domain.value import NUMBER, TEXT, UNKNOWN, Constant, DeviceType, Reference, TupleValue, Value

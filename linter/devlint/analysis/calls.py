@@ -27,11 +27,10 @@ from devlint.analysis.devices import note_called
 from devlint.analysis.discarded import receiver_span
 from devlint.analysis.execution import annotated
 from devlint.analysis.frame import Frame, is_moved, name_of_result
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.methods import call_module_method, call_object_method, call_opaque_method, move_unknown
 from devlint.analysis.narrowing import names_accelerator
 from devlint.analysis.show import reveal
-from devlint.analysis.transfer_tables import FUNCTIONS, MODULE_CALLS
+from devlint.analysis.transfer_tables import FUNCTIONS, MODULE_CALLS, LibraryCall
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject

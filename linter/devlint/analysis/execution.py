@@ -227,7 +227,7 @@ def run(
     after = statements.execute(frame, function.body, inner)
     if after is not None:
         frame.leave(after, Constant(None))
-    frame.touches_devices = frame.touches_devices or _matters(frame, inner.heap)
+    frame.touches_devices = frame.touches_devices or _touches_devices(frame, inner.heap)
     escaping_cpu_tensor.record(frame, given)
     cpu_result_on_one_path.note_strays(frame)
     partial_move.record(frame)
@@ -241,12 +241,12 @@ def run(
     return Outcome(frame, frame.returned, value)
 
 
-def _matters(frame: Frame, heap: Heap) -> bool:
+def _touches_devices(frame: Frame, heap: Heap) -> bool:
     """Whether an execution has come to anything that is on a device, or names one."""
-    return any(_is_device_matter(heap, value) for value in frame.registers)
+    return any(_is_on_device(heap, value) for value in frame.registers)
 
 
-def _is_device_matter(heap: Heap, value: Value) -> bool:
+def _is_on_device(heap: Heap, value: Value) -> bool:
     match value:
         case Tensor() | DeviceValue() | DeviceType():
             return True

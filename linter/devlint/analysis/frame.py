@@ -215,7 +215,7 @@ class Frame:
         unrolled: how many turns one turn of each loop around the present point counts for together.
         moved_in_branches: by the place of an `if`, the names that its branches move, each with its tensor behind it.
         calling: for each module around the present point whose parts are called, how many have been called in it.
-        deep: by the place of a loop deep inside others, what is known of how it begins; see `statements.repeat`.
+        deep: by the place of a loop deep inside others, what is known of how it begins; see `loop_statements`.
         forwards: the function passes on, to somebody, the device that it was given.
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.

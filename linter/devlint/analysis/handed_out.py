@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from devlint.analysis import moves
-from devlint.analysis.library_call import LibraryCall
+from devlint.analysis.transfer_tables import LibraryCall
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object

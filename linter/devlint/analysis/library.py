@@ -14,9 +14,9 @@ from devlint.analysis.client import LENGTHS
 from devlint.analysis.containers import allocate
 from devlint.analysis.devices import check_call, default_device
 from devlint.analysis.frame import Frame
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.moves import is_module_class, module_device
 from devlint.analysis.narrowing import present
+from devlint.analysis.transfer_tables import LibraryCall
 from devlint.analysis.unify import fits
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, is_symbolic
 from devlint.domain.environment import Environment

@@ -14,9 +14,8 @@ from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.builtin_methods import dict_method, list_method
 from devlint.analysis.containers import add_element
 from devlint.analysis.frame import Frame, is_computed
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.move_targets import target_of
-from devlint.analysis.transfer_tables import OPTIMIZER_METHODS
+from devlint.analysis.transfer_tables import OPTIMIZER_METHODS, LibraryCall
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer

@@ -8,7 +8,7 @@ from devlint.analysis import moves
 from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.devices import literal_origin, placed
 from devlint.analysis.frame import device_of
-from devlint.analysis.library_call import LibraryCall
+from devlint.analysis.transfer_tables import LibraryCall
 from devlint.domain.device import (
     CPU,
     DEVICE_TYPES,

@@ -226,9 +226,9 @@ class Program(FileTexts):
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
-                default_device_callees = self._analyse(loaded, closure, owner) - loaded.default_device_callees
-                taken = taken and self._analysed.isdisjoint(default_device_callees)
-                loaded.default_device_callees |= default_device_callees
+                found = self._analyse(loaded, closure, owner) - loaded.default_device_callees
+                taken = taken and self._analysed.isdisjoint(found)
+                loaded.default_device_callees |= found
         return taken
 
     def _find_methods(self, loaded: LoadedFile, cls: UserClass, methods: Sequence[Closure]) -> None:
@@ -398,8 +398,6 @@ class Program(FileTexts):
 
     def note_call(self, asker: Asker, env: Environment, closure: Closure, arguments: Mapping[str, Value]) -> None:
         """Notes a call of a function of the same file, for facts that rest on who calls it."""
-        if closure.globals is not asker.globals:
-            return
         callers = self.recorder.callers
         if asker.recording:  # elsewhere what was called before may have been too deep to be looked into
             callers.note_call(closure.function, env.checked, asker.scope)

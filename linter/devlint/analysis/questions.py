@@ -128,7 +128,7 @@ class Functions(Protocol):
         """
 
     def note_call(self, asker: Asker, env: Environment, closure: Closure, arguments: Mapping[str, Value]) -> None:
-        """Note a call of a function with arguments by parameter."""
+        """Note a call of a function of the same file, with arguments by parameter."""
 
     def found(self, asker: Asker, value: Value) -> None:
         """Note a function definition that was executed."""

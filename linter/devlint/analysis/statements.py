@@ -1,9 +1,7 @@
 """Transfer functions for control flow.
 
 `execute` runs a block and returns the environment behind it, or None when control never gets there. An
-environment that is passed in belongs to the callee, which may change it. A loop is repeated with recording off
-until its entry environment no longer changes, then once more with recording as it was: a diagnostic can
-therefore never stem from an unfinished fixpoint.
+environment that is passed in belongs to the callee, which may change it. Loops are in `loop_statements`.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
 """Takes the instruction class it is registered for; a table cannot say so."""
 
 TRANSFERS: dict[type[ir.Instruction], Transfer] = {}
-"""By instruction class; filled here and in `devlint.analysis.expressions`."""
+"""By instruction class; `devlint.analysis.expressions` fills it."""
 
 
 def execute(frame: Frame, block: ir.Block, env: Environment) -> Environment | None:

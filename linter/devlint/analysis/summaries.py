@@ -106,7 +106,7 @@ def call(
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
             bound.setdefault(name, ArgumentValue(default, span))
-    frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
+    _note_call(frame, env, closure, bound)
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
@@ -124,6 +124,11 @@ def call(
             if summary is not None and summary.returns is not None:
                 return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
     return result
+
+
+def _note_call(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> None:
+    if closure.globals is frame.globals:
+        frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
@@ -160,7 +165,7 @@ def call_forward(
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
-    frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
+    _note_call(frame, env, closure, bound)
     entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
@@ -205,7 +210,7 @@ def construct(
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
-    frame.program.note_call(frame, env, closure, {other: value.value for other, value in given.items()})
+    _note_call(frame, env, closure, given)
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
     assert isinstance(made, Reference)
     return made

@@ -9,9 +9,8 @@ from __future__ import annotations
 from devlint.analysis import visible_devices
 from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.devices import as_device, literal_origin, numbered
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.narrowing import present
-from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
+from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import (

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.containers import elements_of
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import FUNCTIONS, Transfer, register
+from devlint.analysis.transfer_tables import FUNCTIONS, LibraryCall, Transfer, register
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND
 from devlint.domain.provenance import Origin

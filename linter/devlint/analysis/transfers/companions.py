@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import library, moves
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, register
+from devlint.analysis.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, LibraryCall, register
 from devlint.analysis.transfers.wrappers import same
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.heap import LibraryObject

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.containers import elements_of, items_of
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import CONSTRUCTORS, register
+from devlint.analysis.transfer_tables import CONSTRUCTORS, LibraryCall, register
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import DictObject, ListObject
 from devlint.domain.value import UNKNOWN, Constant, Kind, Tensor, Value

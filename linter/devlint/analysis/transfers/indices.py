@@ -17,8 +17,7 @@ from dataclasses import replace
 from devlint.analysis import conflicts, unknown_operand
 from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.containers import SLICE
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import TENSOR_METHODS, register
+from devlint.analysis.transfer_tables import TENSOR_METHODS, LibraryCall, register
 from devlint.domain.heap import ListObject, summary
 from devlint.domain.value import (
     NUMBER,

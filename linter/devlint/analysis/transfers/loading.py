@@ -11,8 +11,7 @@ from devlint.analysis import calls, classes, data_loading
 from devlint.analysis.arguments import Arguments, ArgumentValue, constant
 from devlint.analysis.conflicts import resolve
 from devlint.analysis.containers import elements_of
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, register
+from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from devlint.analysis import moves, unregistered_tensor
 from devlint.analysis.containers import items_of
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, register
+from devlint.analysis.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, LibraryCall, register
 from devlint.domain.device import (
     CPU,
     UNKNOWN_DEVICE,

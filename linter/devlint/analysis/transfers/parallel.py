@@ -14,8 +14,7 @@ from dataclasses import replace
 from devlint.analysis import calls, moves
 from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.devices import check_use, current, literal_origin
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, register
+from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, LibraryCall, register
 from devlint.analysis.transfers import collectives
 from devlint.domain.device import (
     CPU,

@@ -9,10 +9,9 @@ from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.builtin_methods import updated
 from devlint.analysis.classes import is_open
 from devlint.analysis.containers import items_of
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.moves import is_module, is_module_class
 from devlint.analysis.narrowing import NOTHING, is_instance, truth
-from devlint.analysis.transfer_tables import FUNCTIONS, register
+from devlint.analysis.transfer_tables import FUNCTIONS, LibraryCall, register
 from devlint.domain.device import Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, summary

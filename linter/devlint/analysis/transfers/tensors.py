@@ -12,9 +12,8 @@ from dataclasses import replace
 from devlint.analysis import conflicts, moves
 from devlint.analysis.arguments import ArgumentValue
 from devlint.analysis.frame import device_of
-from devlint.analysis.library_call import LibraryCall
 from devlint.analysis.move_targets import CPU_VALUE, is_dtype, names_device, own_device
-from devlint.analysis.transfer_tables import FUNCTIONS, TENSOR_METHODS, Transfer, register
+from devlint.analysis.transfer_tables import FUNCTIONS, TENSOR_METHODS, LibraryCall, Transfer, register
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.domain.device import (
     CPU,

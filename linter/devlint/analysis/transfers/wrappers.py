@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import calls
-from devlint.analysis.library_call import LibraryCall
-from devlint.analysis.transfer_tables import FUNCTIONS, register
+from devlint.analysis.transfer_tables import FUNCTIONS, LibraryCall, register
 from devlint.domain.value import UNKNOWN, Value
 
 CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn determinism_check debug early_stop".split())

@@ -283,9 +283,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if at_creation is not None:
         return at_creation
     if is_addressable(stray.name):
-        is_element = (
-            stray.kind is OriginKind.CREATED and not stray.name.isidentifier()
-        )  # the whole is to be created there
+        # Of an element, the whole is to be created there.
+        is_element = stray.kind is OriginKind.CREATED and not stray.name.isidentifier()
         edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
     call = parsed(stray.name)
