@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
 from devlint.patterns import Patterns
-from devlint.project import display_path, root_for, territory_of
+from devlint.project import Project, display_path, in_working_folder, is_marked, root_for, territory_of
 from devlint.reading import LARGEST_SETTINGS, leads_out, read_file
 from devlint.records import dataclass
 from devlint.settings import Configuration, did_you_mean, patterns_of
@@ -84,6 +85,37 @@ def discover(
     return _Search(configurations, force_exclude, include_markdown).run(paths)
 
 
+def project_of(root: Path, configuration: Configuration) -> Project:
+    """Return the project of a folder under one configuration, whose excludes say what belongs to it."""
+    return Project(root, configuration.src, functools.partial(_members, root, configuration))
+
+
+def _members(root: Path, configuration: Configuration) -> list[Path]:
+    """Find all files of a project. One that nothing marks is the working directory, if that has its folder."""
+    top = root if is_marked(root) or not in_working_folder(root) else Path.cwd()
+    if top.parent == top or str(top) == os.path.expanduser("~"):
+        return []
+    return _Search(_Same(configuration), force_exclude=False).run((str(top),)).files
+
+
+class _Configured(Protocol):
+    """What says which configuration holds in a folder."""
+
+    def of(self, folder: Path) -> Configuration:
+        """Return the configuration of the files in a folder."""
+
+
+class _Same:
+    """One configuration for every folder."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+
+    def of(self, folder: Path) -> Configuration:
+        """Return the configuration."""
+        return self._configuration
+
+
 def is_excluded(path: Path, configurations: Configurations) -> bool:
     """Whether a walk would pass over a path, which need not exist.
 
@@ -96,7 +128,7 @@ def is_excluded(path: Path, configurations: Configurations) -> bool:
 
 
 class _Search:
-    def __init__(self, configurations: Configurations, force_exclude: bool, include_markdown: bool = False) -> None:
+    def __init__(self, configurations: _Configured, force_exclude: bool, include_markdown: bool = False) -> None:
         self._configurations = configurations
         self._suffixes = (".py", NOTEBOOK, *(MARKDOWN if include_markdown else ()))
         self._force_exclude = force_exclude

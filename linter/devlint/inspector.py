@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint.audit import mentions_suppressions, silence
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
+from devlint.discovery import project_of
 from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.records import dataclass
@@ -191,7 +192,7 @@ class _Workplace:
         self._settings = settings
         self._load = load
         self.configuration = batch.configuration
-        self.project = Project(batch.root, batch.configuration.src)
+        self.project = project_of(batch.root, batch.configuration)
         self.observing = False
         self.latest: FileFacts | None = None
 

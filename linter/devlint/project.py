@@ -8,17 +8,24 @@ import io
 import os
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from devlint.errors import SourceError
-from devlint.reading import read_file
+from devlint.reading import LARGEST_SETTINGS, read_file
 from devlint.records import dataclass
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
 _INIT = "__init__.py"
+
+_BUILDS = ("setup.py", "setup.cfg")
+_TEST_FOLDERS = frozenset({"test", "tests", "testing"})
+
+_METADATA = ("[project]", "[tool.poetry]", "[tool.flit.metadata]")
+"""The tables of a `pyproject.toml` that name what is built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,20 @@ _MAIN = "if __name__ =="
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about the members of a project that was asked about one file; see `importers`.
+
+    Attributes:
+        question, word: what was asked.
+        found: the files that are the answer, sorted.
+    """
+
+    question: str
+    word: str
+    found: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """The file system as the analysis of one file found it: the file itself, and each look-up that was made for it.
 
@@ -70,6 +91,7 @@ class Trace:
         found: the files of the project that its imports led to, each with a trace of its own.
         present: files that were looked for, and were there.
         absent: files that were looked for, and were not there.
+        asked: the questions about the project that were asked about it.
     """
 
     path: str
@@ -78,6 +100,7 @@ class Trace:
     found: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +158,14 @@ def root_for(path: Path) -> Path:
     """
     start = path if os.path.isdir(path) else path.parent
     for folder in (start, *start.parents):
-        if any(os.path.exists(folder / marker) for marker in _ROOT_MARKERS):
+        if is_marked(folder):
             return folder
     return import_root(path)
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether something in a folder says that a project begins there."""
+    return any(os.path.exists(folder / marker) for marker in _ROOT_MARKERS)
 
 
 def territory_of(path: Path) -> tuple[Path, ...]:
@@ -273,22 +301,52 @@ class Project:
     Args:
         root: the project's folder.
         src: further folders that imports start from; they come before `root` and `root/src`.
+        walk: finds all files of the project, called once and only if they are asked for.
 
     Attributes:
         import_roots: the folders that imports start from, as far as they exist.
     """
 
-    def __init__(self, root: Path, src: Sequence[Path] = ()) -> None:
+    def __init__(self, root: Path, src: Sequence[Path] = (), walk: Callable[[], Sequence[Path]] = tuple) -> None:
+        self._walk = walk
         self.root = Path(os.path.abspath(root))
         candidates = [*(path.absolute() for path in src), self.root / "src", self.root]
         self.import_roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
         self._inside = os.path.join(self.root, "")
         self._sources: dict[Path, Source] = {}
+        self._peeked: dict[Path, Source] = {}
         self._digests: dict[Path, str] = {}
         self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
+        self._asked: dict[Path, set[Asked]] = {}
         self._told: dict[Path, int] = {}
         self._packages: dict[str, _Package] = {}
+
+    @cached_property
+    def members(self) -> tuple[Path, ...]:
+        """All files of the project, whether anything imports them or not; absolute."""
+        return tuple(self._walk())
+
+    @cached_property
+    def is_distribution(self) -> bool:
+        """Whether the project is built and installed, by the files in its folder that say how."""
+        if any(os.path.isfile(self.root / name) for name in _BUILDS):
+            return True
+        try:
+            text = read_file(self.root / "pyproject.toml", LARGEST_SETTINGS).decode("utf-8", "replace")
+        except OSError:
+            return False
+        return any(line.strip() in _METADATA for line in text.split("\n"))
+
+    def is_of_library(self, source: Source) -> bool:
+        """Return whether a file is part of a package that others install, whose functions they may call."""
+        package = self._package(str(source.path.parent))
+        return self.is_distribution and package.root != package.folder and not source.is_script
+
+    def is_test(self, source: Source) -> bool:
+        """Return whether a file is one that pytest collects, or stands in a folder of such files."""
+        *folders, name = self.name_of(source.path).split("/")
+        return name.startswith("test_") or name.endswith("_test.py") or not _TEST_FOLDERS.isdisjoint(folders)
 
     def name_of(self, path: Path | str) -> str:
         """Return the name of a file in this project: its absolute path as seen from the root, with `/`."""
@@ -322,14 +380,28 @@ class Project:
             SourceError: it cannot be decoded.
         """
         path = Path(os.path.abspath(path))
-        display = display_path(path)
-        content = self._digests[path] = digest(data)
-        program = program_of(decode(data, display), display)
-        name = self.module_name(path)
-        source = Source(display, path, program.text, name, program.original, program.cells, content)
+        self._digests[path] = digest(data)
+        source = self._decoded(path, data)
         if self._sources.get(path) != source:
             self._sources[path] = source
         return self._sources[path]
+
+    def peek(self, path: Path) -> Source:
+        """Return a file that no analysis rests on, which is not traced; see `Asked` for what is.
+
+        Raises:
+            SourceError: it cannot be read or decoded.
+        """
+        known = self._sources.get(path) or self._peeked.get(path)
+        if known is None:
+            known = self._peeked[path] = self._decoded(path, read_bytes(path, display_path(path)))
+        return known
+
+    def _decoded(self, path: Path, data: bytes) -> Source:
+        display = display_path(path)
+        program = program_of(decode(data, display), display)
+        name = self.module_name(path)
+        return Source(display, path, program.text, name, program.original, program.cells, digest(data))
 
     def module_name(self, path: Path | str) -> str | None:
         """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
@@ -374,20 +446,33 @@ class Project:
             self._sought.setdefault(importer.path, set()).add(key)
         return self._modules[key].source
 
+    def note_asked(self, source: Source, asked: Asked) -> None:
+        """Note that the analysis of a file rests on the answer to a question, and on the files that are the answer."""
+        self._asked.setdefault(source.path, set()).add(asked)
+
     def traces(self) -> tuple[Trace, ...]:
         """Return what has been read, as far as it is more than at the last call."""
-        fresh = [path for path in self._digests if self._told.get(path) != len(self._sought.get(path, ()))]
-        self._told.update((path, len(self._sought.get(path, ()))) for path in fresh)
+        known = {path: len(self._sought.get(path, ())) + len(self._asked.get(path, ())) for path in self._digests}
+        fresh = [path for path, count in known.items() if self._told.get(path) != count]
+        self._told.update((path, known[path]) for path in fresh)
         return tuple(self._trace(path) for path in fresh)
 
     def _trace(self, path: Path) -> Trace:
         resolutions = [self._modules[key] for key in self._sought.get(path, ())]
         package = self._package(str(path.parent))
-        found = (one.path for one in resolutions if one.path is not None)
+        asked = sorted(self._asked.get(path, ()), key=lambda one: (one.question, one.word))
+        found = [one.path for one in resolutions if one.path is not None]
+        found += [Path(self.path_of(name)) for one in asked for name in one.found]
         absent = (*package.absent, *(tried for one in resolutions for tried in one.absent))
         name, module = self.name_of(path), self.module_name(path)
         return Trace(
-            name, self._digests[path], module, self._names(found), self._names(package.present), self._names(absent)
+            name,
+            self._digests[path],
+            module,
+            self._names(found),
+            self._names(package.present),
+            self._names(absent),
+            tuple(asked),
         )
 
     def _names(self, paths: Iterable[Path]) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from devlint.domain.device import FRESH, Either, Variable
 from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
-from devlint.frontend.ir import Function
+from devlint.domain.value import UserClass
+from devlint.frontend.ir import Function, Scope
 from devlint.torchlib.knowledge import MODULE_STEPS
 
 _ELEMENT = re.compile(r"\w+\[")
@@ -64,8 +65,17 @@ def runs_forward(frame: Frame) -> bool:
     """Whether the executed function is a `forward` or a step of a trainer, or a method that one calls."""
     if frame.owner is None:
         return False
-    name = frame.scope.name.rpartition(".")[2]
-    return name in MODULE_STEPS or name in classes.reached_in_use(frame.owner)
+    return takes_inputs(frame.scope, frame.owner) or frame.scope.name.rpartition(".")[2] in classes.reached_in_use(
+        frame.owner
+    )
+
+
+def takes_inputs(scope: Scope, owner: UserClass | None) -> bool:
+    """Whether a function is one that PyTorch or a trainer calls: its arguments follow the module.
+
+    Those of `backward` of an autograd function are where `forward` was given its own.
+    """
+    return owner is not None and scope.name.rpartition(".")[2] in (*MODULE_STEPS, "backward")
 
 
 def _goes_into_module(frame: Frame, name: str) -> bool:

@@ -14,7 +14,6 @@ from itertools import chain, combinations
 
 from devlint.analysis import classes, partial_batch_move, unregistered_tensor
 from devlint.analysis.arguments import ArgumentValue
-from devlint.analysis.callers import Builds, Parameter, Refutation
 from devlint.analysis.client import (
     builds,
     holds_nothing,
@@ -28,6 +27,7 @@ from devlint.analysis.client import (
     runs_forward,
     works_with_arrays,
 )
+from devlint.analysis.demand import Builds, Doubt, Parameter, Unwitnessed, root_of
 from devlint.analysis.frame import Frame
 from devlint.analysis.pytorch_messages import wording
 from devlint.analysis.unregistered_tensor import within
@@ -355,8 +355,8 @@ def _report(
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
     first, second = clash.first, clash.second
     frame.record_conflict(clash)
-    refuted_by = doubts_of(frame, first, second)
-    unregistered_tensor.note(frame, first, second, refuted_by)
+    doubts = doubts_of(frame, first, second)
+    unregistered_tensor.note(frame, first, second, doubts)
     fact = Conflict(
         described(clash),
         operation,
@@ -366,7 +366,7 @@ def _report(
         clash.message,
         observed=is_observed(first, second),
     )
-    frame.record(span, fact, refuted_by)
+    frame.record(span, fact, doubts)
 
 
 def described(clash: Requirement) -> ConflictKind:
@@ -376,9 +376,15 @@ def described(clash: Requirement) -> ConflictKind:
     return ConflictKind.CRITERION_STATE if len(stray) == 1 else clash.kind
 
 
-def doubts_of(frame: Frame, *sides: Operand) -> tuple[Refutation, ...]:
+def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
     """What the callers of the executed function may have in common, so that these sides do not differ."""
-    found: tuple[Refutation, ...] = parameters_of(frame, *(side.device for side in sides))
+    devices = [side.device for side in sides]
+    found: tuple[Doubt, ...] = parameters_of(frame, *devices)
+    places = places_of(frame, *devices)
+    if places and not (
+        runs_forward(frame) or any(one.names_device for device in devices for one in variables_of(device))
+    ):
+        found = (*found, Unwitnessed(places))
     own = any(variable.place.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
@@ -387,11 +393,16 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Refutation, ...]:
 
 def parameters_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
     """The parameters of the executed function, and those around it, that the first of some devices follows."""
-    seen = frame.program.recorder.callers.parameters(frame.scope)
+    return tuple(dict.fromkeys((function, root_of(place)) for function, place in places_of(frame, *devices)))
+
+
+def places_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
+    """The same with the places in the parameters; a device that the caller chooses is no place of a value."""
+    seen = frame.program.recorder.demand.parameters(frame.scope)
     for device in devices:
-        roots = {root[0] for variable in variables_of(device) if (root := re.match(r"\w+", variable.place))}
-        if not roots.isdisjoint(seen):
-            return tuple(parameter for name, parameter in seen.items() if name in roots)
+        followed = [one for one in variables_of(device) if one.root in seen]
+        if followed:
+            return tuple(sorted(((seen[one.root][0], one.value_place) for one in followed), key=lambda pair: pair[1]))
     return ()
 
 

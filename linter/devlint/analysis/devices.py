@@ -146,13 +146,13 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         return
     frame.uses.append(found)
     available = devices if lacks else None
-    refuted_by = _users(frame) if devices is None else ()
+    doubts = _users(frame) if devices is None else ()
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
         text = frame.text(origin.span)
-        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), refuted_by)
+        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), doubts)
     else:
-        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), refuted_by)
+        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), doubts)
 
 
 def _users(frame: Frame) -> tuple[Function, ...]:

@@ -216,7 +216,7 @@ def run(
         caller.depth + 1,
         frozenset(name for name, default in closure.defaults if _is_cpu(default)),
     )
-    frame.budget = caller.budget
+    frame.budget, frame.within = caller.budget, caller.recorded
     for parameter in function.parameters:
         _expect(frame, closure, parameter)
     given = dict(names) if recording else {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from devlint.analysis.budget import Budget
-from devlint.analysis.callers import Refutation
+from devlint.analysis.demand import Doubt
 from devlint.analysis.loops import NO_PLAN, Plan
 from devlint.analysis.questions import Questions
 from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Device, Variable
@@ -228,6 +228,7 @@ class Frame:
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
         handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
         default_device_callees: functions that are called under a default device other than their file's.
+        within: the execution that records facts and has come to this one with its own objects.
         lazy: by object, what fills it when somebody iterates over it.
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         touches_devices: something here or in a callee is on a device, names one or cannot be followed.
@@ -289,6 +290,7 @@ class Frame:
     unplaced: dict[tuple[str, Span], tuple[str, Span, Operand, Operand]] = field(default_factory=dict)
     handed_on: dict[Origin, str] = field(default_factory=dict)
     default_device_callees: set[Function] = field(default_factory=set)
+    within: Frame | None = None
     lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
     collected: dict[ObjectId, list[Operand]] = field(default_factory=dict)
     touches_devices: bool = False
@@ -315,6 +317,11 @@ class Frame:
         if fill is not None:
             fill(env)
             self.lazy[value.object] = fill
+
+    @property
+    def recorded(self) -> Frame | None:
+        """The execution that records facts of which this one is, or is a part; none where a summary is made."""
+        return self if self.recording else self.within
 
     @property
     def file(self) -> str:
@@ -371,10 +378,10 @@ class Frame:
             self.result = chosen(winner, loser)
         self.returned = join(before, env)
 
-    def record(self, span: Span, fact: Fact, refuted_by: tuple[Refutation, ...] = ()) -> None:
-        """Records a fact if this is the pass for it; `refuted_by`: see `Recorder.record`."""
+    def record(self, span: Span, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
+        """Records a fact if this is the pass for it; `doubts`: see `Recorder.record`."""
         if self.recording:
-            self.program.recorder.record(self.globals.file, span, fact, refuted_by)
+            self.program.recorder.record(self.globals.file, span, fact, doubts)
 
     def record_conflict(self, clash: Requirement) -> None:
         """Notes a conflict, and of one that is recorded that its values are told of."""

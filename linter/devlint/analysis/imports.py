@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from devlint.analysis.loops import instructions_of
 from devlint.frontend import ir
+from devlint.importers import absolute_name
 from devlint.project import Project, Source
 from devlint.torchlib.knowledge import SETS_DEFAULT
 
-_DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
+DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
+"""The functions of torch that choose where tensors are created that are not told."""
 
 
 def sets_default(text: str) -> bool:
     """Whether code may choose the default device."""
-    return any(map(text.__contains__, _DEFAULT_SETTERS))
+    return any(map(text.__contains__, DEFAULT_SETTERS))
 
 
 def is_foreign(name: str) -> bool:
     """Whether a module is never looked for in the project."""
     return name.partition(".")[0] in ("torch", "numpy", "typing")
-
-
-def absolute(source: Source, module: str, level: int) -> str | None:
-    """Return the absolute name of a module that a file imports, None if the dots lead out of its package."""
-    if level == 0:
-        return module
-    if source.module is None:
-        return None
-    parts = source.module.split(".")
-    drop = level - 1 if source.path.name == "__init__.py" else level
-    if drop > len(parts):
-        return None
-    base = parts[: len(parts) - drop]
-    return ".".join([*base, module] if module else base)
 
 
 def choose_default(project: Project, source: Source, body: ir.Block) -> bool:
@@ -48,7 +36,7 @@ def choose_default(project: Project, source: Source, body: ir.Block) -> bool:
         level = item.level if isinstance(item, ir.ImportFrom) else 0
         if not level and item.module.partition(".")[0] in SETS_DEFAULT:
             return True
-        base = absolute(source, item.module, level)
+        base = absolute_name(source, item.module, level)
         if base is None:
             continue
         for name in (base, f"{base}.{item.member}") if isinstance(item, ir.ImportFrom) else (base,):

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from devlint.analysis import (
     attribute_stores,
     classes,
+    client,
     cpu_layer_in_wrapper,
     device_not_forwarded,
     execution,
     imports,
     moves,
-    objects,
     observed_values,
     partial_move,
     self_object,
@@ -32,6 +32,7 @@ from devlint.analysis import (
 )
 from devlint.analysis.budget import Budget
 from devlint.analysis.data_loading import counts_on_default
+from devlint.analysis.demand import Given
 from devlint.analysis.frame import Frame, InferredKinds
 from devlint.analysis.loaded_file import LoadedFile
 from devlint.analysis.questions import Asker
@@ -57,15 +58,14 @@ from devlint.domain.value import (
     Imported,
     Library,
     ObjectId,
-    Opaque,
     Reference,
     SourceFile,
-    Tensor,
     UserClass,
     Value,
 )
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
+from devlint.importers import BESIDE, NAMING, Importers, absolute_name
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
@@ -74,6 +74,15 @@ from devlint.torchlib.signature import DeviceTerm
 
 _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
+
+
+def _called_as(function: ir.Function) -> str | None:
+    """The name that a call of a function has in the text: for `__init__` that of the class, for a lambda none."""
+    *owners, name = function.name.split(".")
+    if name.startswith("__") and name.endswith("__"):
+        name = owners[-1] if owners else ""
+    return name if name.isidentifier() else None
+
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -110,9 +119,10 @@ class Program(FileTexts):
         self.catalogue = catalogue
         self.devices = devices
         self.sight = None if view is None else Sight(view, self.source)
-        self.recorder = Recorder(self.place)
+        self.recorder = Recorder(self.place, self)
         self.steps = Steps()
         self._too_long = too_long
+        self._importers = Importers(project)
         self.observing = False
         self.lines = 0
         self.subjects: set[str] = set()
@@ -122,6 +132,16 @@ class Program(FileTexts):
         self._generic: dict[tuple[UserClass, bool], self_object.SelfObject | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
+
+    def is_of_library(self, file: str) -> bool:
+        """Whether the functions of a file are there for other projects to call."""
+        loaded = self._files.get(file)
+        return loaded is not None and self.project.is_of_library(loaded.source)
+
+    def is_test(self, file: str) -> bool:
+        """Whether a file is there to test others."""
+        loaded = self._files.get(file)
+        return loaded is not None and self.project.is_test(loaded.source)
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -139,7 +159,10 @@ class Program(FileTexts):
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
         loaded.other_default = (
-            loaded.imports_default or imports.sets_default(source.text) or counts_on_default(source.text)
+            loaded.imports_default
+            or imports.sets_default(source.text)
+            or counts_on_default(source.text)
+            or self._has_default_of_its_program(source)
         )
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
@@ -147,6 +170,15 @@ class Program(FileTexts):
             self._run_file(loaded, recording=False)
         self._forget(loaded)
         return loaded
+
+    def _has_default_of_its_program(self, source: Source) -> bool:
+        """Whether another file of the program that a file runs in chooses the default device for both.
+
+        A library is written for programs that leave the default as it is.
+        """
+        if self.project.is_of_library(source) or "torch" not in source.text:
+            return False
+        return any(self._importers.ask(source, BESIDE, word) for word in imports.DEFAULT_SETTERS)
 
     @contextmanager
     def _as_root(self) -> Iterator[None]:
@@ -200,6 +232,33 @@ class Program(FileTexts):
                 called = self._files.get(file)
                 if called is not None:
                     self._record(called, observing=False)
+        self._listen(source.display)
+
+    def _listen(self, file: str) -> None:
+        """Records the files whose calls decide what is doubted about the facts of a file."""
+        recorder = self.recorder
+        while asked := recorder.open_questions(file):
+            for function in sorted(asked, key=lambda one: (recorder.demand.files.get(one, ""), one.name, one.span)):
+                recorder.demand.note_callers(function, self._hear(function))
+
+    def _hear(self, function: ir.Function) -> list[str]:
+        """Records the other files that may call a function; its own file is recorded already."""
+        demand = self.recorder.demand
+        own = self._files.get(demand.files.get(function, ""))
+        called = _called_as(function)
+        if own is None or called is None or demand.is_nested(function):
+            return []
+        heard = []
+        for source in self._importers.ask(own.source, NAMING, called):
+            if source.display in self._too_long:
+                continue
+            try:
+                with self.steps.of(source.display):
+                    self._record(self.load(source), observing=False)
+            except SyntaxError:
+                continue
+            heard.append(source.display)
+        return heard
 
     def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
         if loaded.reported and not observing:
@@ -237,8 +296,9 @@ class Program(FileTexts):
                 loaded.functions.append((value, cls))
 
     def _note_members(self, loaded: LoadedFile, cls: UserClass) -> None:
-        frame = replace(self._outside(loaded), recording=True)
-        generic = self.generic(frame, cls)
+        outside = self._outside(loaded)
+        frame = replace(outside, recording=True)
+        generic = self.generic(outside, cls)
         if generic is not None:
             unregistered_members.note_members(frame, cls, generic.heap, generic.value.object)
             cpu_layer_in_wrapper.note(frame, cls, generic.heap, generic.value.object)
@@ -268,6 +328,8 @@ class Program(FileTexts):
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             frame.budget.running.add(function)
+            if client.takes_inputs(function, owner):
+                self.recorder.demand.note_input(function)
             outcome = execution.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
             if outcome.env is not None:
                 device_not_forwarded.note_unforwarded(outcome.frame, outcome.env)
@@ -396,16 +458,12 @@ class Program(FileTexts):
             making.summary = latest
         return root.end(making, replace(making.summary, returns=UNKNOWN))
 
-    def note_call(self, asker: Asker, env: Environment, closure: Closure, arguments: Mapping[str, Value]) -> None:
-        """Notes a call of a function of the same file, for facts that rest on who calls it."""
-        callers = self.recorder.callers
-        if asker.recording:  # elsewhere what was called before may have been too deep to be looked into
-            callers.note_call(closure.function, env.checked, asker.scope)
-        for name, value in arguments.items():
-            if isinstance(value, (Tensor, Opaque)):
-                callers.note_argument(closure.function, name, value.device, asker.scope)
-            elif objects.is_read_as_array(env, value):
-                callers.note_argument(closure.function, name, CPU, asker.scope)
+    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Iterable[Given]]) -> None:
+        """Notes a call of a function that a recorded execution comes to, for facts that rest on who calls it."""
+        file = asker.globals.file
+        self.recorder.note_call(closure.function, env.checked, asker.scope, file)
+        for place, found in given.items():
+            self.recorder.note_argument(closure.function, place, found, file)
 
     def takes_device(self, name: str) -> bool:
         """Whether a library function can be told where to create its result."""
@@ -422,13 +480,15 @@ class Program(FileTexts):
     def found(self, asker: Asker, value: Value) -> None:
         """Notes a function definition that was executed; methods are noted with their class."""
         if isinstance(value, Closure) and not isinstance(asker.scope, ir.Class):
-            self.recorder.callers.note_definition(value.function, asker.scope)
+            self.recorder.demand.note_definition(value.function, asker.scope, asker.globals.file)
             loaded = self._files.get(asker.globals.file)
             if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
                 loaded.functions.append((value, None))
 
     def found_class(self, asker: Asker, cls: UserClass, methods: Sequence[Closure]) -> None:
         """Notes a class definition that was executed, with all functions of its body."""
+        for method in methods:
+            self.recorder.demand.note_definition(method.function, asker.scope, asker.globals.file)
         loaded = self._files.get(asker.globals.file)
         if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
             loaded.classes.append((cls, methods))
@@ -498,7 +558,7 @@ class Program(FileTexts):
 
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
         loaded = self._files.get(globals_.file)
-        return None if loaded is None else imports.absolute(loaded.source, module, level)
+        return None if loaded is None else absolute_name(loaded.source, module, level)
 
     def _module(self, name: str, importer: Globals) -> LoadedFile | None:
         """The project's file for a module name; one with a syntax error is as good as none."""

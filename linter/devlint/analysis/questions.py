@@ -7,10 +7,11 @@ of analysis.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from devlint.analysis.budget import Budget
+from devlint.analysis.demand import Given
 from devlint.analysis.loops import Plan
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.sight import Sight
@@ -93,6 +94,7 @@ class Asker(Protocol):
 
     Attributes:
         scope: the body that is executed.
+        owner: the class of the method that is executed, if it is one.
         globals: the names of its file.
         recording: the execution records facts.
         depth: how many calls deep it is.
@@ -101,6 +103,7 @@ class Asker(Protocol):
     """
 
     scope: ir.Scope
+    owner: UserClass | None
     globals: Globals
     recording: bool
     depth: int
@@ -127,8 +130,8 @@ class Functions(Protocol):
         With `cls` the first parameter is an instance of which only that class is known.
         """
 
-    def note_call(self, asker: Asker, env: Environment, closure: Closure, arguments: Mapping[str, Value]) -> None:
-        """Note a call of a function of the same file, with arguments by parameter."""
+    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Iterable[Given]]) -> None:
+        """Note a call of a function, with what it hands over by place in the parameters."""
 
     def found(self, asker: Asker, value: Value) -> None:
         """Note a function definition that was executed."""

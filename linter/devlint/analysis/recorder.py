@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from devlint.analysis.callers import Callers, Refutation
+from devlint.analysis.demand import Demand, Doubt, Files, Given, Unwitnessed
 from devlint.analysis.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Scope, Span
 
 
 class Recorder:
     """Facts by file and place; the same fact about the same place is kept once.
 
+    Args:
+        place: a span as people count.
+        about: the files of the project.
+
     Attributes:
-        callers: of the functions that facts are about.
+        demand: of the functions that facts are about.
     """
 
-    def __init__(self, place: Callable[[str, Span], Place]) -> None:
-        self.callers = Callers()
+    def __init__(self, place: Callable[[str, Span], Place], about: Files) -> None:
+        self.demand = Demand(about)
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
         self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
-        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Refutation, ...]]] = {}
+        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Doubt, ...]]] = {}
         self._waiting: list[Callable[[], None]] | None = None
 
     def attempt(self) -> None:
@@ -46,15 +50,15 @@ class Recorder:
             found.pop(file, None)
         self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
 
-    def record(self, file: str, span: Span, fact: Fact, refuted_by: tuple[Refutation, ...] = ()) -> None:
+    def record(self, file: str, span: Span, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
         """Adds a fact; a place has one conflict, and one fact of each other class.
 
-        `refuted_by`: what the calls of the function may have in common, so that the fact does not hold.
+        `doubts`: what the calls of the function may have in common, so that the fact does not hold.
         """
         if self._waiting is not None:
-            self._waiting.append(partial(self.record, file, span, fact, refuted_by))
+            self._waiting.append(partial(self.record, file, span, fact, doubts))
             return
-        self._doubts.setdefault((file, span, type(fact)), []).append(refuted_by)
+        self._doubts.setdefault((file, span, type(fact)), []).append(doubts)
         key: tuple[Span, object] = (span, type(fact))
         found = self._facts.setdefault(file, {})
         known = found.get(key)
@@ -65,10 +69,50 @@ class Recorder:
             return
         found[key] = Anchored(self._place(file, span), fact)
 
+    def note_call(self, function: Function, checked: bool, scope: Scope, file: str) -> None:
+        """Adds a call of a function; see `Demand.note_call`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note_call, function, checked, scope, file))
+            return
+        self.demand.note_call(function, checked, scope, file)
+
+    def note_argument(self, function: Function, parameter: str, given: Iterable[Given], file: str) -> None:
+        """Adds what a call hands over for a parameter; see `Demand.note_argument`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note_argument, function, parameter, given, file))
+            return
+        self.demand.note_argument(function, parameter, given, file)
+
+    def open_questions(self, file: str) -> set[Function]:
+        """The functions whose callers have to be known to decide what is doubted about the facts of a file.
+
+        With those of the functions in which conflicts of the file are told, or where they are met.
+        """
+        files = {file, *self.called_files(file)}
+        found = [doubts for key, every in self._doubts.items() if key[0] in files for doubts in every]
+        return self.demand.open_questions(doubt for doubts in found for doubt in doubts)
+
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether a fact was doubted each time that it was recorded, and rightly so."""
         doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
-        return bool(doubts) and all(map(self.callers.refute, doubts))
+        return bool(doubts) and all(map(self._is_wrong, doubts))
+
+    def _is_wrong(self, doubts: tuple[Doubt, ...]) -> bool:
+        return any(self.demand.holds(doubt) for doubt in doubts if not isinstance(doubt, Unwitnessed))
+
+    def _with_certainty(self, file: str, span: object, fact: Fact) -> Fact:
+        """A fact with what the calls of the function say about it.
+
+        A conflict with an argument is merely possible if no call hands over what is on an accelerator.
+        """
+        if not isinstance(fact, Conflict) or not isinstance(span, Span):
+            return fact
+        doubts = self._doubts.get((file, span, type(fact)), [])
+        witnessed = not doubts or not all(map(self._is_unwitnessed, doubts))
+        return fact if witnessed else replace(fact, certainty=Certainty.POSSIBLE)
+
+    def _is_unwitnessed(self, doubts: tuple[Doubt, ...]) -> bool:
+        return any(self.demand.holds(doubt) for doubt in doubts if isinstance(doubt, Unwitnessed))
 
     def called_files(self, file: str) -> set[str]:
         """The files of the functions inside which calls in a file have values apart, and of these values."""
@@ -89,7 +133,7 @@ class Recorder:
             if not isinstance(other.fact, Conflict) or self._is_refuted(file, span, other.fact):
                 return False
             if other.place == inner:
-                return not _is_merely_possible(other.fact)
+                return not _is_merely_possible(self._with_certainty(file, span, other.fact))
             is_nearer = other.place != item.place and _lies_in(fact.first.place, other.place)
             return is_nearer and replace(other.fact, certainty=Certainty.POSSIBLE) == alike
 
@@ -126,7 +170,7 @@ class Recorder:
         """Everything about one file, in source order."""
         found = self._facts.get(file, {})
         own = [
-            item
+            replace(item, fact=self._with_certainty(file, span, item.fact))
             for (span, _), item in found.items()
             if not self._is_told_elsewhere(item) and not self._is_refuted(file, span, item.fact)
         ]

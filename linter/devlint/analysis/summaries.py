@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from devlint.analysis import conflicts, device_free, objects, partial_batch_move, unknown_operand, unregistered_tensor
+from devlint.analysis import (
+    conflicts,
+    device_free,
+    objects,
+    partial_batch_move,
+    unknown_operand,
+    unregistered_tensor,
+    witness,
+)
 from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.classes import blank
 from devlint.analysis.client import is_test
@@ -127,8 +135,8 @@ def call(
 
 
 def _note_call(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> None:
-    if closure.globals is frame.globals:
-        frame.program.note_call(frame, env, closure, {name: given.value for name, given in bound.items()})
+    if frame.recorded is not None:
+        frame.program.note_call(frame.recorded, env, closure, witness.of(frame, frame.recorded, env, bound))
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
@@ -394,8 +402,8 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
     ):
         return
     if frame.recording:
-        refuted_by = conflicts.doubts_of(frame, *sides)
-        unregistered_tensor.note(frame, *sides, refuted_by)
+        doubts = conflicts.doubts_of(frame, *sides)
+        unregistered_tensor.note(frame, *sides, doubts)
         via = Step(
             frame.program.place(requirement.file, requirement.span),
             f"`{requirement.operation}` is called here",
@@ -412,7 +420,7 @@ def report_through(frame: Frame, env: Environment, requirement: Requirement, spa
                 (via,),
                 conflicts.is_observed(requirement.first, requirement.second),
             ),
-            refuted_by,
+            doubts,
         )
     frame.record_conflict(replace(requirement, always=requirement.always and env.always, met=True))
 

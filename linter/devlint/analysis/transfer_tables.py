@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from devlint.analysis import devices, moves
 from devlint.analysis.arguments import Arguments, ArgumentValue
-from devlint.analysis.callers import Refutation
 from devlint.analysis.containers import allocate
+from devlint.analysis.demand import Doubt
 from devlint.analysis.frame import Frame
 from devlint.domain.device import CPU, Device
 from devlint.domain.environment import Environment
@@ -67,10 +67,10 @@ class LibraryCall:
         """Puts a new object into the heap."""
         return allocate(self.frame, self.env, self.span, what, made)
 
-    def record(self, fact: Fact, refuted_by: tuple[Refutation, ...] = ()) -> None:
+    def record(self, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
         """Records a fact about the call, as `Frame.record`; on a path without accelerators nothing can differ."""
         if not self.env.fallback:
-            self.frame.record(self.span, fact, refuted_by)
+            self.frame.record(self.span, fact, doubts)
 
     def steps(self, *origins: Origin | None) -> tuple[Step, ...]:
         """Events as steps of a trace."""

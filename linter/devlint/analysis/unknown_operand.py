@@ -75,9 +75,9 @@ def record(frame: Frame) -> None:
             there = _somewhere(frame, other)
             sides = conflicts.meeting(frame, there), conflicts.meeting(frame, left)
             said = wording(operation, there, left)
-            refuted_by = conflicts.parameters_of(frame, other.device)
+            doubts = conflicts.parameters_of(frame, other.device)
             frame.record(
-                span, Conflict(ConflictKind.UNKNOWN_OPERAND, operation, *sides, Certainty.POSSIBLE, said), refuted_by
+                span, Conflict(ConflictKind.UNKNOWN_OPERAND, operation, *sides, Certainty.POSSIBLE, said), doubts
             )
 
 

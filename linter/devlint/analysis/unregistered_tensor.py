@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis import classes
-from devlint.analysis.callers import Refutation
 from devlint.analysis.client import holds_nothing, runs_forward
+from devlint.analysis.demand import Doubt
 from devlint.analysis.frame import Frame
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable, is_symbolic
@@ -57,15 +57,15 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 
 
-def note(frame: Frame, first: Operand, second: Operand, refuted_by: tuple[Refutation, ...] = ()) -> None:
+def note(frame: Frame, first: Operand, second: Operand, doubts: tuple[Doubt, ...] = ()) -> None:
     """Notes why two sides that meet, one of them always on the CPU, are apart, where that is a matter of placement.
 
-    `refuted_by`: see `Recorder.record`.
+    `doubts`: see `Recorder.record`.
     """
     for side, other in ((first, second), (second, first)):
         if side.device == CPU and is_symbolic(other.device):
-            _note_built(frame, side, other, refuted_by)
-            _note_left_behind(frame, side, other, refuted_by)
+            _note_built(frame, side, other, doubts)
+            _note_left_behind(frame, side, other, doubts)
 
 
 def note_given(frame: Frame, first: Operand, second: Operand) -> None:
@@ -95,7 +95,7 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
             _note_left_behind(frame, side, other, ())
 
 
-def _note_built(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[Refutation, ...]) -> None:
+def _note_built(frame: Frame, side: Operand, other: Operand, doubts: tuple[Doubt, ...]) -> None:
     """A module that the executed function builds is called with what the function was given."""
     made = None if side.module is None else side.module.made
     if side.module is None or side.module.criterion:
@@ -104,10 +104,10 @@ def _note_built(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[R
         return
     in_forward = frame.owner is not None and frame.scope.name.endswith(".forward") and classes.is_module(frame.owner)
     meets = frame.program.place(other.file, other.span)
-    frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), refuted_by)
+    frame.record(made.span, Built(frame.text(made.span), other.name, other.device, meets, in_forward), doubts)
 
 
-def _note_left_behind(frame: Frame, side: Operand, other: Operand, refuted_by: tuple[Refutation, ...]) -> None:
+def _note_left_behind(frame: Frame, side: Operand, other: Operand, doubts: tuple[Doubt, ...]) -> None:
     """A plain attribute of the module whose method this is meets what moves: an input, a parameter, a buffer."""
     event = side.origin
     if event is None or event.kind != KEPT or event.file != frame.file:
@@ -118,7 +118,7 @@ def _note_left_behind(frame: Frame, side: Operand, other: Operand, refuted_by: t
         return
     meets = frame.program.place(other.file, other.span)
     fact = LeftBehind(frame.text(event.span), side.device, other.name, other.device, meets)
-    frame.record(event.span, fact, refuted_by)
+    frame.record(event.span, fact, doubts)
 
 
 def note_stale(frame: Frame, optimizer: str, held: Optimizer, now: Device, why: Origin | None, span: Span) -> None:

@@ -47,7 +47,7 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
 
 
 def _identity(batch: Batch) -> object:
-    """The project of a batch and its configuration, the same for each path that leads to it.
+    """The project of a batch and its configuration, the same for each path that leads to it; and whether it is built.
 
     Folders are named as the project's root sees them. Where one is outside, the path by which the root was reached
     counts as well; with recorded runs also the working directory, which the files in them may be relative to.
@@ -66,6 +66,7 @@ def _identity(batch: Batch) -> object:
         named,
         starts,
         replace(plain, inherited=()),
+        project.is_distribution,
     )
 
 

@@ -16,11 +16,14 @@ from typing import Any
 from devlint.cache import storage
 from devlint.cache.codec import CodecError, decode, encode
 from devlint.diagnostics import Diagnostic, Place, Silenced
+from devlint.discovery import project_of
+from devlint.errors import SourceError
+from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult
 from devlint.project import Project, Trace, digest, display_path
 from devlint.records import dataclass
 
-FORMAT = 4
+FORMAT = 5
 """Rises with the form of the file."""
 
 
@@ -154,7 +157,7 @@ class Cache(NoCache):
 
 
 def _project(batch: Batch) -> Project:
-    return Project(batch.root, batch.configuration.src)
+    return project_of(batch.root, batch.configuration)
 
 
 def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:
@@ -170,6 +173,7 @@ def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:
             found=_union(known.found, trace.found),
             present=_union(known.present, trace.present),
             absent=_union(known.absent, trace.absent),
+            asked=tuple(sorted({*known.asked, *trace.asked}, key=lambda one: (one.question, one.word, one.found))),
         )
     return {name: trace for name, trace in merged.items() if name not in torn}
 
@@ -198,12 +202,13 @@ def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project)
     def is_file(name: str) -> bool:
         return os.path.isfile(project.path_of(name))
 
-    changed = [name for name in reached if name not in traces or not _holds(traces[name], project, is_file)]
+    importers = Importers(project)
+    changed = [name for name in reached if name not in traces or not _holds(traces[name], project, importers, is_file)]
     return _dependents(changed, {name: traces[name] for name in reached if name in traces})
 
 
-def _holds(trace: Trace, project: Project, is_file: Callable[[str], bool]) -> bool:
-    """Whether each look-up that was made for a file would find now what it found then."""
+def _holds(trace: Trace, project: Project, importers: Importers, is_file: Callable[[str], bool]) -> bool:
+    """Whether each look-up that was made for a file, and each question, would find now what it found then."""
     path = project.path_of(trace.path)
     if not all(map(is_file, (trace.path, *trace.present))) or any(map(is_file, trace.absent)):
         return False
@@ -212,7 +217,12 @@ def _holds(trace: Trace, project: Project, is_file: Callable[[str], bool]) -> bo
             same = digest(file.read()) == trace.digest
     except OSError:
         return False
-    return same and project.module_name(path) == trace.module
+    if not same or project.module_name(path) != trace.module:
+        return False
+    try:
+        return all(importers.still_holds(project.peek(Path(path)), asked) for asked in trace.asked)
+    except SourceError:
+        return False
 
 
 def _is_consistent(kept: _Kept, name: str, traces: Mapping[str, Trace]) -> bool:

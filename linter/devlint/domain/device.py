@@ -66,6 +66,17 @@ class Variable:
     place: str
 
     @property
+    def root(self) -> str:
+        """The name that the place begins with: `x` for `x['a'].device`; empty for what an execution has produced."""
+        match = re.match(r"\w+", self.place)
+        return match[0] if match else ""
+
+    @property
+    def value_place(self) -> str:
+        """The place of the value whose device it is: `x[0]` for `x[0].device`."""
+        return self.place.removesuffix(".device")
+
+    @property
     def shown(self) -> str:
         """The place for people: `load()` for `?load()@3:5`."""
         return re.sub(r"@[0-9:]+", "", self.place.removeprefix(FRESH))

@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -27,11 +27,13 @@ from typing import TypeAlias
 
 from devlint import engine
 from devlint.diagnostics import Diagnostic
-from devlint.errors import DevlintError
+from devlint.discovery import project_of
+from devlint.errors import DevlintError, SourceError
 from devlint.facts import Occurrence
+from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, killed, load_tools
 from devlint.pool import safe_path
-from devlint.project import Project, Trace, digest
+from devlint.project import Asked, Project, Trace, digest
 from devlint.quoting import printable_lines
 from devlint.records import dataclass
 from devlint.settings import Configuration, Settings
@@ -48,11 +50,13 @@ class Basis:
         settings: the command line.
         batch: the document with its project and configuration; None if they are not known.
         reads: the digest of each file that was read, by absolute path; None where a file was looked for in vain.
+        asked: the questions about the project, each with the file that it was asked about.
     """
 
     settings: Settings
     batch: Batch | None
     reads: Mapping[Path, str | None]
+    asked: tuple[tuple[Path, Asked], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +233,18 @@ def _answer(job: Job) -> Findings | None:
         return None
     reads = {path: _digest(path, job.contents) for path in _given(batch.configuration)}
     look = engine.look_at(job.path, job.settings, job.contents)
-    project = Project(batch.root, batch.configuration.src)
-    sources = _sources(project, job, look.result.traces)
+    project = project_of(batch.root, batch.configuration)
+    traces = _reached(project, job, look.result.traces)
     return Findings(
         result=replace(look.result, traces=()),
         occurrences=look.facts.occurrences,
         pages=_pages(look.result.diagnostics),
-        basis=Basis(job.settings, batch, {**reads, **sources, **job.own_text()}),
+        basis=Basis(
+            job.settings,
+            batch,
+            {**reads, **_sources(project, job, traces), **job.own_text()},
+            tuple((Path(project.path_of(trace.path)), asked) for trace in traces for asked in trace.asked),
+        ),
     )
 
 
@@ -243,7 +252,21 @@ def holds(known: Basis, job: Job, batch: Batch) -> bool:
     """Whether an analysis would find the same again."""
     if known.settings != job.settings or known.batch != batch:
         return False
-    return all(_digest(path, job.contents) == before for path, before in known.reads.items())
+    if any(_digest(path, job.contents) != before for path, before in known.reads.items()):
+        return False
+    return not known.asked or _is_answered_alike(known.asked, job, batch)
+
+
+def _is_answered_alike(asked: Collection[tuple[Path, Asked]], job: Job, batch: Batch) -> bool:
+    """Whether the members of the project would answer each question as they did."""
+    project = project_of(batch.root, batch.configuration)
+    try:
+        for path, data in job.contents.items():
+            project.put(path, data)
+        importers = Importers(project)
+        return all(importers.still_holds(project.peek(path), one) for path, one in asked)
+    except SourceError:
+        return False
 
 
 def _given(configuration: Configuration) -> Iterator[Path]:
@@ -252,18 +275,26 @@ def _given(configuration: Configuration) -> Iterator[Path]:
         yield from sorted(path.rglob("*")) if path.is_dir() else (path,)
 
 
-def _sources(project: Project, job: Job, traces: Collection[Trace]) -> dict[Path, str | None]:
-    """Return the digests of the source files that a document's analysis has looked for; None for those in vain."""
+def _reached(project: Project, job: Job, traces: Collection[Trace]) -> list[Trace]:
+    """Return the traces of a document and of the files that its analysis has looked for."""
     by_name = {trace.path: trace for trace in traces}
-    found: dict[Path, str | None] = {}
+    found: list[Trace] = []
     pending = [project.name_of(job.path)]
     while pending:
         trace = by_name.pop(pending.pop(), None)
         if trace is not None:
-            found.update((path, _digest(path, job.contents)) for path in map(Path, map(project.path_of, trace.present)))
-            found.update((Path(project.path_of(name)), None) for name in trace.absent)
-            found[Path(project.path_of(trace.path))] = trace.digest or None
+            found.append(trace)
             pending += trace.found
+    return found
+
+
+def _sources(project: Project, job: Job, traces: Iterable[Trace]) -> dict[Path, str | None]:
+    """Return the digests of the source files with these traces; None for those that were looked for in vain."""
+    found: dict[Path, str | None] = {}
+    for trace in traces:
+        found.update((path, _digest(path, job.contents)) for path in map(Path, map(project.path_of, trace.present)))
+        found.update((Path(project.path_of(name)), None) for name in trace.absent)
+        found[Path(project.path_of(trace.path))] = trace.digest or None
     return found
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from devlint.frontend import ir
 
 # Typing forms that say something about a type without changing which values it has.
-_TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "NotRequired", "ReadOnly", "Required"})
+_TRANSPARENT = frozenset({"Annotated", "Final", "NotRequired", "ReadOnly", "Required"})
 # Containers whose first parameter is the type of what iteration gives.
 _ITERABLES = frozenset(
     {

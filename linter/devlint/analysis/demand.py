@@ -1,0 +1,254 @@
+"""Demand: what the calls of a function, in all files of the project, hand over and stand behind.
+
+A function that adds what it is given to a tensor on the CPU is right if every call passes one from there, is wrong if
+one call passes a tensor on an accelerator, and cannot be judged where no call says. One that uses CUDA needs no check
+of its own if every call stands behind one.
+
+A call counts if its file may name the function, by its imports and its text; which files those are is a fact about the
+project and not about the files that have been looked at.
+
+Example: `def total(x): return x + torch.zeros(3)` in `lib.py`, `total(y)` in `def use(y)` of `a.py`, and
+`use(batch.to(device))` in `b.py`. `a.py` hands on the parameter `y` of `use`, `b.py` hands over what was moved, so `x`
+is on an accelerator when the program runs on one, and the conflict in `total` is reported.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Iterator, Set
+from typing import NamedTuple, Protocol, TypeAlias
+
+from devlint.frontend.ir import Function, Scope
+
+Parameter: TypeAlias = tuple[Function, str]
+"""A parameter of a function, or a place in what is handed over for one: `x`, `batch['x']`, `rows[*]`."""
+
+
+LONGEST_PLACE = 120
+"""Characters of a place: a function that hands a part of what it is given to itself makes ever longer ones."""
+
+
+def root_of(place: str) -> str:
+    """Return the parameter that a place is in."""
+    return place[: next((i for i, character in enumerate(place) if character in ".["), len(place))]
+
+
+class Where(enum.Enum):
+    """Where a call has the tensor that it hands over.
+
+    ACCELERATOR: there, as soon as the program runs on one: it was moved to the device that the program chose, or comes
+    out of a module.
+    """
+
+    CPU = enum.auto()
+    ACCELERATOR = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+Given: TypeAlias = "Where | Parameter"
+"""What a call hands over for a parameter: a tensor somewhere, or what its own function was given."""
+
+
+class Builds(NamedTuple):
+    """The doubt that a method is only called by constructors, before anything has moved its module."""
+
+    method: Function
+
+
+class Unwitnessed(NamedTuple):
+    """The doubt that no call hands over a tensor on an accelerator for one of some parameters.
+
+    A function of a library is there for callers that do, unless a call in its own project says otherwise.
+    """
+
+    parameters: tuple[Parameter, ...]
+
+
+Doubt: TypeAlias = "Parameter | Function | Builds | Unwitnessed"
+"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all of a function stand behind a
+check; all of a method stand in constructors; none passes what is on an accelerator."""
+
+
+class _Call(NamedTuple):
+    """A call: the body that it stands in, and whether an accelerator is there wherever it is reached."""
+
+    scope: Scope
+    checked: bool
+
+
+class Files(Protocol):
+    """What is asked about the files of calls and functions."""
+
+    def is_of_library(self, file: str) -> bool:
+        """Whether the functions of a file are there for other projects to call."""
+
+    def is_test(self, file: str) -> bool:
+        """Whether a file is there to test others: one that names no device says nothing about where a program runs."""
+
+
+class Demand:
+    """What is known of the calls of functions.
+
+    Args:
+        about: the files of the project.
+
+    Attributes:
+        files: the file of each function that was defined.
+    """
+
+    def __init__(self, about: Files) -> None:
+        self._about = about
+        self.files: dict[Function, str] = {}
+        self._around: dict[Function, Function] = {}
+        """The functions in whose bodies others are defined."""
+        self._given: dict[Parameter, dict[str, set[Given]]] = {}
+        """By the file of the call."""
+        self._calls: dict[Function, dict[str, set[_Call]]] = {}
+        self._inputs: set[Function] = set()
+        self._callers: dict[Function, frozenset[str]] = {}
+        """The files that may name a function, for those that were asked for."""
+
+    # --- noting ---------------------------------------------------------------------------------------------
+
+    def note_definition(self, function: Function, scope: Scope, file: str) -> None:
+        """Note that a function is defined in a scope of a file; in another function, it sees the parameters of that."""
+        self.files[function] = file
+        if isinstance(scope, Function):
+            self._around[function] = scope
+
+    def note_call(self, function: Function, checked: bool, scope: Scope, file: str) -> None:
+        """Note a call in a scope of a file; `checked`: there is an accelerator wherever it is reached."""
+        if self._about.is_test(file) and file != self.files.get(function):
+            return
+        self._calls.setdefault(function, {}).setdefault(file, set()).add(_Call(scope, checked))
+
+    def note_argument(self, function: Function, parameter: str, given: Iterable[Given], file: str) -> None:
+        """Note what a call in a file hands over for a parameter, or has at a place in that."""
+        if self._about.is_test(file) and file != self.files.get(function):
+            given = {one for one in given if one is Where.ACCELERATOR}
+        self._given.setdefault((function, parameter), {}).setdefault(file, set()).update(given)
+
+    def note_callers(self, function: Function, files: Collection[str]) -> None:
+        """Note the files that may name a function, all of whose calls have been noted."""
+        self._callers[function] = frozenset(files)
+
+    def note_input(self, function: Function) -> None:
+        """Note a function whose arguments follow the module that it belongs to, unless calls say something else."""
+        self._inputs.add(function)
+
+    # --- asking ---------------------------------------------------------------------------------------------
+
+    def parameters(self, scope: Scope | None) -> dict[str, Parameter]:
+        """Return the parameters that a scope sees by their names: its own, and those of the functions around it."""
+        seen: dict[str, Parameter] = {}
+        while isinstance(scope, Function):
+            seen = {own.name: (scope, own.name) for own in scope.parameters if own.name != "self"} | seen
+            scope = self._around.get(scope)
+        return seen
+
+    def is_nested(self, function: Function) -> bool:
+        """Whether a function is defined in another one, which alone can name it."""
+        return function in self._around
+
+    def open_questions(self, doubts: Iterable[Doubt]) -> set[Function]:
+        """Return the functions whose callers have to be known to decide some doubts, and are not yet."""
+        asked: set[Function] = set()
+        for doubt in doubts:
+            match doubt:
+                case Unwitnessed(parameters=parameters):
+                    for one in parameters:
+                        asked.update(function for function, _ in self._sources(one))
+                case Builds(method=method):
+                    asked.update(self._above(method))
+                case Function():
+                    asked.update(self._above(doubt))
+                case _:
+                    asked.update(function for function, _ in self._sources(doubt))
+        return asked - self._callers.keys()
+
+    def holds(self, doubt: Doubt) -> bool:
+        """Whether the calls are such that a doubt is right."""
+        match doubt:
+            case Builds(method=method):
+                return self._is_for_constructors(method, set())
+            case Unwitnessed(parameters=parameters):
+                return not any(map(self._is_witnessed, parameters))
+            case Function():
+                return self._is_behind_a_check(doubt, set())
+            case _:
+                return self._wheres(doubt) == {Where.CPU}
+
+    def _counts(self, function: Function, file: str) -> bool:
+        """Whether the calls of a function in a file are all known."""
+        return file == self.files.get(function) or file in self._callers.get(function, ())
+
+    def _of(self, parameter: Parameter) -> set[Given]:
+        """What the calls hand over for a parameter, or have at a place in that: a part of a tensor is where that is."""
+        function, place = parameter
+        root = root_of(place)
+        found = self._noted(parameter)
+        if place == root:
+            return found
+        for given in self._noted((function, root)):
+            found.add(given if isinstance(given, Where) else (given[0], given[1] + place.removeprefix(root)))
+        return found
+
+    def _noted(self, parameter: Parameter) -> set[Given]:
+        by_file = self._given.get(parameter, {})
+        return set().union(*(given for file, given in by_file.items() if self._counts(parameter[0], file)))
+
+    def _calls_of(self, function: Scope) -> list[_Call]:
+        if not isinstance(function, Function):
+            return []
+        by_file = self._calls.get(function, {})
+        return [call for file, calls in by_file.items() if self._counts(function, file) for call in calls]
+
+    def _sources(self, parameter: Parameter) -> set[Parameter]:
+        """A parameter, and those of callers that are handed on to it, directly or through others."""
+        seen: set[Parameter] = set()
+        pending = [parameter]
+        while pending:
+            one = pending.pop()
+            if one not in seen and len(one[1]) <= LONGEST_PLACE:
+                seen.add(one)
+                pending += [given for given in self._of(one) if not isinstance(given, Where)]
+        return seen
+
+    def _wheres(self, parameter: Parameter) -> Set[Where]:
+        """Where the calls have what they hand over for a parameter; nothing where there is no call."""
+        return {given for one in self._sources(parameter) for given in self._of(one) if isinstance(given, Where)}
+
+    def _is_witnessed(self, parameter: Parameter) -> bool:
+        sources = self._sources(parameter)
+        if any(one[0] in self._inputs or Where.ACCELERATOR in self._of(one) for one in sources):
+            return True
+        is_of_library = any(self._about.is_of_library(self.files.get(function, "")) for function, _ in sources)
+        return is_of_library and not any(Where.CPU in self._of(one) for one in sources)
+
+    def _above(self, function: Function) -> Iterator[Function]:
+        """A function, and those that call it, directly or through others."""
+        seen: set[Scope] = set()
+        pending: list[Scope] = [function]
+        while pending:
+            one = pending.pop()
+            if one not in seen and isinstance(one, Function):
+                seen.add(one)
+                yield one
+                pending += [call.scope for call in self._calls_of(one)]
+
+    def _is_for_constructors(self, function: Scope, seen: set[Scope]) -> bool:
+        """Whether every call of a function, of which there is one, stands in a constructor, or in one of which so."""
+        if function in seen or function.name.endswith(".__init__"):
+            return True
+        seen.add(function)
+        calls = self._calls_of(function)
+        return bool(calls) and all(self._is_for_constructors(call.scope, seen) for call in calls)
+
+    def _is_behind_a_check(self, function: Scope, seen: set[Scope]) -> bool:
+        """Whether every call of a function, of which there is one, stands behind a check, or in one that does."""
+        if function in seen:
+            return True
+        seen.add(function)
+        calls = self._calls_of(function)
+        unchecked = {call.scope for call in calls if not call.checked}
+        return bool(calls) and all(self._is_behind_a_check(scope, seen) for scope in unchecked)

@@ -1,0 +1,156 @@
+"""Which files of a project may name something that another file of it defines: by their text and their imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import suppress
+
+from devlint.errors import SourceError
+from devlint.project import Asked, Project, Source
+
+NAMING = "naming"
+BESIDE = "beside"
+"""The questions: which files may name what a file defines; which have a word and are imported together with it."""
+
+
+class Importers:
+    """Looks through the members of a project, each of which is parsed only where its text makes an import likely.
+
+    Args:
+        project: the files.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._imports: dict[str, frozenset[str]] = {}
+        self._importing: dict[str, tuple[Source, ...]] = {}
+
+    def ask(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
+        """Answer a question about a file, and note that its analysis rests on the answer."""
+        found = self.answer(source, question, word)
+        names = tuple(sorted(self._project.name_of(one.path) for one in found))
+        self._project.note_asked(source, Asked(question, word, names))
+        return found
+
+    def still_holds(self, source: Source, asked: Asked) -> bool:
+        """Whether a question about a file has the answer that it had."""
+        found = self.answer(source, asked.question, asked.word)
+        return asked.found == tuple(sorted(self._project.name_of(one.path) for one in found))
+
+    def answer(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
+        """Answer a question about a file; the files are in the order of their paths."""
+        found = self._naming(source, word) if question == NAMING else self._beside(source, word)
+        return tuple(sorted(found, key=lambda one: one.display))
+
+    def _naming(self, source: Source, name: str) -> list[Source]:
+        """The members that contain a name and import a file, directly or from a file that imports it.
+
+        A file that hands the name on to its own importers contains it as well, or imports everything, or is a package.
+        """
+        found = []
+        seen = {source.display}
+        pending = [source]
+        while pending:
+            for one in self._importers(pending.pop()):
+                if one.display in seen:
+                    continue
+                seen.add(one.display)
+                if contains(one.text, name):
+                    found.append(one)
+                elif not (one.is_package or "import *" in one.text):
+                    continue
+                pending.append(one)
+        return found
+
+    def _beside(self, source: Source, word: str) -> list[Source]:
+        """The members that contain a word and run in one program with a file: something imports both of them."""
+        saying = [
+            one
+            for one in self._members()
+            if one.display != source.display and contains(one.text, word) and not self._project.is_test(one)
+        ]
+        above = self._above(source) if saying else set()
+        return [one for one in saying if not above.isdisjoint(self._above(one))]
+
+    def _above(self, source: Source) -> set[str]:
+        """A file and those that import it, directly or through others."""
+        found = {source.display}
+        pending = [source]
+        while pending:
+            for one in self._importers(pending.pop()):
+                if one.display not in found:
+                    found.add(one.display)
+                    pending.append(one)
+        return found
+
+    def _importers(self, source: Source) -> tuple[Source, ...]:
+        """The members that import a file."""
+        known = self._importing.get(source.display)
+        if known is None:
+            last = (source.module or source.path.stem).rpartition(".")[2]
+            likely = [one for one in self._members() if contains(one.text, last) and one.display != source.display]
+            known = tuple(one for one in likely if source.display in self._imported_by(one))
+            self._importing[source.display] = known
+        return known
+
+    def _members(self) -> Iterator[Source]:
+        for path in self._project.members:
+            with suppress(SourceError):
+                yield self._project.peek(path)
+
+    def _imported_by(self, source: Source) -> frozenset[str]:
+        """The files of the project that a file imports, anywhere in it."""
+        known = self._imports.get(source.display)
+        if known is None:
+            found = (self._project.find(name, source) for name in imported_names(source))
+            known = frozenset(one.display for one in found if one is not None)
+            self._imports[source.display] = known
+        return known
+
+
+def contains(text: str, name: str) -> bool:
+    """Return whether a text has a name as a whole word."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (_continues(text[start - 1 : start]) or _continues(text[end : end + 1])):
+            return True
+        start = text.find(name, end)
+    return False
+
+
+def _continues(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def imported_names(source: Source) -> set[str]:
+    """Return the absolute names of the modules that a file may import; members of modules may be modules."""
+    try:
+        tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute_name(source, node.module or "", node.level)
+            if base is not None:
+                names.add(base)
+                names.update(f"{base}.{alias.name}" if base else alias.name for alias in node.names)
+    return {name for name in names if name}
+
+
+def absolute_name(source: Source, module: str, level: int) -> str | None:
+    """Return the absolute name of a module that a file imports, None if the dots lead out of its package."""
+    if level == 0:
+        return module
+    if source.module is None:
+        return None
+    parts = source.module.split(".")
+    drop = level - 1 if source.is_package else level
+    if drop > len(parts):
+        return None
+    base = parts[: len(parts) - drop]
+    return ".".join([*base, module] if module else base)
