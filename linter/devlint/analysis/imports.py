@@ -8,13 +8,13 @@ from devlint.importers import absolute_name
 from devlint.project import Project, Source
 from devlint.torchlib.knowledge import SETS_DEFAULT
 
-DEFAULT_SETTERS = ("set_default_device", "set_default_tensor_type")
-"""The functions of torch that choose where tensors are created that are not told."""
+SETS_DEVICE, SETS_TYPE = "set_default_device", "set_default_tensor_type"
+"""The functions of torch that choose where tensors are created that are not told, the second also their type."""
 
 
 def sets_default(text: str) -> bool:
     """Whether code may choose the default device."""
-    return any(map(text.__contains__, DEFAULT_SETTERS))
+    return SETS_DEVICE in text or SETS_TYPE in text
 
 
 def is_foreign(name: str) -> bool:

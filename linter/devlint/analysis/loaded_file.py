@@ -27,6 +27,7 @@ class LoadedFile:
         reported: its facts have been recorded.
         process: what it has settled about the process at its end.
         other_default: it is not written for the CPU by default.
+        other_type: it runs in a program that may choose the type of tensors by default.
         imports_default: it imports what may choose the default device.
         heap: its objects as its functions find them.
         functions, classes: those found, and not looked at yet; a method with its class, a class with its functions.
@@ -42,6 +43,7 @@ class LoadedFile:
     reported: bool = False
     process: Process = NOTHING_SETTLED
     other_default: bool = False
+    other_type: bool = False
     imports_default: bool = False
     heap: Heap = field(default_factory=Heap)
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)

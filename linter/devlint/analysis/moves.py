@@ -99,7 +99,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
     seen = set()
     pending: list[Value] = [value]
     while pending:
-        item = pending.pop()
+        item = present(pending.pop())
         if not isinstance(item, Reference) or item.object in seen:
             continue
         seen.add(item.object)
@@ -117,7 +117,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 moved: dict[Origin, Value] = {}
                 for name, stored in held.attributes:
                     if name in held.registered:
-                        pending.append(stored.present if isinstance(stored, MaybeNone) else stored)
+                        pending.append(stored)
                         before, stored = stored, _put(stored, device, origin)
                         note_moved(moved, before, stored)
                     elif name == "device" and classes.knows_device(held.cls):

@@ -158,11 +158,12 @@ class Program(FileTexts):
         scope = lower(source.text, source.display)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
+        loaded.other_type = self._is_said_in_program(source, imports.SETS_TYPE)
         loaded.other_default = (
             loaded.imports_default
-            or imports.sets_default(source.text)
+            or loaded.other_type
             or counts_on_default(source.text)
-            or self._has_default_of_its_program(source)
+            or self._is_said_in_program(source, imports.SETS_DEVICE)
         )
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
@@ -171,14 +172,16 @@ class Program(FileTexts):
         self._forget(loaded)
         return loaded
 
-    def _has_default_of_its_program(self, source: Source) -> bool:
-        """Whether another file of the program that a file runs in chooses the default device for both.
+    def _is_said_in_program(self, source: Source, setter: str) -> bool:
+        """Whether a file, or another one of the program that it runs in, names a function that chooses a default.
 
         A library is written for programs that leave the default as it is.
         """
+        if setter in source.text:
+            return True
         if self.project.is_of_library(source) or "torch" not in source.text:
             return False
-        return any(self._importers.ask(source, BESIDE, word) for word in imports.DEFAULT_SETTERS)
+        return bool(self._importers.ask(source, BESIDE, setter))
 
     @contextmanager
     def _as_root(self) -> Iterator[None]:
@@ -402,6 +405,11 @@ class Program(FileTexts):
         if loaded is None:
             return CPU
         return UNKNOWN_DEVICE if loaded.other_default else CPU
+
+    def may_choose_type(self, globals_: Globals) -> bool:
+        """Whether the program that a file runs in may choose the type of tensors by default."""
+        loaded = self._files.get(globals_.file)
+        return loaded is not None and loaded.other_type
 
     def _heap_of(self, globals_: Globals) -> Heap:
         """The objects that the names of a file refer to."""

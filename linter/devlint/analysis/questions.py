@@ -142,6 +142,9 @@ class Functions(Protocol):
     def default_of(self, globals_: Globals) -> Device:
         """Return where the functions of a file create tensors that are not told."""
 
+    def may_choose_type(self, globals_: Globals) -> bool:
+        """Whether the program of a file may choose the type of tensors by default, which `torch.Tensor` is."""
+
 
 class Questions(Texts, Names, Functions, Protocol):
     """Everything that an execution may ask.

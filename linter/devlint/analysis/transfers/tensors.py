@@ -147,7 +147,7 @@ def type_as(site: LibraryCall) -> Value:
     return _move(site, _receiver(site), target, "type_as")
 
 
-_ASKS_FOR_TYPE, _SETS_DEFAULT_TYPE = re.compile(r"\.type\(\)"), re.compile(r"set_default_tensor_type")
+_ASKS_FOR_TYPE = re.compile(r"\.type\(\)")
 
 
 def cuda(site: LibraryCall) -> Value:
@@ -305,7 +305,7 @@ def legacy(device: str) -> Transfer:
                 side = conflicts.side_of(site.frame, site.env, given, "data", "", "operand")
                 if side is not None:
                     conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, "cpu")
-            follows_default = site.name == "torch.Tensor" and site.frame.file_says(_SETS_DEFAULT_TYPE)
+            follows_default = site.name == "torch.Tensor" and site.frame.program.may_choose_type(site.frame.globals)
             return site.created(None, rank, UNKNOWN_DEVICE if follows_default else CPU)
         return site.created(own_device(site, "cuda"), rank)
 
