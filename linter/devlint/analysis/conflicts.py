@@ -209,9 +209,7 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
 
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
     """
-    origin = side.origin
-    untold = origin is None or origin.kind is OriginKind.PARAMETER or origin.span == side.span
-    nothing_known = side.device == UNKNOWN_DEVICE and untold
+    nothing_known = side.device == UNKNOWN_DEVICE and _is_untold(side)
     if nothing_known and is_out_of_the_graph(side) and not (frame.has_cpu_inputs or loads_on_cpu(frame)):
         side = replace(side, device=Variable(frame.fresh_symbol(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, OriginKind.HOST)
@@ -223,6 +221,12 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
             env.assumptions[side.device] = CPU
         return False
     return True
+
+
+def _is_untold(side: Operand) -> bool:
+    """Whether nothing says how a value came to be, but that it was given or is computed where it is used."""
+    origin = side.origin
+    return origin is None or origin.kind is OriginKind.PARAMETER or origin.span == side.span
 
 
 def _note_argument(frame: Frame, operation: str, span: Span, side: Operand, here: Operand) -> None:
@@ -385,10 +389,17 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
         runs_forward(frame) or any(one.names_device for device in devices for one in variables_of(device))
     ):
         found = (*found, Unwitnessed(places))
+    if any(is_out_of_the_graph(side) and _is_untold(side) and _is_fresh(side.device) for side in sides):
+        found = (*found, Unwitnessed(()))
     own = any(variable.place.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
     return (*found, Builds(frame.scope)) if classes.is_module(frame.owner) else found
+
+
+def _is_fresh(device: Device) -> bool:
+    """Whether a device is that of something unknown which the execution has produced."""
+    return isinstance(device, Variable) and device.place.startswith(FRESH)
 
 
 def parameters_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:

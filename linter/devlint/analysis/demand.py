@@ -56,7 +56,7 @@ class Builds(NamedTuple):
 
 
 class Unwitnessed(NamedTuple):
-    """The doubt that no call hands over a tensor on an accelerator for one of some parameters.
+    """The doubt that no call hands over a tensor on an accelerator for one of some parameters; of none, it is certain.
 
     A function of a library is there for callers that do, unless a call in its own project says otherwise.
     """

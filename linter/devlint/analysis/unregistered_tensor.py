@@ -81,9 +81,12 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
         if ".device" in other.device.place:
             continue  # what is put on `x.device` may well be put where the attribute is
         event = side.origin
-        if event is None or event.kind != KEPT or not (side.device == UNKNOWN_DEVICE or _is_of_self(side.device)):
+        if event is None or event.kind != KEPT:
             continue
         put = event.because
+        was_given = side.device == UNKNOWN_DEVICE and put is not None and put.kind is OriginKind.PARAMETER
+        if not (was_given or _is_of_self(side.device)):
+            continue
         if put is not None and (
             put.kind is OriginKind.MOVED or (put.kind is OriginKind.CREATED and not put.is_unasked)
         ):
