@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -22,6 +22,7 @@ from devlint.analysis import (
     device_not_forwarded,
     execution,
     imports,
+    later_moves,
     moves,
     observed_values,
     partial_move,
@@ -132,6 +133,7 @@ class Program(FileTexts):
         self._generic: dict[tuple[UserClass, bool], self_object.SelfObject | None] = {}
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
+        self._moved_later: dict[ir.Scope, Set[ir.Span]] = {}
 
     def is_of_library(self, file: str) -> bool:
         """Whether the functions of a file are there for other projects to call."""
@@ -515,6 +517,18 @@ class Program(FileTexts):
             globals_.names[name] = UNKNOWN  # imports that lead in a circle bind nothing
             value = globals_.names[name] = self.import_member(value)
         return value
+
+    def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
+        """The calls in a body of a file after which it moves a result, or what was handed over."""
+        known = self._moved_later.get(scope)
+        if known is None:
+
+            def moves_arguments(name: str) -> bool:
+                called = self.binding(globals_, name) if name else None
+                return isinstance(called, Closure) and later_moves.moves_something(called.function)
+
+            known = self._moved_later[scope] = later_moves.calls_before_moves(scope.body, moves_arguments)
+        return known
 
     def member(self, globals_: Globals, name: str) -> Value:
         """An attribute of a source file: what it binds, or a file of the package of that name.

@@ -7,7 +7,7 @@ of analysis.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Protocol
 
 from devlint.analysis.budget import Budget
@@ -63,6 +63,9 @@ class Names(Protocol):
 
     def binding(self, globals_: Globals, name: str) -> Value | None:
         """Return what a file binds to a name; None if it does not bind the name."""
+
+    def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
+        """Return the calls in a body of a file after which it moves a result, or what was handed over."""
 
     def member(self, globals_: Globals, name: str) -> Value:
         """Return an attribute of a source file: what it binds, or a file of the package of that name."""

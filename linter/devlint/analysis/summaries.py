@@ -114,7 +114,7 @@ def call(
     for name, default in closure.defaults:
         if isinstance(default, Tensor):
             bound.setdefault(name, ArgumentValue(default, span))
-    _note_call(frame, env, closure, bound)
+    _note_call(frame, env, closure, bound, span)
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
@@ -134,9 +134,12 @@ def call(
     return result
 
 
-def _note_call(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> None:
+def _note_call(
+    frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue], span: Span
+) -> None:
     if frame.recorded is not None:
-        frame.program.note_call(frame.recorded, env, closure, witness.of(frame, frame.recorded, env, bound))
+        given = witness.of(frame, frame.recorded, env, bound, span)
+        frame.program.note_call(frame.recorded, env, closure, given)
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
@@ -173,7 +176,7 @@ def call_forward(
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
     first = closure.function.parameters[0].name
-    _note_call(frame, env, closure, bound)
+    _note_call(frame, env, closure, bound, span)
     entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
@@ -218,7 +221,7 @@ def construct(
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
-    _note_call(frame, env, closure, given)
+    _note_call(frame, env, closure, given, span)
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
     assert isinstance(made, Reference)
     return made

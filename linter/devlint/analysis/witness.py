@@ -13,7 +13,8 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
-from devlint.domain.value import DeviceValue, MaybeNone, Opaque, Reference, Tensor, TupleValue, Value
+from devlint.domain.value import UNKNOWN, DeviceValue, MaybeNone, Opaque, Reference, Tensor, TupleValue, Value
+from devlint.frontend.ir import Span
 
 DEEPEST_PART = 2
 MOST_PARTS = 64
@@ -23,7 +24,9 @@ _PLACED = (OriginKind.MOVED, OriginKind.MODULE, OriginKind.CREATED)
 """Events that put a tensor where something else is: what it follows then is what the program chose."""
 
 
-def of(frame: Frame, recorded: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> dict[str, set[Given]]:
+def of(
+    frame: Frame, recorded: Frame, env: Environment, bound: Mapping[str, ArgumentValue], span: Span
+) -> dict[str, set[Given]]:
     """Return where a call has what it hands over, by place of the called function: `x`, `batch['x']`, `rows[*]`.
 
     A place that holds no tensor, module or device is left out.
@@ -33,13 +36,18 @@ def of(frame: Frame, recorded: Frame, env: Environment, bound: Mapping[str, Argu
         recorded: the one that it is a part of, whose parameters have not been replaced by what callers hand over.
         env: what holds there.
         bound: the arguments by parameter.
+        span: the call.
     """
     parameters = frame.program.recorder.demand.parameters(recorded.scope)
     in_module = recorded.owner is not None and classes.is_module(recorded.owner)
     found: dict[str, set[Given]] = {}
     for name, argument in bound.items():
+        if name == "self":
+            continue  # what a method finds in its own object is no matter of its calls
         for place, value in _parts(frame, env, name, argument.value, DEEPEST_PART):
             given = set(_of(frame, env, value, parameters, in_module))
+            if Where.UNKNOWN in given and span in frame.program.moved_later(frame.scope, frame.globals):
+                given = given - {Where.UNKNOWN} | {Where.CPU}
             if given:
                 found.setdefault(place, set()).update(given)
     return found
@@ -80,6 +88,9 @@ def _of(
 ) -> Iterator[Given]:
     if objects.is_read_as_array(env, value):
         yield Where.CPU
+        return
+    if value == UNKNOWN:
+        yield Where.UNKNOWN
         return
     device: Device
     origin: Origin | None
