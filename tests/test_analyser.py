@@ -118,8 +118,8 @@ CALLING = """\
 from called import Picture
 
 
-def draw(boxes):
-    return Picture(3).draw(boxes)
+def draw(boxes, device):
+    return Picture(3).draw(boxes.to(device))
 """
 
 

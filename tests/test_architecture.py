@@ -77,6 +77,9 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.cache": (
+        "devlint.discovery",
+        "devlint.errors",
+        "devlint.importers",
         "devlint.declarations",
         "devlint.inspector",
         "devlint.project",
@@ -86,6 +89,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "devlint.pool": ("devlint.inspector", "devlint.settings"),
     "devlint.inspector": (
+        "devlint.discovery",
         "devlint.analysis",
         "devlint.frontend.concrete",
         "devlint.observed",
@@ -144,6 +148,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.settings",
         "devlint.errors",
     ),
+    "devlint.importers": ("devlint.project", "devlint.errors"),
     "devlint.sources": ("devlint.diagnostics", "devlint.errors"),
     "devlint.project": (
         "devlint.sources",
@@ -173,6 +178,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.declarations": ("devlint.rule", "devlint.facts", "devlint.diagnostics"),
     "devlint.report": ("devlint.diagnostics", "devlint.errors"),
     "devlint.editor": (
+        "devlint.discovery",
+        "devlint.importers",
         "pygls",
         "lsprotocol",
         "devlint.engine",
@@ -235,6 +242,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # The analysis: IR and signatures over the domain, to facts.
     "devlint.domain": ("devlint.frontend.ir",),
     "devlint.analysis": (
+        "devlint.importers",
         "devlint.domain",
         "devlint.frontend.ir",
         "devlint.frontend.lower",
@@ -392,7 +400,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources", "devlint.observed"),
     ("devlint.domain", "devlint.settings", "devlint.syntax"),
     ("devlint.facts", "devlint.project", "devlint.suppressions", "devlint.report"),
-    ("devlint.analysis", "devlint.configuration", "devlint.declarations"),
+    ("devlint.configuration", "devlint.declarations", "devlint.importers"),
+    ("devlint.analysis",),
     ("devlint.rule", "devlint.discovery"),
     ("devlint.frontend.concrete", "devlint.registry"),
     ("devlint.selection", "devlint.explain"),

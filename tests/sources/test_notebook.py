@@ -76,6 +76,7 @@ def test_lines_in_advice_are_those_of_the_cell(tmp_path: Path, monkeypatch: pyte
     text = notebook(
         "import torch",
         "\n\n\n\ndef f(x: torch.Tensor):\n    y = torch.arange(3)\n    return x.sum(0, keepdim=True) @ y\n",
+        'f(torch.ones(3, device="cuda"))\n',
     )
     (tmp_path / "a.ipynb").write_text(text, encoding="utf-8")
     result = _check(tmp_path, monkeypatch, ".")

@@ -35,6 +35,7 @@ from devlint.analysis.budget import Budget
 from devlint.analysis.data_loading import counts_on_default
 from devlint.analysis.demand import Given
 from devlint.analysis.frame import Frame, InferredKinds
+from devlint.analysis.listening import Listener
 from devlint.analysis.loaded_file import LoadedFile
 from devlint.analysis.questions import Asker
 from devlint.analysis.recorder import Recorder
@@ -66,7 +67,7 @@ from devlint.domain.value import (
 )
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
-from devlint.importers import BESIDE, NAMING, Importers, absolute_name
+from devlint.importers import BESIDE, Importers, absolute_name
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
@@ -75,14 +76,6 @@ from devlint.torchlib.signature import DeviceTerm
 
 _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
-
-
-def _called_as(function: ir.Function) -> str | None:
-    """The name that a call of a function has in the text: for `__init__` that of the class, for a lambda none."""
-    *owners, name = function.name.split(".")
-    if name.startswith("__") and name.endswith("__"):
-        name = owners[-1] if owners else ""
-    return name if name.isidentifier() else None
 
 
 _BUILTINS = frozenset(dir(builtins))
@@ -124,6 +117,7 @@ class Program(FileTexts):
         self.steps = Steps()
         self._too_long = too_long
         self._importers = Importers(project)
+        self._listener = Listener(self.recorder, self._importers, self._source_of, self._look)
         self.observing = False
         self.lines = 0
         self.subjects: set[str] = set()
@@ -137,13 +131,11 @@ class Program(FileTexts):
 
     def is_of_library(self, file: str) -> bool:
         """Whether the functions of a file are there for other projects to call."""
-        loaded = self._files.get(file)
-        return loaded is not None and self.project.is_of_library(loaded.source)
+        return (source := self._source_of(file)) is not None and self.project.is_of_library(source)
 
     def is_test(self, file: str) -> bool:
         """Whether a file is there to test others."""
-        loaded = self._files.get(file)
-        return loaded is not None and self.project.is_test(loaded.source)
+        return (source := self._source_of(file)) is not None and self.project.is_test(source)
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -237,33 +229,22 @@ class Program(FileTexts):
                 called = self._files.get(file)
                 if called is not None:
                     self._record(called, observing=False)
-        self._listen(source.display)
+        self._listener.listen(source.display)
 
-    def _listen(self, file: str) -> None:
-        """Records the files whose calls decide what is doubted about the facts of a file."""
-        recorder = self.recorder
-        while asked := recorder.open_questions(file):
-            for function in sorted(asked, key=lambda one: (recorder.demand.files.get(one, ""), one.name, one.span)):
-                recorder.demand.note_callers(function, self._hear(function))
+    def _look(self, source: Source) -> bool:
+        """Executes a file that may hold calls, and records what is in it; whether that could be done."""
+        if source.display in self._too_long:
+            return False
+        try:
+            with self.steps.of(source.display):
+                self._record(self.load(source), observing=False)
+        except SyntaxError:
+            return False
+        return True
 
-    def _hear(self, function: ir.Function) -> list[str]:
-        """Records the other files that may call a function; its own file is recorded already."""
-        demand = self.recorder.demand
-        own = self._files.get(demand.files.get(function, ""))
-        called = _called_as(function)
-        if own is None or called is None or demand.is_nested(function):
-            return []
-        heard = []
-        for source in self._importers.ask(own.source, NAMING, called):
-            if source.display in self._too_long:
-                continue
-            try:
-                with self.steps.of(source.display):
-                    self._record(self.load(source), observing=False)
-            except SyntaxError:
-                continue
-            heard.append(source.display)
-        return heard
+    def _source_of(self, file: str) -> Source | None:
+        loaded = self._files.get(file)
+        return None if loaded is None else loaded.source
 
     def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
         if loaded.reported and not observing:

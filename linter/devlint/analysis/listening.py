@@ -1,0 +1,61 @@
+"""Finding the calls that decide what is doubted about a file: which other files have to be looked at for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.analysis.recorder import Recorder
+from devlint.frontend.ir import Function
+from devlint.importers import NAMING, Importers
+from devlint.project import Source
+
+
+class Listener:
+    """Looks at the files that may call a function, once a fact about that function is doubted.
+
+    A project without doubtful facts is not looked through.
+
+    Args:
+        recorder: what was found, with the doubts.
+        importers: answers which files may name a function.
+        source_of: the source of a file that is known.
+        look: executes a file and records what is in it; whether that could be done.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        importers: Importers,
+        source_of: Callable[[str], Source | None],
+        look: Callable[[Source], bool],
+    ) -> None:
+        self._recorder = recorder
+        self._importers = importers
+        self._source_of = source_of
+        self._look = look
+
+    def listen(self, file: str) -> None:
+        """Look at files until the calls of each function are known that decide a doubt about a file.
+
+        What is found in one file may lead to the callers of that.
+        """
+        files = self._recorder.demand.files
+        while asked := self._recorder.open_questions(file):
+            for function in sorted(asked, key=lambda one: (files.get(one, ""), one.name, one.span)):
+                self._recorder.demand.note_callers(function, self._hear(function))
+
+    def _hear(self, function: Function) -> list[str]:
+        """Look at the other files that may call a function; its own has been looked at."""
+        demand = self._recorder.demand
+        own, name = self._source_of(demand.files.get(function, "")), _called_as(function)
+        if own is None or name is None or demand.is_nested(function):
+            return []
+        return [one.display for one in self._importers.ask(own, NAMING, name) if self._look(one)]
+
+
+def _called_as(function: Function) -> str | None:
+    """The name that a call of a function has in the text: for `__init__` that of the class, for a lambda none."""
+    *owners, name = function.name.split(".")
+    if name.startswith("__") and name.endswith("__"):
+        name = owners[-1] if owners else ""
+    return name if name.isidentifier() else None
