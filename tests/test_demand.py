@@ -1,0 +1,191 @@
+"""What a function's callers hand over decides whether a meeting inside it is an error, whichever files are named.
+
+Each project is a few files; what is asked is which lines are reported of which of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from devlint import engine
+from devlint.cli import devlint
+from devlint.settings import Settings
+
+ADDS = "import torch\n\n\ndef shifted(x: torch.Tensor):\n    return x + torch.zeros(3)\n"
+"""`shifted` is wrong in line 5 if its argument is on an accelerator."""
+
+ON_DEVICE = "import torch\nfrom lib import shifted\n\n\ndef main(device):\n    shifted(torch.ones(3).to(device))\n"
+ON_CPU = "import torch\nfrom lib import shifted\n\n\ndef main(batch):\n    shifted(batch.cpu())\n"
+UNKNOWN = "from lib import shifted\n\n\ndef main(load):\n    shifted(load())\n"
+MOVED_LATER = "from lib import shifted\n\n\ndef main(load, device):\n    x = shifted(load())\n    x = x.to(device)\n"
+BUILT = "from setuptools import setup\n\nsetup(name='lib')\n"
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+
+
+def _write(files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+
+
+def _reported(*paths: str) -> list[tuple[str, int, str]]:
+    run = engine.run(Settings(paths or (".",), select=("DEV1",), jobs=1))
+    assert not run.problems
+    return [(one.place.file, one.place.line, one.code) for one in run.outcome.diagnostics]
+
+
+FOUND = [("lib.py", 5, "DEV103")]
+
+
+@pytest.mark.parametrize(
+    ("callers", "found"),
+    [
+        ([ON_DEVICE], FOUND),
+        ([ON_CPU], []),
+        ([UNKNOWN], []),
+        ([], []),
+        ([ON_CPU, ON_DEVICE], FOUND),
+        ([UNKNOWN, ON_DEVICE], FOUND),
+    ],
+    ids=["accelerator", "cpu", "unknown", "nobody", "both", "unknown and accelerator"],
+)
+def test_the_calls_of_a_program_decide(callers: list[str], found: list[tuple[str, int, str]]) -> None:
+    _write({"lib.py": ADDS, **{f"run{number}.py": text for number, text in enumerate(callers)}})
+    assert _reported() == found
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, True),
+        ({"pkg/use.py": UNKNOWN.replace("lib", "pkg.lib")}, True),
+        ({"pkg/use.py": ON_CPU.replace("lib", "pkg.lib")}, False),
+        ({"pkg/use.py": MOVED_LATER.replace("lib", "pkg.lib")}, False),
+        ({"tests/test_lib.py": ON_CPU.replace("lib", "pkg.lib")}, True),
+    ],
+    ids=["nobody", "unknown", "cpu", "moved later", "a test on the CPU"],
+)
+def test_a_library_is_there_for_others_unless_a_call_says_otherwise(files: Mapping[str, str], *, found: bool) -> None:
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": ADDS, **files})
+    assert _reported() == [("pkg/lib.py", 5, "DEV103")] * found
+
+
+def test_a_script_of_a_library_is_a_program() -> None:
+    _write({"setup.py": BUILT, "lib.py": ADDS})
+    assert _reported() == []
+
+
+def test_calls_are_followed_through_other_files_and_functions() -> None:
+    _write(
+        {
+            "lib.py": ADDS,
+            "pkg/__init__.py": "from lib import *\n",
+            "steps.py": "import pkg\n\n\ndef step(batch):\n    return pkg.shifted(batch)\n",
+            "train.py": "from steps import step\n\n\ndef train(loader, device):\n"
+            "    for batch in loader:\n        step(batch.to(device))\n",
+        }
+    )
+    assert _reported() == FOUND
+
+
+PARTS = "import torch\n\n\ndef shifted(given):\n    return torch.add({part}, torch.zeros(3))\n"
+WHOLE = (
+    "from dataclasses import dataclass\n\nimport torch\nfrom lib import shifted\n\n\n"
+    "@dataclass\nclass Batch:\n    x: torch.Tensor\n    y: torch.Tensor\n\n\n"
+    "def main(x, y, device):\n    x, y = x.to(device), y.cpu()\n    shifted({whole})\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "found"),
+    [
+        ("given['x']", "{'x': x, 'y': y}", True),
+        ("given['y']", "{'x': x, 'y': y}", False),
+        ("given[0]", "[x, y]", True),
+        ("given[1]", "(x, y)", False),
+        ("given.x", "Batch(x, y)", True),
+        ("given.y", "Batch(x, y)", False),
+    ],
+)
+def test_parts_of_what_is_handed_over_are_told_apart(part: str, whole: str, *, found: bool) -> None:
+    _write({"lib.py": PARTS.replace("{part}", part), "run.py": WHOLE.replace("{whole}", whole)})
+    assert [code for _, _, code in _reported()] == ["DEV103"] * found
+
+
+def test_a_method_is_called_by_what_other_files_make() -> None:
+    _write(
+        {
+            "lib.py": "import torch\n\n\nclass Metric:\n"
+            "    def add(self, x: torch.Tensor):\n        self.total = x + torch.zeros(3)\n",
+            "run.py": "from lib import Metric\n\n\ndef main(x, device):\n"
+            "    metric = Metric()\n    metric.add(x.to(device))\n",
+        }
+    )
+    assert _reported() == [("lib.py", 6, "DEV103")]
+
+
+@pytest.mark.parametrize("paths", [("lib.py",), (".",), ("run0.py", "lib.py"), ("lib.py", "run1.py")])
+def test_naming_files_only_filters(paths: tuple[str, ...]) -> None:
+    _write({"lib.py": ADDS, "run0.py": ON_CPU, "run1.py": ON_DEVICE})
+    assert _reported(*paths) == FOUND
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    files = {"a.py": ADDS.replace("shifted", "f"), "b.py": ADDS.replace("shifted", "g")}
+    files["c.py"] = "from a import f\nfrom b import g\n\n\ndef both(x):\n    f(x)\n    g(x)\n"
+    files["d.py"] = "from c import both\n\n\ndef main(x, device):\n    both(x.to(device))\n"
+    _write(files)
+    expected = [("a.py", 5, "DEV103"), ("b.py", 5, "DEV103")]
+    for order in itertools.permutations(files):
+        assert _reported(*order) == expected
+
+
+TYPE = ADDS.replace("shifted", "noisy") + "\n\ndef run(x, device):\n    noisy(x.to(device))\n"
+SETS = "import torch\n\n\ndef use_cuda():\n    torch.set_default_tensor_type('torch.cuda.FloatTensor')\n"
+BOTH = "import noise\nimport setup_torch\n\nsetup_torch.use_cuda()\nnoise.run(noise.torch.ones(3), 'cuda')\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, True),
+        ({"setup_torch.py": SETS}, True),
+        ({"setup_torch.py": SETS, "main.py": BOTH}, False),
+        ({"setup_torch.py": SETS, "tests/test_it.py": BOTH}, False),
+        ({"test_torch.py": SETS, "main.py": BOTH.replace("setup_torch", "test_torch")}, True),
+    ],
+    ids=["alone", "another program", "one program", "one program by a test", "set by a test"],
+)
+def test_another_file_of_the_program_may_choose_the_default(files: Mapping[str, str], *, found: bool) -> None:
+    _write({"noise.py": TYPE, **files})
+    assert [one for one in _reported() if one[0] == "noise.py"] == [("noise.py", 5, "DEV103")] * found
+
+
+def test_a_kept_result_rests_on_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEVLINT_CACHE_DIR", str(tmp_path / "kept"))
+
+    def check() -> str:
+        return CliRunner().invoke(devlint, ["check", "lib.py", "--select", "DEV1", "--output-format", "concise"]).stdout
+
+    _write({"lib.py": ADDS, "run.py": ON_CPU})
+    assert "DEV103" not in check()
+    _write({"other.py": ON_DEVICE})  # a caller appears
+    assert "DEV103" in check()
+    assert "DEV103" in check()
+    _write({"other.py": ON_CPU})  # it hands over something else
+    assert "DEV103" not in check()
+    _write({"other.py": ON_DEVICE})
+    assert "DEV103" in check()
+    Path("other.py").unlink()
+    assert "DEV103" not in check()
+    _write({"run.py": "from steps import run\n", "steps.py": ON_CPU.replace("batch.cpu()", "batch.cuda()")})
+    assert "DEV103" in check()
