@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -90,12 +91,20 @@ def project_of(root: Path, configuration: Configuration) -> Project:
     return Project(root, configuration.src, functools.partial(_members, root, configuration))
 
 
+MOST_UNMARKED = 2_000
+"""A folder that nothing marks as a project and that has more files than this is no project, but where projects are."""
+
+
 def _members(root: Path, configuration: Configuration) -> list[Path]:
-    """Find all files of a project. One that nothing marks is the working directory, if that has its folder."""
-    top = root if is_marked(root) or not in_working_folder(root) else Path.cwd()
+    """Find all files of a project. One that nothing marks is the working directory, if either of them has the other."""
+    if is_marked(root):
+        return _Search(_Same(configuration), force_exclude=False).run((str(root),)).files
+    here = Path.cwd()
+    top = here if in_working_folder(root) or here.is_relative_to(root) else root
     if top.parent == top or str(top) == os.path.expanduser("~"):
         return []
-    return _Search(_Same(configuration), force_exclude=False).run((str(top),)).files
+    found = list(itertools.islice(_Search(_Same(configuration), force_exclude=False).walk(top), MOST_UNMARKED + 1))
+    return sorted(found) if len(found) <= MOST_UNMARKED else []
 
 
 class _Configured(Protocol):
@@ -147,6 +156,10 @@ class _Search:
             first_by_target.setdefault(self._target(path, is_link), (shown, path))
         self._found.files = [Path(path) for _, path in sorted(first_by_target.values())]
         return self._found
+
+    def walk(self, top: Path) -> Iterator[Path]:
+        """Yield the files below a folder, but for links, as they are found."""
+        return (Path(path) for is_link, _, path in self._walk(top) if not is_link)
 
     def _target(self, path: str, is_link: bool) -> str:
         """Return the path without symbolic links; those on the way to a folder are looked for once."""
