@@ -25,6 +25,7 @@ class Importers:
         self._project = project
         self._imports: dict[str, frozenset[str]] = {}
         self._importing: dict[str, tuple[Source, ...]] = {}
+        self._words: dict[str, tuple[Source, ...]] = {}
 
     def ask(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
         """Answer a question about a file, and note that its analysis rests on the answer."""
@@ -65,11 +66,7 @@ class Importers:
 
     def _beside(self, source: Source, word: str) -> list[Source]:
         """The members that contain a word and run in one program with a file: something imports both of them."""
-        saying = [
-            one
-            for one in self._members()
-            if one.display != source.display and contains(one.text, word) and not self._project.is_test(one)
-        ]
+        saying = [one for one in self._saying(word) if one.display != source.display and not self._project.is_test(one)]
         above = self._above(source) if saying else set()
         return [one for one in saying if not above.isdisjoint(self._above(one))]
 
@@ -89,10 +86,16 @@ class Importers:
         known = self._importing.get(source.display)
         if known is None:
             last = (source.module or source.path.stem).rpartition(".")[2]
-            likely = [one for one in self._members() if contains(one.text, last) and one.display != source.display]
+            likely = [one for one in self._saying(last) if one.display != source.display]
             known = tuple(one for one in likely if source.display in self._imported_by(one))
             self._importing[source.display] = known
         return known
+
+    def _saying(self, word: str) -> tuple[Source, ...]:
+        """The members that contain a word."""
+        if word not in self._words:
+            self._words[word] = tuple(one for one in self._members() if contains(one.text, word))
+        return self._words[word]
 
     def _members(self) -> Iterator[Source]:
         for path in self._project.members:

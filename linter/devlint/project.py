@@ -21,7 +21,8 @@ from devlint.sources.program import Cell, Program
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
 _INIT = "__init__.py"
 
-_BUILDS = ("setup.py", "setup.cfg")
+_BUILDS = frozenset({"setup.py", "setup.cfg"})
+_INSTALLED = (".dist-info", ".egg-info")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
 _METADATA = ("[project]", "[tool.poetry]", "[tool.flit.metadata]")
@@ -329,8 +330,12 @@ class Project:
 
     @cached_property
     def is_distribution(self) -> bool:
-        """Whether the project is built and installed, by the files in its folder that say how."""
-        if any(os.path.isfile(self.root / name) for name in _BUILDS):
+        """Whether the project is built and installed, by the files in its folder that say how, or that say it is."""
+        try:
+            names = os.listdir(self.root)
+        except OSError:
+            return False
+        if not _BUILDS.isdisjoint(names) or any(name.endswith(_INSTALLED) for name in names):
             return True
         try:
             text = read_file(self.root / "pyproject.toml", LARGEST_SETTINGS).decode("utf-8", "replace")
