@@ -202,3 +202,10 @@ def test_a_folder_that_nothing_marks_is_no_project_if_it_is_too_wide(
     assert _reported("pkg/lib.py") == []
     monkeypatch.chdir("pkg")  # which is the project then
     assert _reported("lib.py") == FOUND
+
+
+def test_the_report_shows_the_call() -> None:
+    _write({"lib.py": ADDS, "run.py": ON_DEVICE})
+    (found,) = engine.run(Settings(("lib.py",), select=("DEV1",), jobs=1)).outcome.diagnostics
+    shown = [(one.place.file, one.place.line, one.message) for one in found.related]
+    assert ("run.py", 6, "this call hands over what is on an accelerator") in shown

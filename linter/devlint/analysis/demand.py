@@ -18,7 +18,7 @@ import enum
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
-from devlint.frontend.ir import Function, Scope
+from devlint.frontend.ir import Function, Scope, Span
 
 Parameter: TypeAlias = tuple[Function, str]
 """A parameter of a function, or a place in what is handed over for one: `x`, `batch['x']`, `rows[*]`."""
@@ -47,6 +47,19 @@ class Where(enum.Enum):
 
 Given: TypeAlias = "Where | Parameter"
 """What a call hands over for a parameter: a tensor somewhere, or what its own function was given."""
+
+
+class CallSite(NamedTuple):
+    """A call.
+
+    Attributes:
+        root: the file whose functions were executed when the call was met.
+        file, span: where it stands.
+    """
+
+    root: str
+    file: str
+    span: Span
 
 
 class Builds(NamedTuple):
@@ -104,6 +117,7 @@ class Demand:
         self._given: dict[Parameter, dict[str, set[Given]]] = {}
         """By the file of the call."""
         self._calls: dict[Function, dict[str, set[_Call]]] = {}
+        self._witnesses: dict[Parameter, set[CallSite]] = {}
         self._inputs: set[Function] = set()
         self._callers: dict[Function, frozenset[str]] = {}
         """The files that may name a function, for those that were asked for."""
@@ -122,10 +136,13 @@ class Demand:
             return
         self._calls.setdefault(function, {}).setdefault(file, set()).add(_Call(scope, checked))
 
-    def note_argument(self, function: Function, parameter: str, given: Iterable[Given], file: str) -> None:
-        """Note what a call in a file hands over for a parameter, or has at a place in that."""
+    def note_argument(self, function: Function, parameter: str, given: Collection[Given], call: CallSite) -> None:
+        """Note what a call hands over for a parameter, or has at a place in that."""
+        file = call.root
         if self._about.is_test(file) and file != self.files.get(function):
             given = {one for one in given if one is Where.ACCELERATOR}
+        if Where.ACCELERATOR in given:
+            self._witnesses.setdefault((function, parameter), set()).add(call)
         self._given.setdefault((function, parameter), {}).setdefault(file, set()).update(given)
 
     def note_callers(self, function: Function, files: Collection[str]) -> None:
@@ -177,6 +194,19 @@ class Demand:
                 return self._is_behind_a_check(doubt, set())
             case _:
                 return self._wheres(doubt) == {Where.CPU}
+
+    def witness(self, doubts: Iterable[Doubt]) -> CallSite | None:
+        """Return the first call that hands over what is on an accelerator for a parameter that is doubted."""
+        parameters = [one for doubt in doubts if isinstance(doubt, Unwitnessed) for one in doubt.parameters]
+        sources = set().union(*map(self._sources, parameters))
+        found = {
+            call
+            for function, place in sources
+            for known in {place, root_of(place)}
+            for call in self._witnesses.get((function, known), ())
+            if self._counts(function, call.root)
+        }
+        return min(found, default=None)
 
     def _counts(self, function: Function, file: str) -> bool:
         """Whether the calls of a function in a file are all known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ from devlint.analysis import (
 )
 from devlint.analysis.budget import Budget
 from devlint.analysis.data_loading import counts_on_default
-from devlint.analysis.demand import Given
+from devlint.analysis.demand import CallSite, Given
 from devlint.analysis.frame import Frame, InferredKinds
 from devlint.analysis.listening import Listener
 from devlint.analysis.loaded_file import LoadedFile
@@ -449,12 +449,13 @@ class Program(FileTexts):
             making.summary = latest
         return root.end(making, replace(making.summary, returns=UNKNOWN))
 
-    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Iterable[Given]]) -> None:
+    def note_call(
+        self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Collection[Given]], call: CallSite
+    ) -> None:
         """Notes a call of a function that a recorded execution comes to, for facts that rest on who calls it."""
-        file = asker.globals.file
-        self.recorder.note_call(closure.function, env.checked, asker.scope, file)
+        self.recorder.note_call(closure.function, env.checked, asker.scope, call.root)
         for place, found in given.items():
-            self.recorder.note_argument(closure.function, place, found, file)
+            self.recorder.note_argument(closure.function, place, found, call)
 
     def takes_device(self, name: str) -> bool:
         """Whether a library function can be told where to create its result."""

@@ -7,11 +7,11 @@ of analysis.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Protocol
 
 from devlint.analysis.budget import Budget
-from devlint.analysis.demand import Given
+from devlint.analysis.demand import CallSite, Given
 from devlint.analysis.loops import Plan
 from devlint.analysis.recorder import Recorder
 from devlint.analysis.sight import Sight
@@ -133,7 +133,9 @@ class Functions(Protocol):
         With `cls` the first parameter is an instance of which only that class is known.
         """
 
-    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Iterable[Given]]) -> None:
+    def note_call(
+        self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Collection[Given]], call: CallSite
+    ) -> None:
         """Note a call of a function, with what it hands over by place in the parameters."""
 
     def found(self, asker: Asker, value: Value) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
-from devlint.analysis.demand import Demand, Doubt, Files, Given, Unwitnessed
+from devlint.analysis.demand import CallSite, Demand, Doubt, Files, Given, Unwitnessed
 from devlint.analysis.missed import with_need
 from devlint.diagnostics import Certainty, Place
-from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal
+from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal, Step
 from devlint.frontend.ir import Function, Scope, Span
 
 
@@ -76,12 +77,12 @@ class Recorder:
             return
         self.demand.note_call(function, checked, scope, file)
 
-    def note_argument(self, function: Function, parameter: str, given: Iterable[Given], file: str) -> None:
+    def note_argument(self, function: Function, parameter: str, given: Collection[Given], call: CallSite) -> None:
         """Adds what a call hands over for a parameter; see `Demand.note_argument`."""
         if self._waiting is not None:
-            self._waiting.append(partial(self.note_argument, function, parameter, given, file))
+            self._waiting.append(partial(self.note_argument, function, parameter, given, call))
             return
-        self.demand.note_argument(function, parameter, given, file)
+        self.demand.note_argument(function, parameter, given, call)
 
     def open_questions(self, file: str) -> set[Function]:
         """The functions whose callers have to be known to decide what is doubted about the facts of a file.
@@ -108,8 +109,14 @@ class Recorder:
         if not isinstance(fact, Conflict) or not isinstance(span, Span):
             return fact
         doubts = self._doubts.get((file, span, type(fact)), [])
-        witnessed = not doubts or not all(map(self._is_unwitnessed, doubts))
-        return fact if witnessed else replace(fact, certainty=Certainty.POSSIBLE)
+        if doubts and all(map(self._is_unwitnessed, doubts)):
+            return replace(fact, certainty=Certainty.POSSIBLE)
+        call = self.demand.witness(chain.from_iterable(doubts))
+        if call is None or call.file == file:
+            return fact
+        return replace(
+            fact, witness=Step(self._place(call.file, call.span), "this call hands over what is on an accelerator")
+        )
 
     def _is_unwitnessed(self, doubts: tuple[Doubt, ...]) -> bool:
         return any(self.demand.holds(doubt) for doubt in doubts if isinstance(doubt, Unwitnessed))

@@ -24,6 +24,7 @@ from devlint.analysis import (
 from devlint.analysis.arguments import Arguments, ArgumentValue
 from devlint.analysis.classes import blank
 from devlint.analysis.client import is_test
+from devlint.analysis.demand import CallSite
 from devlint.analysis.devices import check_use
 from devlint.analysis.execution import Outcome, annotated, run
 from devlint.analysis.frame import Frame
@@ -137,9 +138,10 @@ def call(
 def _note_call(
     frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue], span: Span
 ) -> None:
-    if frame.recorded is not None:
-        given = witness.of(frame, frame.recorded, env, bound, span)
-        frame.program.note_call(frame.recorded, env, closure, given)
+    recorded = frame.recorded
+    if recorded is not None:
+        given = witness.of(frame, recorded, env, bound, span)
+        frame.program.note_call(recorded, env, closure, given, CallSite(recorded.file, frame.file, span))
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:

@@ -142,7 +142,10 @@ def story(steps: Sequence[Step], value: str = "") -> tuple[Related, ...]:
 
 
 def both_stories(conflict: Conflict) -> tuple[Related, ...]:
-    """How the first value got its device, how the second did, and where they meet; nothing is said twice."""
+    """How the first value got its device, how the second did, where they meet, and who calls for that.
+
+    Nothing is said twice.
+    """
     called = quoted(conflict.operation) + " is called here"
     meets = f"{_operation(conflict)} needs one device here"
     if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
@@ -150,7 +153,8 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
     sides = [step for side in (conflict.first, conflict.second) for step in story(side.trace, side.name)]
     told: dict[tuple[Place, str], Related] = {}
-    for step in (*sides, *story(via)):
+    witness = () if conflict.witness is None else (conflict.witness,)
+    for step in (*sides, *story(via), *story(witness)):
         told.setdefault((step.place, step.message), step)
     return tuple(told.values())
 
