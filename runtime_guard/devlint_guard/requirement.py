@@ -13,6 +13,8 @@ Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tenso
 and 2.8 `ignore_compile_internals`, without which nothing is compiled while a mode is on.
 """
 
+_PACKAGE: Final = f"'torch>={LOWEST[0]}.{LOWEST[1]}'"
+
 
 def require_torch() -> None:
     """Check that torch can be imported and is not too old.
@@ -26,10 +28,10 @@ def require_torch() -> None:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        text = f"{needed}, but torch is not installed: pip install 'devlint[guard]'"
+        text = f"{needed}, but torch is not installed: pip install {_PACKAGE}"
         raise ModuleNotFoundError(text, name="torch") from None
     if _release(found) < LOWEST:
-        raise ImportError(f"{needed}, but torch {found} is installed: pip install -U 'devlint[guard]'", name="torch")
+        raise ImportError(f"{needed}, but torch {found} is installed: pip install -U {_PACKAGE}", name="torch")
 
 
 def _release(version: str) -> tuple[int, int]:

@@ -279,4 +279,4 @@ def test_without_pygls_it_says_what_to_install(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
 
     assert done.returncode == 2
-    assert done.stderr == "error: the language server needs pygls: pip install 'devlint[editor]'\n"
+    assert done.stderr == "error: the language server needs pygls: pip install 'pygls>=2,<3'\n"

@@ -332,7 +332,7 @@ FEATURES = (
 
 
 def as_markdown() -> str:
-    """Return the table as it stands in the README."""
+    """Return the table as it stands on the page of the tests."""
     rows = [["", "devlint", *PEERS], ["---"] * (len(PEERS) + 2)]
     rows += [[feature.name, feature.ours, *(answer.text for answer in feature.theirs)] for feature in FEATURES]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)

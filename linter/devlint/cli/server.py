@@ -11,7 +11,7 @@ def server() -> int:
     try:
         import pygls  # noqa: F401  # the server imports it everywhere
     except ImportError as error:
-        raise click.ClickException("the language server needs pygls: pip install 'devlint[editor]'") from error
+        raise click.ClickException("the language server needs pygls: pip install 'pygls>=2,<3'") from error
     from devlint.editor.server import serve
 
     serve()
