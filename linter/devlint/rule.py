@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import PurePath
@@ -145,6 +146,13 @@ class Rule(cst.BatchableCSTVisitor):
         """Return the first sentence of "What it does" on one line; without that heading, of the docstring."""
         text = " ".join(cls.sections().get(DOCUMENTED, cls.documentation()).split())
         return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+    @classmethod
+    def title(cls) -> str:
+        """Return the problem in a few words: those behind the name at the top of the rule's file, else the summary."""
+        first = (sys.modules[cls.__module__].__doc__ or "").strip().partition("\n")[0]
+        name, colon, words = first.partition(": ")
+        return words.rstrip(".") if colon and name == cls.name else cls.summary().rstrip(".")
 
     @classmethod
     def text(cls) -> RuleText:

@@ -1,4 +1,4 @@
-"""accumulator-on-own-device: a running total is added to in place, and nothing has put it where its summands are."""
+"""accumulator-on-own-device: a total on the CPU gets values from another device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""collective-on-backend-without-device: a process group is given a tensor that its backend cannot reach."""
+"""collective-on-backend-without-device: a collective gets a tensor that its backend cannot send."""
 
 from __future__ import annotations
 

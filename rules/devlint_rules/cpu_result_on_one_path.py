@@ -1,4 +1,4 @@
-"""cpu-result-on-one-path: a function returns a tensor from the CPU where its other results follow its input."""
+"""cpu-result-on-one-path: one path returns a CPU tensor, others follow the input."""
 
 from __future__ import annotations
 

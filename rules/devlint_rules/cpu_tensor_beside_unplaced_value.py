@@ -1,4 +1,4 @@
-"""cpu-tensor-beside-unplaced-value: a tensor left on the CPU meets a value of which nothing says where it is."""
+"""cpu-tensor-beside-unplaced-value: a CPU tensor is combined with a value of unknown device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cpu-tensor-handed-on: a function leaves a tensor on the CPU and hands it on, and what it is given may be anywhere."""
+"""cpu-tensor-handed-on: a CPU tensor leaves the function that creates it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cpu-tensor-in-device-code: a tensor pinned to the CPU meets one that follows an input or a module."""
+"""cpu-tensor-in-device-code: a CPU tensor is combined with an input or a module."""
 
 from __future__ import annotations
 

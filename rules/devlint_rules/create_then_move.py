@@ -1,4 +1,4 @@
-"""create-then-move: a tensor is created on the CPU only to be moved."""
+"""create-then-move: a tensor is created on the CPU and moved at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cuda-beside-chosen-device: `.cuda()` where there is CUDA, in code that goes by a device chosen elsewhere."""
+"""cuda-beside-chosen-device: `.cuda()` in code that moves to a chosen device."""
 
 from __future__ import annotations
 

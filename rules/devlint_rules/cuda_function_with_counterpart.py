@@ -1,4 +1,4 @@
-"""cuda-function-with-counterpart: a function of `torch.cuda` that PyTorch has for all accelerators as well."""
+"""cuda-function-with-counterpart: a `torch.cuda` function that `torch.accelerator` has too."""
 
 from __future__ import annotations
 

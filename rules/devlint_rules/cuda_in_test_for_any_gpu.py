@@ -1,4 +1,4 @@
-"""cuda-in-test-for-any-gpu: a test that asks for any GPU, and then for CUDA."""
+"""cuda-in-test-for-any-gpu: a test for any GPU that uses CUDA."""
 
 from __future__ import annotations
 

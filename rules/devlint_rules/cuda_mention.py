@@ -1,4 +1,4 @@
-"""cuda-mention: code that speaks of CUDA where a project wants to speak of devices only."""
+"""cuda-mention: any use of `torch.cuda` or `.cuda()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""data-parallel-device-ids: `DataParallel`, its module and its device ids disagree."""
+"""data-parallel-device-ids: DataParallel and its module or device ids disagree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""device-argument-ignored: a module is built without the device that the code around it has to give."""
+"""device-argument-ignored: a module is created without the available device."""
 
 from __future__ import annotations
 

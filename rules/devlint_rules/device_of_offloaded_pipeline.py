@@ -1,4 +1,4 @@
-"""device-of-offloaded-pipeline: tensors are put where a pipeline's components wait, not where they compute."""
+"""device-of-offloaded-pipeline: a tensor follows `device` of an offloaded pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""device-tensor-for-cpu-argument: an operation wants one of its tensors on the CPU, and finds it elsewhere."""
+"""device-tensor-for-cpu-argument: an argument that must be on the CPU is elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""discarded-move: the result of moving a tensor is thrown away, so the tensor stays where it is."""
+"""discarded-move: the result of `x.to(device)` is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""distributed-device-ids: `DistributedDataParallel`, its module and its device ids disagree."""
+"""distributed-device-ids: DistributedDataParallel and its module or ids disagree."""
 
 from __future__ import annotations
 

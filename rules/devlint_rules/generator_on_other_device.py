@@ -1,4 +1,4 @@
-"""generator-on-other-device: random numbers are drawn on one device with the generator of another."""
+"""generator-on-other-device: a generator on another device than its random numbers."""
 
 from __future__ import annotations
 

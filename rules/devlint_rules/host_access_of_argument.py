@@ -1,4 +1,4 @@
-"""host-access-of-argument: numpy is to read a tensor of the caller's, wherever the caller has it."""
+"""host-access-of-argument: numpy reads a tensor that the caller may keep on a GPU."""
 
 from __future__ import annotations
 

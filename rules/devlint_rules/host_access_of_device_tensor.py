@@ -1,4 +1,4 @@
-"""host-access-of-device-tensor: numpy is to read a tensor that is not in the memory of the host."""
+"""host-access-of-device-tensor: numpy reads a tensor that is not on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""index-on-other-device: a tensor is indexed from another device than its own."""
+"""index-on-other-device: an index on another device than the indexed tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""input-not-on-module-device: a module is called with an input on another device than its parameters."""
+"""input-not-on-module-device: a module and its input are on different devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""internal-error: devlint failed on a part of a file and says so instead of staying silent."""
+"""internal-error: devlint itself failed on a part of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""invalid-device-string: a string or number that no device has."""
+"""invalid-device-string: a device that PyTorch cannot parse."""
 
 from __future__ import annotations
 

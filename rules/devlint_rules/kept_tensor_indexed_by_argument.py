@@ -1,4 +1,4 @@
-"""kept-tensor-indexed-by-argument: what an object keeps on the CPU is indexed with whatever its caller hands over."""
+"""kept-tensor-indexed-by-argument: a CPU table is indexed with an argument of the caller."""
 
 from __future__ import annotations
 

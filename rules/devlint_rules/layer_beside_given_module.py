@@ -1,4 +1,4 @@
-"""layer-beside-given-module: a new layer on the CPU gets the results of a module that may have been placed before."""
+"""layer-beside-given-module: a new CPU layer gets results of a module from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""load-without-map-location: a checkpoint is read to the devices that it was written from."""
+"""load-without-map-location: a checkpoint is loaded without `map_location`."""
 
 from __future__ import annotations
 

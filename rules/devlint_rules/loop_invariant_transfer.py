@@ -1,4 +1,4 @@
-"""loop-invariant-transfer: each turn of a loop copies the same tensor to the same device."""
+"""loop-invariant-transfer: a loop copies the same tensor in each step."""
 
 from __future__ import annotations
 

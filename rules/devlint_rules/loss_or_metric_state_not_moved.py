@@ -1,4 +1,4 @@
-"""loss-or-metric-state-not-moved: the weights of a loss, or the state of a metric, stayed on the CPU."""
+"""loss-or-metric-state-not-moved: the state of a loss or metric stayed on the CPU."""
 
 from __future__ import annotations
 

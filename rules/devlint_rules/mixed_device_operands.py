@@ -1,4 +1,4 @@
-"""mixed-device-operands: one operation, two values that are provably on different devices."""
+"""mixed-device-operands: the operands of one operation are on different devices."""
 
 from __future__ import annotations
 

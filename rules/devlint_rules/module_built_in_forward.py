@@ -1,4 +1,4 @@
-"""module-built-in-forward: a layer is built on the CPU in the function that calls it with its input."""
+"""module-built-in-forward: `forward` creates a layer on the CPU and calls it."""
 
 from __future__ import annotations
 

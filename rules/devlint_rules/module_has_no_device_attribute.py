@@ -1,4 +1,4 @@
-"""module-has-no-device-attribute: `device` is read from a module, which has no such attribute."""
+"""module-has-no-device-attribute: `module.device` of a module without this attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""moved-on-one-path: a branch moves a value, and another branch leaves what goes with it, or stands for it, behind."""
+"""moved-on-one-path: one branch moves a value, another branch does not."""
 
 from __future__ import annotations
 

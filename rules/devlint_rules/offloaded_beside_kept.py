@@ -1,4 +1,4 @@
-"""offloaded-beside-kept: of two results that a loop collects on one device, it copies one to the CPU."""
+"""offloaded-beside-kept: a loop copies one result to the CPU and keeps another."""
 
 from __future__ import annotations
 

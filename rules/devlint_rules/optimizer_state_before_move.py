@@ -1,4 +1,4 @@
-"""optimizer-state-before-move: an optimizer steps whose state was made before its module was moved."""
+"""optimizer-state-before-move: an optimizer has state from before the module moved."""
 
 from __future__ import annotations
 

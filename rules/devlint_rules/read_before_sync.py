@@ -1,4 +1,4 @@
-"""read-before-sync: a copy to the CPU is read that may not have arrived."""
+"""read-before-sync: a copy to the CPU is read before it has arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""suppression-without-reason: a comment that silences a report and does not say why that is right."""
+"""suppression-without-reason: a suppression without a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sync-in-loop: each step of a training loop waits for the device."""
+"""sync-in-loop: a training step waits for the device."""
 
 from __future__ import annotations
 

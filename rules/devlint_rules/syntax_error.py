@@ -1,4 +1,4 @@
-"""syntax-error: a file that Python itself cannot parse."""
+"""syntax-error: a file that Python cannot parse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tensor-in-plain-attribute: a module keeps a tensor where no move reaches it, whatever it does with it."""
+"""tensor-in-plain-attribute: a module keeps a tensor in a plain attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unguarded-cuda: code that needs a CUDA device, and nothing before it has asked whether there is one."""
+"""unguarded-cuda: CUDA is used without a check for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unguarded-cuda-index: one CUDA device of several is named, and nothing has asked how many there are."""
+"""unguarded-cuda-index: a numbered CUDA device is used without a check."""
 
 from __future__ import annotations
 

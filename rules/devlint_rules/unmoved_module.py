@@ -1,4 +1,4 @@
-"""unmoved-module: inputs go to a device that was chosen here, and the module that gets them stays where it was."""
+"""unmoved-module: a module does not move to the device of its inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unregistered-submodules: a module keeps modules or parameters in a plain list, tuple or dict."""
+"""unregistered-submodules: modules or parameters in a plain list, tuple or dict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unregistered-tensor-attribute: a module keeps a tensor as a plain attribute, and uses it with what moves."""
+"""unregistered-tensor-attribute: a plain attribute that a move does not reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unused-suppression: a comment that silences nothing, is misspelled, or names a rule that does not exist."""
+"""unused-suppression: a suppression that silences nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""visible-devices-conflict: CUDA_VISIBLE_DEVICES is set too late, or hides a device that is used."""
+"""visible-devices-conflict: CUDA_VISIBLE_DEVICES is set too late or hides a device."""
 
 from __future__ import annotations
 

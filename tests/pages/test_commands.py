@@ -74,7 +74,9 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")
     shutil.copy(tmp_path / "train.py", tmp_path / "package" / "train.py")
-    subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=tmp_path, check=True)
+    git = ["git", "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+    for command in (["init", "-q", "-b", "main", "."], ["add", "."], ["commit", "-q", "-m", "begin"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
     return tmp_path
 
 

@@ -9,7 +9,8 @@ import click
 import pytest
 from devlint import engine
 from devlint.cli import devlint
-from devlint.configuration import KEYS, read_configuration
+from devlint.configuration import read_configuration
+from devlint.configuration_keys import NAMES
 from devlint.report import summary
 from devlint.settings import Settings
 
@@ -92,8 +93,8 @@ def test_the_configuration_can_be_read_and_every_key_is_explained(tmp_path: Path
     table = re.findall(r"^(\|[^|]*\|)", section(page, "## Keys"), flags=re.MULTILINE)
 
     assert read_configuration(file, "pyproject.toml") is not None
-    assert {key for key in KEYS if key in example} == set(KEYS)
-    assert set(re.findall(r"`([a-z-]+)`", "".join(table))) == set(KEYS)
+    assert {key for key in NAMES if key in example} == set(NAMES)
+    assert set(re.findall(r"`([a-z-]+)`", "".join(table))) == set(NAMES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -13,7 +13,7 @@ from devlint.editor.texts import Texts
 from devlint.editor.worker import Findings
 from devlint.facts import Occurrence, Step
 from devlint.quoting import printable, printable_lines
-from devlint.suppressions import suppressing_comment
+from devlint.suppressions import insertion_for
 
 SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
@@ -160,11 +160,10 @@ def actions(
                 is_preferred=one.fix.safety is Safety.SAFE,
                 edit=_workspace_edit(edits, file, texts, versioned),
             )
-        comment = suppressing_comment(text, replace(one, place=place))
+        comment = insertion_for(text, replace(one, place=place))
         if comment is not None:
-            line, column, words = comment
-            here = texts.position(file, line, column)
-            insertion = types.TextEdit(types.Range(here, here), words)
+            here = texts.position(file, comment.line, comment.column)
+            insertion = types.TextEdit(types.Range(here, here), comment.text([one.code]))
             yield types.CodeAction(
                 title=f"{one.code}: suppress on this line",
                 kind=types.CodeActionKind.QuickFix,
