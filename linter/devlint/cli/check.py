@@ -1,4 +1,4 @@
-"""`devlint check`: analyse, report, and say by the exit code whether something was found."""
+"""`devlint check`: analyse, report, and set the exit code."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ _WITH_STATISTICS = ("full", "concise", "json")
 
 @click.command()
 @takes_settings
-@click.option("--stdin-filename", metavar="PATH", help="What `-` stands for.")
-@click.option("--fix", is_flag=True, help="Make the safe fixes, and report what is left.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix: make fixes too that may change what the code does.")
-@click.option("--fix-only", is_flag=True, help="Make the fixes, and do not report what is left.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
+@click.option("--stdin-filename", metavar="PATH", help="The file that `-` stands for.")
+@click.option("--fix", is_flag=True, help="Make the safe fixes, and report the rest.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: make the unsafe fixes too.")
+@click.option("--fix-only", is_flag=True, help="Make the fixes, and print no report.")
+@click.option("--diff", is_flag=True, help="Print the changes of --fix, and write nothing.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a fix was made.")
 @click.option(
     "--diff-base", metavar="REF", help="Report on lines only that changed since this commit; analyse everything."
 )
 @click.option("--add-ignore", metavar="REASON", help="Silence each report by a comment with this reason.")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked, and check none.")
 @click.option("--show-settings", is_flag=True, help="Print the settings for these files, and check none.")
-@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report what this file has accepted.")
+@click.option("--watch", is_flag=True, help="Check again after each change of a file, until Ctrl-C.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the entries of this baseline.")
 @click.option(
     "--observed",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Take for a fact what this JSON report of `devlint run --guard-mode record` has seen.",
+    help="Use the values in this JSON report of `devlint run --guard-mode record`.",
 )
-@click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if the baseline has entries that match nothing.")
+@click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if an entry of the baseline matches nothing.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
-@click.option("--output-file", type=click.Path(path_type=Path), help="Write the report there, whole or not at all.")
-@click.option("--statistics", is_flag=True, help="Print how often each rule reports something, instead of what.")
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write the report to this file.")
+@click.option("--statistics", is_flag=True, help="Print the number of reports per rule instead of the reports.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 @click.option("--fail-on", type=click.Choice(("error", "warning")), default="warning", show_default=True)
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if diagnostics are reported.")
-@click.option("-q", "--quiet", is_flag=True, help="Print diagnostics and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Print tracebacks of internal errors, and timing.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are reports.")
+@click.option("-q", "--quiet", is_flag=True, help="Print reports and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print timing, and tracebacks of internal errors.")
 def check(
     settings: Settings,
     stdin_filename: str | None,
@@ -148,7 +148,7 @@ def _show_settings(settings: Settings) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """The options that do not change what is found, but what becomes of it; see their help."""
+    """The options that change the output and not the reports; see their help."""
 
     fix_only: bool
     diff: bool
@@ -285,7 +285,7 @@ def _put(text: str, file: Path | None, colour: bool, *, err: bool, for_people: b
 
 
 def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
-    """Print to standard error what is no diagnostic."""
+    """Print notes, warnings and errors of a run to standard error."""
     from devlint.project import display_path
 
     if not quiet:

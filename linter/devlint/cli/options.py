@@ -1,4 +1,4 @@
-"""Options that several commands share: they decide what is analysed and how, and arrive as one `Settings`."""
+"""Options of all analysing commands, collected into one `Settings`."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _SETTINGS = (
     _rules_option("--select", "Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between."),
     _rules_option("--ignore", "Turn off these rules."),
     _rules_option("--extend-select", "Turn on these rules too."),
-    click.option("--config", type=_PATH, help="Use this TOML file, or a profile, for every source file."),
+    click.option("--config", type=_PATH, help="Use this TOML file or profile for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     _patterns_option("--exclude", "Skip these in folders, in place of the configured patterns; comma between."),
     _patterns_option("--extend-exclude", "Skip these in folders too."),
-    click.option("--force-exclude", is_flag=True, help="Exclude paths named here too, if excludes match them."),
-    click.option("--include-markdown", is_flag=True, help="Look at Python in Markdown files of folders too."),
+    click.option("--force-exclude", is_flag=True, help="Apply excludes to paths named here too."),
+    click.option("--include-markdown", is_flag=True, help="Check the Python in Markdown files of folders too."),
     click.option("--jobs", type=click.IntRange(1), help="Number of processes.  [default: by files and cores]"),
 )
 
