@@ -10,7 +10,7 @@ LOWEST: Final = (2, 11)
 
 Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tensors`, 2.5 the name by which Dynamo knows
 `nn.Module.__call__` (`unpatched_nn_module_call`), 2.7 `set_code_exec_strategy`, by which Dynamo passes over the mode,
-and 2.8 `ignore_compile_internals`, without which nothing is compiled while a mode is on.
+and 2.8 `ignore_compile_internals`, which compilation under an active mode needs.
 """
 
 _PACKAGE: Final = f"'torch>={LOWEST[0]}.{LOWEST[1]}'"

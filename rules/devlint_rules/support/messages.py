@@ -92,7 +92,8 @@ def _of_handed_on(conflict: Conflict) -> str:
             what = f"is kept in {quoted(stored.removesuffix(' ='))}"
         case called:
             what = f"goes to {quoted(called)}"
-    return f"{quoted(made.name)} is on {in_words(made.device)} and {what}, but {in_words(beside.device)} may be another one"
+    told = f"{quoted(made.name)} is on {in_words(made.device)} and {what}"
+    return f"{told}, but {in_words(beside.device)} may be another one"
 
 
 def _of_index(conflict: Conflict) -> str:
