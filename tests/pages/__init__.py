@@ -42,6 +42,11 @@ def section(text: str, heading: str) -> str:
     return re.split(rf"^#{{1,{level}}} ", body, maxsplit=1, flags=re.MULTILINE)[0]
 
 
+def project_url(name: str) -> str:
+    """Return an address of the project, which `pyproject.toml` alone sets."""
+    return str(read_toml(REPOSITORY / "pyproject.toml")["project"]["urls"][name])
+
+
 def repository_url() -> str:
-    """Return the address of this repository, which `pyproject.toml` alone sets."""
-    return str(read_toml(REPOSITORY / "pyproject.toml")["project"]["urls"]["Repository"])
+    """Return the address of this repository."""
+    return project_url("Repository")

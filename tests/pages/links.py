@@ -7,13 +7,16 @@ from pathlib import Path
 
 from tests.conftest import REPOSITORY
 
-_LINK = re.compile(r"(?<!`)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
-_FENCE = re.compile(r"^ *```.*?^ *```$", flags=re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!`)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+"""A link or picture; its group is the target."""
+
+FENCES = re.compile(r"^ *```.*?^ *```$", flags=re.MULTILINE | re.DOTALL)
+"""A fenced block."""
 
 
 def anchors(text: str) -> set[str]:
     """Return the anchors that a page has by its headings, as forges and the site form them."""
-    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), flags=re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", FENCES.sub("", text), flags=re.MULTILINE)
     return {anchor(heading) for heading in headings}
 
 
@@ -24,7 +27,7 @@ def anchor(heading: str) -> str:
 
 def links(text: str) -> list[str]:
     """Return the targets of all links outside of code."""
-    return _LINK.findall(re.sub(r"`[^`\n]*`", "``", _FENCE.sub("", text)))
+    return LINK.findall(re.sub(r"`[^`\n]*`", "``", FENCES.sub("", text)))
 
 
 def broken_links(page: Path) -> list[str]:

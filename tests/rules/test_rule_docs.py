@@ -154,9 +154,9 @@ def test_example_of_a_syntax_error_is_one() -> None:
 def test_table_of_rules(expect: Expect) -> None:
     readme = REPOSITORY / "rules" / "README.md"
     text = readme.read_text(encoding="utf-8")
-    before, marker, _ = text.partition("| code |")
+    before, marker, after = text.partition("| code |")
     assert marker, "the table of rules is missing"
 
     rows = [f"| {rule.code} | {rule.name} | {rule.standing()} | {rule.title()} |" for rule in RULES]
     table = "\n".join(["| code | name | severity | problem |", "| --- | --- | --- | --- |", *rows])
-    expect(readme, f"{before}{table}\n")
+    expect(readme, f"{before}{table}{after[after.index(chr(10) * 2) :]}")
