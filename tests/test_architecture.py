@@ -122,6 +122,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.diagnostics",
         "devlint.errors",
     ),
+    "devlint.addresses": (),
     "devlint.configuration_keys": (),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (
@@ -199,6 +200,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "pygls",
         "lsprotocol",
         "devlint.engine",
+        "devlint.fixes",
         "devlint.inspector",
         "devlint.pool",
         "devlint.frontend.concrete",
@@ -238,6 +240,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
     "devlint.rule": (
         "libcst",
+        "devlint.addresses",
         "devlint.declarations",
         "devlint.syntax",
         "devlint.facts",
@@ -411,7 +414,7 @@ def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint", "devlint.errors", "devlint.quoting", "devlint.reading", "devlint.records", "devlint.watching"),
-    ("devlint.configuration_keys",),
+    ("devlint.addresses", "devlint.configuration_keys"),
     ("devlint.diagnostics", "devlint.patterns", "devlint.writing"),
     ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources", "devlint.observed"),
     ("devlint.domain", "devlint.settings", "devlint.syntax"),

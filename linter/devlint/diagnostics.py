@@ -206,11 +206,14 @@ class Silenced:
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """What a rule says of itself.
+    """The documentation of a rule.
 
     Attributes:
         summary: one sentence.
         documentation: all of it, in Markdown.
+        description: the section "What it does", on one line.
+        opt_in: the rule is off by default.
+        page: the address of its page; None without one.
     """
 
     code: str
@@ -218,3 +221,6 @@ class RuleText:
     severity: Severity
     summary: str
     documentation: str
+    description: str = ""
+    opt_in: bool = False
+    page: str | None = None

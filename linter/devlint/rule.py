@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar
 import libcst as cst
 from libcst.metadata import CodeRange
 
+from devlint.addresses import page_of
 from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
@@ -21,6 +22,9 @@ from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 FactT = TypeVar("FactT", bound=Fact)
+
+_OWN_PACKAGE = "devlint_rules"
+"""The package of the rules that have pages on devlint's site."""
 
 DOCUMENTED = "What it does"
 """The heading of the text that lists of rules quote."""
@@ -157,7 +161,21 @@ class Rule(cst.BatchableCSTVisitor):
     @classmethod
     def text(cls) -> RuleText:
         """What it says of itself, as plain data."""
-        return RuleText(cls.code, cls.name, cls.severity, cls.summary(), cls.documentation().strip())
+        return RuleText(
+            cls.code,
+            cls.name,
+            cls.severity,
+            cls.summary(),
+            cls.documentation().strip(),
+            description=" ".join(cls.sections().get(DOCUMENTED, "").split()) or cls.summary(),
+            opt_in=cls.opt_in,
+            page=cls.page(),
+        )
+
+    @classmethod
+    def page(cls) -> str | None:
+        """Return the address of the rule's page; None without one. A rule package overrides this for its own pages."""
+        return page_of(cls.code) if cls.__module__.partition(".")[0] == _OWN_PACKAGE else None
 
     @classmethod
     def declaration(cls) -> Declaration:
