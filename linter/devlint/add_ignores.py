@@ -16,7 +16,7 @@ from devlint.suppressions import ABOUT_SUPPRESSIONS, Insertion, insertion_for
 
 
 def add_ignores(diagnostics: Iterable[Diagnostic], reason: str) -> tuple[tuple[Change, ...], tuple[DevlintError, ...]]:
-    """Return the files with a comment for each diagnostic, and the reasons why some get none; nothing is written.
+    """Return the files with a comment for each diagnostic, and the reasons why some get none. It writes nothing.
 
     A file that cannot be analysed, and a diagnostic about a suppression, get no comment.
 

@@ -47,7 +47,7 @@ class ChangedLines:
     def keep(
         self, diagnostics: Iterable[Diagnostic], lines: Callable[[str], Sequence[str] | None]
     ) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of which a changed line is a part, and those about files that cannot be analysed.
+        """Return the diagnostics with a changed line, and those about files that cannot be analysed.
 
         A diagnostic has the lines of its place, of its labels and of the steps that lead to it, in whichever file.
 

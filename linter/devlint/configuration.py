@@ -1,4 +1,4 @@
-"""Configuration files: finding the one that holds for a folder, reading it, and what it extends."""
+"""Configuration files: finding the one for a folder, reading it and the files that it extends."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Key:
 
     Attributes:
         name: as in the file.
-        kind: what it takes.
+        kind: the form of its value.
         meaning: one sentence.
     """
 

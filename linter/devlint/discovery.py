@@ -1,4 +1,4 @@
-"""Which files a run looks at: walks folders, honours excludes and `.gitignore`, names what it cannot take."""
+"""Finds the files of a run: walks folders, honours excludes and `.gitignore`, names paths that it cannot take."""
 
 from __future__ import annotations
 

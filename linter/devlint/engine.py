@@ -43,14 +43,14 @@ MOST_JOBS = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run found, and what it could not do.
+    """The result of a run.
 
     Attributes:
         analysed: the files that could be analysed, as shown to the user.
         stale: the entries of baselines that match nothing any more, each with its baseline.
         warnings, notes: remarks for the user, in order.
         tracebacks: of internal errors, for `--verbose`.
-        changes: the files that fixes change; nothing is written yet.
+        changes: the files that fixes change; they are not written yet.
     """
 
     outcome: Outcome
@@ -283,7 +283,7 @@ def _recordings(batches: Sequence[Batch]) -> list[Recording]:
 
 
 def _remarks(recordings: Iterable[Recording], files: Iterable[Path], contents: Contents) -> list[str]:
-    """Say of what in recorded runs no use can be made."""
+    """Warn about recordings that cannot be used."""
     remarks = []
     for recording in recordings:
         problems = dict.fromkeys(view.problem for view in recording.views if view.problem)
@@ -330,7 +330,7 @@ class Looks:
 
 
 def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, load: Loader = load_tools) -> Looks:
-    """Analyse what the settings name, in this process, and keep what was found of each value.
+    """Analyse the files of the settings in this process, and keep the occurrences of each value.
 
     Args:
         settings: the command line.

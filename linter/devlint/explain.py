@@ -26,7 +26,7 @@ def explain(text: str, rules: Sequence[type[Rule]]) -> str:
     """Return the documentation of the rule with that code or name; codes of the guard alone are known too.
 
     Raises:
-        ConfigError: there is no such rule; the message offers what is spelled alike.
+        ConfigError: there is no such rule; the message offers similar names.
     """
     codes = _guard_codes()
     for code, documentation in codes.TEXTS.items() if codes is not None else ():
@@ -114,7 +114,7 @@ def _quoted(text: str) -> str:
 
 
 def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
-    """Return what is known of each place at each line, then the facts; of one line only, if given.
+    """Return the known value of each place at each line, then the facts; only those of one line, if given.
 
     Lines of a notebook are counted through all its code cells where one is given, and printed by cell.
     """
@@ -135,7 +135,7 @@ def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
             )
     if not text:
         where = source.display if line is None else f"{source.display}:{line}"
-        return f"{printable(where)}: nothing is known here\n"
+        return f"{printable(where)}: devlint knows no value here\n"
     return text
 
 

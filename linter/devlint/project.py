@@ -375,7 +375,7 @@ class Project:
         return self._modules[key].source
 
     def traces(self) -> tuple[Trace, ...]:
-        """Return what has been read, as far as it is more than at the last call."""
+        """Return the traces that were added since the last call."""
         fresh = [path for path in self._digests if self._told.get(path) != len(self._sought.get(path, ()))]
         self._told.update((path, len(self._sought.get(path, ()))) for path in fresh)
         return tuple(self._trace(path) for path in fresh)
@@ -408,7 +408,7 @@ class Project:
     def _locate(self, root: Path, parts: Sequence[str], tried: list[Path]) -> Path | None:
         """Find a module below one root, a package before a file of the same name, as Python does.
 
-        What is not there is added to `tried`.
+        Paths that do not exist are added to `tried`.
         """
         if not all(parts):
             return None

@@ -114,7 +114,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was reported so far, each item once."""
+        """The reports so far, each item once."""
         return tuple(dict.fromkeys(self._diagnostics))
 
     @classmethod
@@ -147,7 +147,8 @@ class Rule(cst.BatchableCSTVisitor):
 
     @classmethod
     def summary(cls) -> str:
-        """Return the first sentence of "What it does" on one line; without that heading, of the docstring."""
+        """Return the first sentence below the heading `DOCUMENTED` on one line; without that heading, of the
+        docstring."""
         text = " ".join(cls.sections().get(DOCUMENTED, cls.documentation()).split())
         return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
@@ -160,7 +161,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     @classmethod
     def text(cls) -> RuleText:
-        """What it says of itself, as plain data."""
+        """Return its documentation as plain data."""
         return RuleText(
             cls.code,
             cls.name,
@@ -254,12 +255,12 @@ class Rule(cst.BatchableCSTVisitor):
 
 
 class OperationRule(Rule):
-    """Base of rules about operations: each of which there are facts is handed to `operation`.
+    """Base of rules about operations: devlint calls `operation` with each operation that has facts.
 
-    An operation is whatever executes: an operator, a call, a subscript, an assignment, a loop. Several nodes
-    may have one stretch, such as a call and the statement that is nothing but the call; then each is handed
-    over with the same facts, and what is reported twice counts once. Such a rule is not taken through the whole
-    file, so it has no visitors of its own.
+    An operation is whatever executes: an operator, a call, a subscript, an assignment, a loop. Several nodes may have
+    one stretch, such as a call and a statement of this call alone. Then `operation` gets each of them with the same
+    facts, and a repeated report counts once. Such a rule is not taken through the whole file, so it has no visitors of
+    its own.
     """
 
     def operation(self, node: cst.CSTNode) -> None:

@@ -14,7 +14,7 @@ from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
 from devlint.records import dataclass
 
 ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
-"""The codes of what is reported about suppressions themselves."""
+"""The codes of diagnostics about suppressions."""
 
 _ADDRESSED = r"#\s*devlint:[^#]*"
 """A comment that speaks to devlint, up to the next comment behind it."""
@@ -44,7 +44,7 @@ class Suppression:
     Attributes:
         line, column: where the comment starts, from 1, in code points.
         text: the comment's own words, as found.
-        rules: what it silences; None means every rule.
+        rules: the silenced rules; None means every rule.
         whole_file: it holds for the file, not for its line.
         reason: the words after it.
         end: the column behind these words.
@@ -140,7 +140,7 @@ class Suppressions:
 def read_suppressions(text: str) -> Suppressions:
     """Find the suppressions in the comments of a source text; strings that look like one are none.
 
-    Text that cannot be split into tokens to its end yields what was found before that.
+    A text that cannot be split into tokens to its end yields the suppressions before that point.
     """
     lowered = text.lower()
     if "devlint:" not in lowered and "noqa" not in lowered:

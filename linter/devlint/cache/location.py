@@ -1,4 +1,4 @@
-"""Where results are kept, and under which key: whatever else decides what a file's results are."""
+"""The folder of results and their key: everything besides source files that decides about a result."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """One client's documents, and the words for what is found in them."""
+    """One client's documents and their analyses."""
 
     def __init__(self) -> None:
         super().__init__("devlint", __version__, protocol_cls=_Protocol)
@@ -74,7 +74,7 @@ class Server(LanguageServer):
         return Texts(analysis.findings.basis.reads, analysis.documents, self.documents, self.codec)
 
     def analysed(self, path: Path, analysis: Analysis, *, is_news: bool) -> None:
-        """Send the diagnostics of a document, or have the client ask for what has changed."""
+        """Send the diagnostics of a document, or have the client ask for the new ones."""
         self._complaint = ""
         workspace, failure = self.client_capabilities.workspace, analysis.findings.result.traceback
         if is_news and failure:
