@@ -54,6 +54,11 @@ def test_without_arguments_the_help_is_shown_and_nothing_counts_as_checked() -> 
     assert "devlint PATH… is devlint check PATH…" in (out + err).replace("`", "")
 
 
+def test_the_list_of_commands_cuts_no_sentence() -> None:
+    _, out, _ = _run("--help")
+    assert "..." not in out.partition("Commands:")[2]
+
+
 def test_a_path_needs_no_command(shell: Shell) -> None:
     shell.write("a.py")
     for arguments in (["a.py"], ["check", "a.py"], ["--output-format", "full", "a.py"]):

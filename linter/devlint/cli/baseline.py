@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", type=click.Path(path_type=Path), help="The file.  [default: that of the configuration]")
 @click.option("--prune", is_flag=True, help="Only remove entries that match nothing any more.")
 def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
-    """Accept the reports of now: `devlint check` then reports new mistakes only.
+    """Accept the reports of now. After that, `devlint check` reports new mistakes only.
 
     The reports go into a file, the baseline. Entries for other files and rules stay.
     """

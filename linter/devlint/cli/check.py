@@ -75,7 +75,7 @@ def check(
     watch: bool,
     **wishes: Any,
 ) -> int:
-    """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
+    """Check files and folders. `-` is standard input; without a path, the command checks the current folder."""
     wanted = _Wishes(**wishes)
     settings = replace(
         settings,

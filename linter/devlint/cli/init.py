@@ -11,7 +11,7 @@ from devlint.cli.terminal import put, say
 
 @click.command()
 def init() -> int:
-    """Configure devlint for the current folder, and accept its reports of today.
+    """Configure devlint for the current folder. The reports of today go into a baseline.
 
     The configuration goes into `pyproject.toml` if there is one, otherwise into `devlint.toml`. If devlint is
     configured already, the command writes nothing.

@@ -24,7 +24,7 @@ def rehearse(
     script: str,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a script on this machine as if it had GPUs; arguments after SCRIPT belong to the script.
+    """Run a script as if this machine had GPUs. Arguments after SCRIPT belong to the script.
 
     A device mistake on the executed path raises the error of PyTorch on such a machine. Exit code: 0 the script ran
     and all of it was judged, 1 a device error, 2 wrong usage, 3 the script ran but some of it was not judged, 4 the

@@ -24,7 +24,7 @@ def run(
     script: str,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a script with the runtime guard; arguments after SCRIPT belong to the script.
+    """Run a script with the runtime guard. Arguments after SCRIPT belong to the script.
 
     The environment variable `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` sets the options that are not given. The exit code
     is that of the script; with `--guard-mode record`, it is also 1 if the guard has findings. An interrupted program
@@ -47,7 +47,7 @@ def run(
     "--output", required=True, type=click.Path(path_type=Path), help="Write to this file: .json, .html, or text."
 )
 def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
-    """Join the JSON reports of the processes of one job, such as report.rank0.json, into one."""
+    """Join the JSON reports of one job into one. Each process writes a report, such as report.rank0.json."""
     try:
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.ranks import merge

@@ -7,7 +7,7 @@ import click
 
 @click.command()
 def server() -> int:
-    """Serve an editor over standard input and output, by the language server protocol."""
+    """Serve an editor by the language server protocol. It uses standard input and output."""
     try:
         import pygls  # noqa: F401  # the server imports it everywhere
     except ImportError as error:
