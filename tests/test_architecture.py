@@ -50,6 +50,9 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.cli.run": ("click", "devlint_guard"),
     "devlint.cli.rehearse": ("click", "devlint.cli.run", "devlint_guard", "devlint_guard.rehearsal"),
     "devlint.explain": (
+        "devlint.configuration_keys",
+        "devlint.declarations",
+        "devlint.settings",
         "devlint.sources",
         "devlint.project",
         "devlint.registry",
@@ -59,6 +62,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     # The run: which files, which rules, in which order.
     "devlint.engine": (
+        "devlint.add_ignores",
+        "devlint.changed_lines",
         "devlint.configuration",
         "devlint.sources",
         "devlint.pool",
@@ -115,11 +120,14 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.flake8": ("devlint.engine", "devlint.cache", "devlint.settings"),
     "devlint.configuration": (
         "tomli",
+        "devlint.configuration_keys",
         "devlint.project",
         "devlint.settings",
         "devlint.diagnostics",
         "devlint.errors",
     ),
+    "devlint.addresses": (),
+    "devlint.configuration_keys": (),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (
         "devlint.configuration",
@@ -167,6 +175,22 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # For the tests of rule packages; nothing of the product imports it.
     "devlint.testing": ("devlint.engine", "devlint.settings", "devlint.diagnostics", "devlint.errors"),
     "devlint.suppressions": ("devlint.diagnostics",),
+    "devlint.add_ignores": (
+        "devlint.fixes",
+        "devlint.suppressions",
+        "devlint.selection",
+        "devlint.sources",
+        "devlint.project",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
+    "devlint.changed_lines": (
+        "devlint.selection",
+        "devlint.sources",
+        "devlint.project",
+        "devlint.diagnostics",
+        "devlint.errors",
+    ),
     "devlint.audit": (
         "devlint.suppressions",
         "devlint.selection",
@@ -183,6 +207,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "pygls",
         "lsprotocol",
         "devlint.engine",
+        "devlint.fixes",
         "devlint.inspector",
         "devlint.pool",
         "devlint.frontend.concrete",
@@ -222,6 +247,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
     "devlint.rule": (
         "libcst",
+        "devlint.addresses",
         "devlint.declarations",
         "devlint.syntax",
         "devlint.facts",
@@ -396,6 +422,7 @@ def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint", "devlint.errors", "devlint.quoting", "devlint.reading", "devlint.records", "devlint.watching"),
+    ("devlint.addresses", "devlint.configuration_keys"),
     ("devlint.diagnostics", "devlint.patterns", "devlint.writing"),
     ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources", "devlint.observed"),
     ("devlint.domain", "devlint.settings", "devlint.syntax"),
@@ -405,8 +432,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.rule", "devlint.discovery"),
     ("devlint.frontend.concrete", "devlint.registry"),
     ("devlint.selection", "devlint.explain"),
-    ("devlint.audit", "devlint.baseline", "devlint.fixes"),
-    ("devlint.inspector",),
+    ("devlint.audit", "devlint.baseline", "devlint.changed_lines", "devlint.fixes"),
+    ("devlint.add_ignores", "devlint.inspector"),
     ("devlint.cache", "devlint.pool", "devlint.view"),
     ("devlint.engine",),
     ("devlint.acceptance", "devlint.editor", "devlint.flake8", "devlint.testing"),

@@ -14,6 +14,8 @@ from devlint import __version__
 from packaging.requirements import Requirement
 
 from tests.conftest import REPOSITORY
+from tests.pages import repository_url
+from tests.pages.links import links
 
 MEGABYTE = 1_000_000
 LIMIT = 20 * MEGABYTE
@@ -41,6 +43,13 @@ def _run(*arguments: str, folder: Path, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_the_published_readme_has_no_relative_link(installed: Path) -> None:
+    text = _metadata(installed).read_text("METADATA") or ""
+    assert f"]({repository_url()}/blob/main/linter/usage.md)" in text
+    assert f"]({repository_url()}/raw/main/fixtures/showcase/report.svg)" in text
+    assert [link for link in links(text) if not link.startswith("https://")] == []
 
 
 def _metadata(installed: Path) -> Distribution:

@@ -1,4 +1,4 @@
-"""Changing baselines: accepting what is reported now, and forgetting what is reported no more."""
+"""Changing baselines: accepting the reports of now, and removing entries that match nothing."""
 
 from __future__ import annotations
 

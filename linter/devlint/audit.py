@@ -26,7 +26,7 @@ def mentions_suppressions(text: str) -> bool:
 def silence(
     text: str, display: str, found: Sequence[Diagnostic], enabled: Sequence[Declaration], rules: Sequence[Declaration]
 ) -> tuple[list[Diagnostic], list[Silenced]]:
-    """Let the comments of a file silence what was found in it, and add what is to be said of these comments.
+    """Let the comments of a file silence its diagnostics, and add the diagnostics about these comments.
 
     Args:
         text: the file.
@@ -36,7 +36,7 @@ def silence(
         rules: all rules.
 
     Returns:
-        What is reported, and what is not.
+        The reported diagnostics, and the silenced ones.
     """
     suppressions = read_suppressions(text)
     kept, silenced, used = suppressions.apply(found, covers)
@@ -159,7 +159,7 @@ class _Audit:
         return any(asked) and all(on or rule.opt_in for on, rule in zip(asked, meant, strict=True))
 
     def _unknown(self, entry: Suppression) -> tuple[str, ...]:
-        """Return what is said of the selectors that cover no rule."""
+        """Return a sentence for each selector that covers no rule."""
         from devlint.registry import candidates
 
         unknown = [

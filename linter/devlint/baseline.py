@@ -1,4 +1,4 @@
-"""What a project has accepted for now: a file of fingerprints, which keeps what it knows from being reported."""
+"""Baselines: files of fingerprints, whose diagnostics are accepted for now and not reported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Baseline:
 
     Attributes:
         path: where it is; absolute.
-        read: what it was read from; None if there was no file.
+        read: the bytes of the file; None if there was none.
     """
 
     path: Path
@@ -196,7 +196,7 @@ class Compared:
     """A run held against its baselines.
 
     Attributes:
-        outcome: the run, with what the baselines know among what is silenced.
+        outcome: the run; the diagnostics in baselines are among the silenced ones.
         unmatched: the entries that no diagnostic of the run has, each with its baseline.
     """
 

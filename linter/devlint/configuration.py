@@ -1,4 +1,4 @@
-"""Configuration files: finding the one that holds for a folder, reading it, and what it extends."""
+"""Configuration files: finding the one for a folder, reading it and the files that it extends."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
+from devlint.configuration_keys import KEYS, Key, Kind
+from devlint.configuration_keys import NAMES as KEY_NAMES
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
 from devlint.project import in_working_folder, territory_of
@@ -28,22 +30,6 @@ OWN_NAMES = (".devlint.toml", "devlint.toml")
 NAMES = (*OWN_NAMES, "pyproject.toml")
 """Configuration files of a folder; the first that there is holds."""
 
-KEYS = (
-    "extend",
-    "select",
-    "ignore",
-    "extend-select",
-    "per-file-ignores",
-    "exclude",
-    "src",
-    "severity",
-    "signatures",
-    "observed",
-    "devices",
-    "baseline",
-)
-"""All keys of a configuration file."""
-
 PROFILE = "profile:"
 """What the name of a configuration begins with that comes with devlint, where else a file is named."""
 
@@ -57,7 +43,6 @@ LONGEST_CHAIN = 20
 
 Territory: TypeAlias = "Sequence[Path] | None"
 
-_T = TypeVar("_T")
 _Table: TypeAlias = Mapping[str, object]
 
 
@@ -155,7 +140,7 @@ def read_configuration(
     A key that is set in a file replaces that of the file that it extends, as a whole.
 
     Args:
-        file: a file of `NAMES`, or another with a `[tool.devlint]` table.
+        file: a file of `NAMES`, or another one: with a `[tool.devlint]` table, or with the keys at its top.
         display: how to show it to the user.
         territory: the folders that the file and the paths in it have to be in, after all links; None: anywhere.
         extended_by: the files that lead to this one by `extend`.
@@ -200,8 +185,8 @@ def read_configuration(
 
 def _combined(own: Configuration, base: Configuration, keys: Collection[str]) -> Configuration:
     """Return a configuration with the keys that it sets itself, and all others from the one that it extends."""
-    names = {field.name: field.name.replace("_", "-") for field in fields(Configuration)}
-    taken = {name: getattr(base, name) for name, key in names.items() if key in KEYS and key not in keys}
+    known = {field.name for field in fields(Configuration)}
+    taken = {key.field: getattr(base, key.field) for key in KEYS if key.field in known and key.name not in keys}
     folders = {key: base.folder_of(key) for key in WITH_PATTERNS if key not in keys}
     return replace(own, **taken, inherited=tuple(folders.items()))
 
@@ -214,7 +199,7 @@ class _Reader:
     """
 
     def __init__(self, document: _Table, text: str, file: Path, display: str, territory: Territory) -> None:
-        self._own_file = file.name in OWN_NAMES
+        self._own_file = file.name in OWN_NAMES or (file.name != "pyproject.toml" and "tool" not in document)
         self._lines = text.split("\n")
         self._display = display
         self._root = file.parent.absolute()
@@ -233,9 +218,9 @@ class _Reader:
 
     def extended(self) -> tuple[Path, str] | None:
         """Return the file that this one extends and how to show it to the user, None if it extends none."""
-        name = self._get("extend", self._string, None)
-        if name is None:
+        if "extend" not in self._table:
             return None
+        name = self._string("extend", self._table["extend"])
         try:
             shipped = profile(name)
         except ConfigError as error:
@@ -246,24 +231,26 @@ class _Reader:
         return path, posixpath.normpath(posixpath.join(posixpath.dirname(self._display), name))
 
     def configuration(self) -> Configuration:
-        for key in self._table:
-            if key not in KEYS:
-                raise self.error(key, f'unknown key "{key}"{did_you_mean(key, KEYS)}')
-        return Configuration(
-            file=self._display,
-            root=self._root,
-            select=self._get("select", self._strings, None),
-            ignore=self._get("ignore", self._strings, ()),
-            extend_select=self._get("extend-select", self._strings, ()),
-            per_file_ignores=self._get("per-file-ignores", self._selectors_by_pattern, ()),
-            exclude=self._get("exclude", self._strings, ()),
-            src=self._get("src", self._paths, ()),
-            severity=self._get("severity", self._severities, ()),
-            signatures=self._get("signatures", self._files, ()),
-            observed=self._get("observed", self._files, ()),
-            devices=self._get("devices", self._count, None),
-            baseline=self._get("baseline", self._path, None),
-        )
+        """Return what the table says, without the file that it extends."""
+        for name in self._table:
+            if name not in KEY_NAMES:
+                raise self.error(name, f'unknown key "{name}"{did_you_mean(name, KEY_NAMES)}')
+        given = [key for key in KEYS if key.name in self._table and key.name != "extend"]
+        values: dict[str, Any] = {key.field: self._value(key) for key in given}
+        return Configuration(file=self._display, root=self._root, **values)
+
+    def _value(self, key: Key) -> object:
+        readers: dict[Kind, Callable[[str, object], object]] = {
+            Kind.FILE: self._path,
+            Kind.FILES: self._files,
+            Kind.FOLDERS: self._paths,
+            Kind.RULES: self._strings,
+            Kind.PATTERNS: self._strings,
+            Kind.RULES_BY_PATTERN: self._selectors_by_pattern,
+            Kind.SEVERITY_BY_RULE: self._severities,
+            Kind.COUNT: self._count,
+        }
+        return readers[key.kind](key.name, self._table[key.name])
 
     def _paths(self, key: str, value: object) -> tuple[Path, ...]:
         return tuple(self._existing(key, name) for name in self._strings(key, value))
@@ -271,14 +258,13 @@ class _Reader:
     def _files(self, key: str, value: object) -> tuple[Path, ...]:
         return tuple(self._file(key, name) for name in self._strings(key, value))
 
-    def _string(self, key: str, value: object) -> str | None:
+    def _string(self, key: str, value: object) -> str:
         if not isinstance(value, str):
             raise self._wrong_type(key, "a path", value)
         return value
 
-    def _path(self, key: str, value: object) -> Path | None:
-        name = str(self._string(key, value))
-        return Path(os.path.normpath(self._inside(key, name)))
+    def _path(self, key: str, value: object) -> Path:
+        return Path(os.path.normpath(self._inside(key, self._string(key, value))))
 
     def error(self, key: str, message: str) -> ConfigError:
         table = "" if self._own_file else "tool.devlint"
@@ -286,9 +272,6 @@ class _Reader:
 
     def _wrong_type(self, key: str, wanted: str, value: object) -> ConfigError:
         return self.error(key.partition(".")[0], f"{key}: {wanted} is wanted, this is {_kind(value)}")
-
-    def _get(self, key: str, read: Callable[[str, object], _T], default: _T) -> _T:
-        return read(key, self._table[key]) if key in self._table else default
 
     def _strings(self, key: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
@@ -318,7 +301,7 @@ class _Reader:
             pairs.append((selector, Severity(level)))
         return tuple(pairs)
 
-    def _count(self, key: str, value: object) -> int | None:
+    def _count(self, key: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self._wrong_type(key, "a number of devices, 0 or more,", value)
         return value

@@ -55,7 +55,7 @@ class Related:
     """One step of the story: a place and what happened there.
 
     Attributes:
-        value: the name of the value whose story it is; empty for what belongs to no value or to several.
+        value: the name of the value whose story it is; empty if it belongs to no value or to several.
     """
 
     place: Place
@@ -101,8 +101,8 @@ class Fix:
         safety: see `Safety`.
         message: the change, in the imperative.
         edits: in order, without overlap; never empty.
-        subject: what is changed, such as a variable of a function; of two fixes with one subject that is not
-            empty, one may make the other needless, so they are not made at once.
+        subject: the changed thing, such as a variable of a function. Two fixes with one subject, unless it is empty,
+            are not made at once, because one may make the other needless.
     """
 
     safety: Safety
@@ -121,7 +121,7 @@ class Diagnostic:
         severity: after configuration.
         certainty: see `Certainty`.
         message: one sentence without a full stop; names both devices where there are two.
-        place: what is wrong.
+        place: the stretch that is wrong.
         labels: the operands, to be underlined; may be empty.
         related: where each value got its device, in reading order.
         pytorch: the message that PyTorch raises, or None when it raises nothing.
@@ -206,11 +206,14 @@ class Silenced:
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """What a rule says of itself.
+    """The documentation of a rule.
 
     Attributes:
         summary: one sentence.
         documentation: all of it, in Markdown.
+        description: the first section of the documentation, on one line.
+        opt_in: the rule is off by default.
+        page: the address of its page; None without one.
     """
 
     code: str
@@ -218,3 +221,6 @@ class RuleText:
     severity: Severity
     summary: str
     documentation: str
+    description: str = ""
+    opt_in: bool = False
+    page: str | None = None

@@ -1,4 +1,4 @@
-"""Which files a run looks at: walks folders, honours excludes and `.gitignore`, names what it cannot take."""
+"""Finds the files of a run: walks folders, honours excludes and `.gitignore`, names paths that it cannot take."""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ def discover(
     *,
     force_exclude: bool = False,
     include_markdown: bool = False,
+    given: Given | None = None,
 ) -> Discovery:
     """Find the Python files and notebooks that `paths` stand for, and Markdown texts if they are asked for.
 
@@ -80,10 +81,17 @@ def discover(
     folders are not followed while walking, so no loop is possible; a file reached twice is listed once. Links to files
     outside of the project are followed only if the user names them.
 
+    Args:
+        paths: as the user wrote them.
+        configurations: with patterns to exclude.
+        force_exclude: excludes hold for named paths too.
+        include_markdown: find Markdown texts too.
+        given: patterns of the command line.
+
     Raises:
-        ConfigError: a pattern in a configuration file is none.
+        ConfigError: a pattern is none.
     """
-    return _Search(configurations, force_exclude, include_markdown).run(paths)
+    return _Search(configurations, force_exclude, include_markdown, given).run(paths)
 
 
 def project_of(root: Path, configuration: Configuration) -> Project:
@@ -125,20 +133,51 @@ class _Same:
         return self._configuration
 
 
-def is_excluded(path: Path, configurations: Configurations) -> bool:
+def is_excluded(path: Path, configurations: Configurations, given: Given | None = None) -> bool:
     """Whether a walk would pass over a path, which need not exist.
 
     It starts at the folder of the configuration file, or else at the working directory or the project.
 
     Raises:
-        ConfigError: a pattern in a configuration file is none.
+        ConfigError: a pattern is none.
     """
-    return _Search(configurations, force_exclude=True).is_excluded(Path(os.path.abspath(path)))
+    search = _Search(configurations, force_exclude=True, given=given)
+    return search.is_excluded(Path(os.path.abspath(path)))
+
+
+class Given:
+    """The patterns of the command line, relative to the working folder; elsewhere, to the root of the file system.
+
+    Args:
+        exclude: in place of the patterns of the configurations; None: besides them.
+        extend_exclude: in any case besides them.
+
+    Raises:
+        ConfigError: a pattern is none.
+    """
+
+    def __init__(self, exclude: Sequence[str] | None, extend_exclude: Sequence[str]) -> None:
+        self.replaces = exclude is not None
+        nowhere = Configuration(None, Path.cwd())
+        named = (("--exclude", exclude or ()), ("--extend-exclude", extend_exclude))
+        self._patterns = [patterns_of(patterns, option, nowhere) for option, patterns in named if patterns]
+
+    def layers(self, folder: Path) -> list[_Layer]:
+        """Return the patterns with the folder that they are relative to."""
+        base = Path.cwd() if folder.is_relative_to(Path.cwd()) else Path(folder.anchor)
+        return [_layer(base, patterns) for patterns in self._patterns]
 
 
 class _Search:
-    def __init__(self, configurations: _Configured, force_exclude: bool, include_markdown: bool = False) -> None:
+    def __init__(
+        self,
+        configurations: _Configured,
+        force_exclude: bool,
+        include_markdown: bool = False,
+        given: Given | None = None,
+    ) -> None:
         self._configurations = configurations
+        self._given = given or Given(None, ())
         self._suffixes = (".py", NOTEBOOK, *(MARKDOWN if include_markdown else ()))
         self._force_exclude = force_exclude
         self._found = Discovery()
@@ -245,6 +284,10 @@ class _Search:
         return False
 
     def _exclude_layers(self, folder: Path) -> list[_Layer]:
+        configured = [] if self._given.replaces else self._configured_layers(folder)
+        return [*configured, *self._given.layers(folder)]
+
+    def _configured_layers(self, folder: Path) -> list[_Layer]:
         configuration = self._configurations.of(folder)
         if not configuration.exclude:
             return []

@@ -11,18 +11,20 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from devlint.add_ignores import add_ignores
 from devlint.baseline import Baseline, Baselines, Entry, compare
 from devlint.cache import NoCache
+from devlint.changed_lines import ChangedLines
 from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
-from devlint.discovery import Discovery, discover, is_excluded
+from devlint.discovery import Discovery, Given, discover, is_excluded
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.records import dataclass
 from devlint.report import Outcome
-from devlint.selection import ALWAYS
+from devlint.selection import ALWAYS, Rules, select_rules
 from devlint.settings import Configuration, Settings
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
@@ -41,14 +43,14 @@ MOST_JOBS = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run found, and what it could not do.
+    """The result of a run.
 
     Attributes:
         analysed: the files that could be analysed, as shown to the user.
         stale: the entries of baselines that match nothing any more, each with its baseline.
         warnings, notes: remarks for the user, in order.
         tracebacks: of internal errors, for `--verbose`.
-        changes: the files that fixes change; nothing is written yet.
+        changes: the files that fixes change; they are not written yet.
     """
 
     outcome: Outcome
@@ -112,6 +114,7 @@ def run(
             package is wrong.
     """
     start = time.perf_counter()
+    changed = None if settings.diff_base is None else ChangedLines(settings.diff_base)
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found, contents = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations, settings)
@@ -137,9 +140,16 @@ def run(
         missed = unforeseen(met, collected.outcome.everything())
         collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed))
         run = _compared(collected, baselines, worker, batches)
+        if changed is not None:
+            kept = changed.keep(run.outcome.diagnostics, lambda file: _whole(file, contents))
+            run = replace(run, outcome=replace(run.outcome, diagnostics=kept))
         return _in_cells(run, cells), run
 
     run, placed = reported(results, contents)
+    if settings.add_ignore is not None:
+        changes, problems = add_ignores(placed.outcome.diagnostics, settings.add_ignore)
+        outcome = replace(run.outcome, problems=(*run.problems, *problems), fixed=sum(one.settled for one in changes))
+        return replace(run, outcome=outcome, changes=changes)
     if not settings.fix:
         return run
     from devlint.fixes import Repair
@@ -193,14 +203,28 @@ def _found(results: Iterable[FileResult], run: Run) -> Found:
     return {one.display: Checked(tuple(reported.get(one.display, ())), one.digest) for one in results}
 
 
-def files_of(settings: Settings) -> list[Path]:
-    """Return the files that a run would look at.
+def found_by(settings: Settings) -> Discovery:
+    """Return the files that a run would look at, and the paths that it could not take.
 
     Raises:
         DevlintError: a configuration file is wrong.
     """
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
-    return _discover(settings, configurations, None)[0].files
+    return _discover(settings, configurations, None)[0]
+
+
+def effective(settings: Settings, *, load: Loader = load_tools) -> list[tuple[Batch, Rules]]:
+    """Return the files of a run by project and configuration, with the rules that are on before `per-file-ignores`.
+
+    Raises:
+        DevlintError: a configuration file is wrong, or a selector names no rule.
+    """
+    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    found = _discover(settings, configurations, None)[0]
+    here = Path.cwd()
+    batches = _batches(found.files, configurations, settings) or [Batch(here, configurations.of(here), ())]
+    rules = load().rules
+    return [(batch, select_rules(settings, batch.configuration, rules).enabled) for batch in batches]
 
 
 def _discover(settings: Settings, configurations: Configurations, stdin: bytes | None) -> tuple[Discovery, Contents]:
@@ -212,7 +236,7 @@ def _discover(settings: Settings, configurations: Configurations, stdin: bytes |
     if settings.paths != ("-",):
         raise ConfigError("`-` (standard input) cannot be combined with other paths")
     path = Path(os.path.abspath(settings.stdin_filename or "<stdin>"))
-    if settings.force_exclude and is_excluded(path, configurations):
+    if settings.force_exclude and is_excluded(path, configurations, _given(settings)):
         return Discovery(notes=[f"{display_path(path)}: excluded"]), {}
     return Discovery(files=[path]), {path: stdin or b""}
 
@@ -223,7 +247,12 @@ def _named(settings: Settings, configurations: Configurations) -> Discovery:
         configurations,
         force_exclude=settings.force_exclude,
         include_markdown=settings.include_markdown,
+        given=_given(settings),
     )
+
+
+def _given(settings: Settings) -> Given:
+    return Given(settings.exclude, settings.extend_exclude)
 
 
 def _batches(files: Iterable[Path], configurations: Configurations, settings: Settings) -> list[Batch]:
@@ -254,7 +283,7 @@ def _recordings(batches: Sequence[Batch]) -> list[Recording]:
 
 
 def _remarks(recordings: Iterable[Recording], files: Iterable[Path], contents: Contents) -> list[str]:
-    """Say of what in recorded runs no use can be made."""
+    """Warn about recordings that cannot be used."""
     remarks = []
     for recording in recordings:
         problems = dict.fromkeys(view.problem for view in recording.views if view.problem)
@@ -301,7 +330,7 @@ class Looks:
 
 
 def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, load: Loader = load_tools) -> Looks:
-    """Analyse what the settings name, in this process, and keep what was found of each value.
+    """Analyse the files of the settings in this process, and keep the occurrences of each value.
 
     Args:
         settings: the command line.
@@ -453,6 +482,12 @@ def _programs(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str
         files.update(place.file for place in places)
     read = {file: _program(file, contents) for file in sorted(files)}
     return {file: program for file, program in read.items() if program is not None}
+
+
+def _whole(file: str, contents: Contents) -> tuple[str, ...] | None:
+    """Return the lines of a file as its author sees them; None if it cannot be read."""
+    program = _program(file, contents)
+    return None if program is None else lines_of(program.original)
 
 
 def _program(file: str, contents: Contents) -> Program | None:

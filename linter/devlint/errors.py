@@ -7,7 +7,7 @@ class DevlintError(Exception):
     """Base of all errors that a user can cause and mend.
 
     Args:
-        message: what is wrong, without the place.
+        message: the mistake, without the place.
         path: the file it is wrong in, as the user wrote it; None when no file is involved.
         line: 1-based line in that file, or None.
     """

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from dataclasses import fields
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
-from devlint.diagnostics import Place
+from devlint.configuration_keys import KEYS, Kind
+from devlint.declarations import Declaration
+from devlint.diagnostics import Place, Severity
 from devlint.facts import FileFacts, Meeting, Step
-from devlint.project import Source
-from devlint.quoting import printable
+from devlint.project import Source, display_path
+from devlint.quoting import printable, printable_log
 from devlint.registry import find
 from devlint.rule import Rule
+from devlint.settings import Configuration
 from devlint.sources.places import in_cell
 
 
@@ -22,11 +26,11 @@ def explain(text: str, rules: Sequence[type[Rule]]) -> str:
     """Return the documentation of the rule with that code or name; codes of the guard alone are known too.
 
     Raises:
-        ConfigError: there is no such rule; the message offers what is spelled alike.
+        ConfigError: there is no such rule; the message offers similar names.
     """
     codes = _guard_codes()
     for code, documentation in codes.TEXTS.items() if codes is not None else ():
-        if text in (code, codes.NAMES[code]):
+        if text.strip().lower() in (code.lower(), codes.NAMES[code]):
             return f"{code} {codes.NAMES[code]} (of the guard)\n\n{documentation}"
     rule = find(text, rules)
     return f"{rule.code} {rule.name} ({rule.standing()})\n\n{rule.documentation().strip()}\n"
@@ -47,6 +51,10 @@ def _guard_codes() -> Any:
     return None
 
 
+WIDTH = 120
+"""The longest line in a list of rules."""
+
+
 def list_rules(rules: Sequence[type[Rule]], output_format: str) -> str:
     """Return all rules, one a line or as JSON."""
     if output_format == "json":
@@ -56,21 +64,57 @@ def list_rules(rules: Sequence[type[Rule]], output_format: str) -> str:
                 "rule": rule.name,
                 "severity": rule.severity.value,
                 "opt_in": rule.opt_in,
+                "title": rule.title(),
                 "summary": rule.summary(),
             }
             for rule in rules
         ]
         return json.dumps(listed, indent=2) + "\n"
-    rows = [(rule.code, rule.name, rule.standing(), rule.summary()) for rule in rules]
+    rows = [(rule.code, rule.name, rule.standing()) for rule in rules]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) + "\n"
-        for row in rows
-    )
+    text = ""
+    for rule, row in zip(rules, rows, strict=True):
+        columns = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        text += f"{columns}  {shorten(rule.title(), WIDTH - len(columns) - 2, placeholder='…')}\n"
+    return text
+
+
+def describe_settings(configuration: Configuration, root: Path, files: int, rules: Sequence[Declaration]) -> str:
+    """Return what holds for some files of a project as TOML: each key, and the rules that are on as `select`."""
+    many = "1 file" if files == 1 else f"{files} files"
+    text = f"# {many} of {display_path(root)}, configured by {configuration.file or 'the defaults'}\n"
+    text += _toml("select", [rule.code for rule in rules])
+    tables = ""
+    for key in KEYS:
+        if key.name in ("extend", "select", "ignore", "extend-select"):  # resolved above
+            continue
+        value = getattr(configuration, key.field)
+        if key.kind in (Kind.RULES_BY_PATTERN, Kind.SEVERITY_BY_RULE):
+            entries = "".join(_toml(_quoted(name), entry) for name, entry in value)
+            tables += f"\n[{key.name}]\n{entries}" if entries else ""
+        elif value is not None:
+            text += _toml(key.name, value)
+    return printable_log(text + tables)
+
+
+def _toml(key: str, value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"{key} = [{', '.join(_quoted(_text_of(entry)) for entry in value)}]\n"
+    return f"{key} = {value}\n" if isinstance(value, int) else f"{key} = {_quoted(_text_of(value))}\n"
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, Path):
+        return display_path(value)
+    return value.value if isinstance(value, Severity) else str(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
-    """Return what is known of each place at each line, then the facts; of one line only, if given.
+    """Return the known value of each place at each line, then the facts; only those of one line, if given.
 
     Lines of a notebook are counted through all its code cells where one is given, and printed by cell.
     """
@@ -91,7 +135,7 @@ def describe_facts(facts: FileFacts, source: Source, line: int | None) -> str:
             )
     if not text:
         where = source.display if line is None else f"{source.display}:{line}"
-        return f"{printable(where)}: nothing is known here\n"
+        return f"{printable(where)}: devlint knows no value here\n"
     return text
 
 

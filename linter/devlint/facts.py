@@ -49,8 +49,8 @@ class Conflict:
 
     Attributes:
         kind: which two values are on different devices; it says, too, which of them comes first.
-        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`; of a tensor that escapes
-            "return", "yield", `self.x =` or what is called.
+        operation: the operation in words: `+`, `torch.cat`, `Linear.__call__`; for a tensor that escapes: "return",
+            "yield", `self.x =` or the called function.
         first, second: the two values. For `HOST` and `CPU_ARGUMENT` the second is the CPU itself.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
@@ -77,7 +77,7 @@ class Accumulation:
 
     Attributes:
         total: the tensor that it is added to.
-        added: what is added.
+        added: the summand.
         message: what PyTorch says if the two are not on one device.
     """
 
@@ -88,11 +88,11 @@ class Accumulation:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A module is built on the CPU inside a function that calls it with what it was given.
+    """A function creates a module on the CPU and calls it with one of its arguments.
 
     Attributes:
         module: the construction as written, shortened.
-        name: what it is called with, or what follows an argument inside it.
+        name: its input, or a value inside it that follows an argument.
         device: where that is.
         meets: where the two meet.
         in_forward: the function is the `forward` of a module.
@@ -112,7 +112,7 @@ class LeftBehind:
     Attributes:
         attribute: `self.offset`.
         device: where it is: the CPU, or unknown if the module was given it.
-        name: what it meets.
+        name: the other operand.
         meets: where.
         other: where that is.
     """
@@ -126,7 +126,7 @@ class LeftBehind:
 
 @dataclass(frozen=True, slots=True)
 class KeptTensor:
-    """A module holds a tensor as a plain attribute, `attribute`, whatever it does with it."""
+    """A module holds a tensor as a plain attribute, `attribute`, for any use."""
 
     attribute: str
 
@@ -150,11 +150,11 @@ class UnregisteredMembers:
 
 @dataclass(frozen=True, slots=True)
 class UnmovedModule:
-    """A module that was given or loaded, and that nothing moves, is called with what was put on a chosen device.
+    """A module that is an argument or was loaded, and that nothing moves, is called with a value on a chosen device.
 
     Attributes:
         module: `self.encoder`.
-        name, device: what it is called with, and where that is.
+        name, device: its input and the device of the input.
         trace: how that got there.
     """
 
@@ -189,7 +189,7 @@ class UnforwardedDevice:
         construction: as written, shortened.
         module: its class.
         attribute: where it keeps its device: `self.device`.
-        device: what it keeps now: the CPU, or None.
+        device: the kept device: the CPU, or None.
     """
 
     construction: str
@@ -261,7 +261,7 @@ class UncheckedDevice:
             "ids" (in the list of DataParallel), "call" (of a function that needs CUDA), "autocast" (the decorator).
         text: the source text, shortened.
         use: where it is first used, if that is elsewhere than where it is written.
-        receiver: what is moved or created, in words, or "".
+        receiver: the moved or created value, in words, or "".
         available: how many devices the machine has, where that is known; it is too few.
     """
 
@@ -364,11 +364,11 @@ class ParallelMisuse:
 
 @dataclass(frozen=True, slots=True)
 class BackendMismatch:
-    """A process group has no backend for what it is given.
+    """A process group has no backend for its tensor.
 
     Attributes:
         backend: the only backend there is.
-        name, device: what it is given, and where that is; "" and None where the backend itself finds no device.
+        name, device: the tensor and its device; "" and None where the backend itself finds no device.
         message: what PyTorch says.
         related: how the tensor or module got its device.
     """
@@ -440,9 +440,9 @@ class PartialMove:
     """One path moves something that goes with what another path moves, or that another path leaves where it is.
 
     Attributes:
-        moved: what is moved.
-        other: what is not moved with it, though `other_moves`: the other path does so; else what the same name holds
-            on the other path.
+        moved: the value that moves.
+        other: the value that does not move with it, although the other path moves it (`other_moves`); otherwise the
+            value of the same name on the other path.
     """
 
     moved: Meeting
@@ -574,7 +574,7 @@ class ModuleClass:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """All facts of one file, in source order, and what is known of each name at each line.
+    """All facts of one file, in source order, and the known value of each name at each line.
 
     `environment` lists (line, place, value in the domain's notation), for `devlint facts`. `occurrences` and
     `modules` are there if they were asked for.

@@ -1,4 +1,4 @@
-"""What `devlint init` writes: a first configuration, and a baseline of what there is to report today."""
+"""The files of `devlint init`: a first configuration, and a baseline with the reports of today."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ABOUT_ONE_MACHINE = '["DEV301", "DEV302"]'
 
 
 def initialise(folder: Path, settings: Settings) -> tuple[Path, Acceptance]:
-    """Configure devlint for a folder, in its `pyproject.toml` if it has one, and accept what is reported today.
+    """Configure devlint for a folder, in its `pyproject.toml` if it has one, and accept the reports of today.
 
     Returns:
         The file that was written or added to, and what became of the baseline.
 
     Raises:
-        ConfigError: devlint is configured already, or there is a baseline; then nothing is written.
+        ConfigError: devlint is configured already, or there is a baseline; then no file is written.
         DevlintError: nothing can be analysed, or a file cannot be written; then neither file is.
     """
     for name in NAMES:

@@ -57,7 +57,7 @@ def seldom_collecting() -> Iterator[None]:
 
 
 class Analysis(Protocol):
-    """What finds the facts of a source file; it keeps what it learned of one file for the next."""
+    """Finds the facts of source files, and keeps its results of one file for the next."""
 
     def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
         """Return the facts of a file, with occurrences on request; raises SyntaxError for text that is no Python."""
@@ -65,7 +65,7 @@ class Analysis(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What is run on files."""
+    """The tools that a run applies to files."""
 
     rules: Rules
     analysis: Callable[[Project, Configuration], Analysis]
@@ -88,7 +88,7 @@ def load_tools() -> Tools:
 
 
 def tools(rules: Rules) -> Tools:
-    """Return these rules, each of which is loaded when it has to look at a file, and devlint's own analysis."""
+    """Return devlint's own analysis and these rules; a rule is loaded when it has to look at a file."""
     from devlint.analysis import Analyser
     from devlint.observed import different, read
 
@@ -144,7 +144,7 @@ class FileResult:
         problem: why it could not be read; then there are no diagnostics.
         silenced: what a comment keeps from being reported.
         traceback: of an internal error, or "".
-        traces: what has been read for it, and not yet told with another result of this process.
+        traces: the files that were read for it, unless an earlier result of this process has them.
         digest: a name for the content that the diagnostics are about; empty if this run has not checked the file.
     """
 
@@ -174,7 +174,7 @@ class Look:
     Attributes:
         result: what came of it.
         source: None if it could not be read.
-        facts: what was found in it, with each value at each place; empty for a file that could not be analysed.
+        facts: its facts, with each value at each place; empty for a file that could not be analysed.
     """
 
     result: FileResult
@@ -282,7 +282,7 @@ class Inspector:
             return [replace(self._inspect(place, path), traces=place.project.traces()) for path in batch.files]
 
     def look(self, batch: Batch, path: Path) -> Look:
-        """Inspect one file of the batch, and return what was seen on the way."""
+        """Inspect one file of the batch, and return its result with its source and facts."""
         from devlint.facts import FileFacts
 
         place = self._workplace(batch)

@@ -1,7 +1,7 @@
 """What runs of the guard have seen, read from its JSON reports: facts for the analysis, mismatches to compare with.
 
-One process of one run is a *view*: whatever it says was so all at once. Two views may disagree, as the processes of a
-job each have a device of their own, so nothing is ever concluded from two of them together.
+One process of one run is a *view*: all its statements held at the same time. Two views may disagree, because the
+processes of a job each have their own device. No conclusion rests on two views together.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Called:
         function: its dotted path in the file.
         digest: a name for its text.
         rank: of the process, in a job of several.
-        entry: what it was given, by path: `x`, `batch['mask']`, `self.scale`.
+        entry: its arguments, by path: `x`, `batch['mask']`, `self.scale`.
         exit: what its variables held in the end.
     """
 
@@ -90,7 +90,7 @@ class View:
         return os.path.realpath(file) in self.files
 
     def of(self, file: str, function: str, text: str) -> Called | None:
-        """What was seen of a function that has this text, from `def` on; None if nothing was, or it has changed."""
+        """The observations of a function with this text, from `def` on; None without any, or if it has changed."""
         return self._by_text.get((os.path.realpath(file), function, digest_of(text))) if self.has(file) else None
 
 
@@ -243,7 +243,7 @@ def _lines(place: Place) -> Iterator[_Line]:
 
 
 def stale(views: Iterable[View], file: str, text: str) -> list[str]:
-    """The functions of a source file that are not what they were when they were seen, by their dotted paths."""
+    """The functions of a source file that have changed since the recording, by their dotted paths."""
     path = os.path.realpath(file)
     seen = {(one.function, one.digest) for view in views for one in view.called if one.path == path}
     return sorted({function for function, _ in seen - set(_definitions(text))})

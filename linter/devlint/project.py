@@ -456,7 +456,7 @@ class Project:
         self._asked.setdefault(source.path, set()).add(asked)
 
     def traces(self) -> tuple[Trace, ...]:
-        """Return what has been read, as far as it is more than at the last call."""
+        """Return the traces that were added since the last call."""
         known = {path: len(self._sought.get(path, ())) + len(self._asked.get(path, ())) for path in self._digests}
         fresh = [path for path, count in known.items() if self._told.get(path) != count]
         self._told.update((path, known[path]) for path in fresh)
@@ -498,7 +498,7 @@ class Project:
     def _locate(self, root: Path, parts: Sequence[str], tried: list[Path]) -> Path | None:
         """Find a module below one root, a package before a file of the same name, as Python does.
 
-        What is not there is added to `tried`.
+        Paths that do not exist are added to `tried`.
         """
         if not all(parts):
             return None

@@ -1,9 +1,9 @@
 """`dataclass`, quick to define and to make: a run defines some hundred of them, and makes values by the million.
 
 To a type checker it is `dataclasses.dataclass`, so that assigning to a field of a frozen class is an error. When the
-program runs, there are two differences. A frozen class is not guarded again: guards are half of what it takes to
-define one, and make a constructor three times as slow. And what compares, hashes and shows objects is written when it
-is first called, which for most classes is never.
+program runs, there are two differences. A frozen class is not guarded again: guards take half of the time to define
+one, and make a constructor three times as slow. And what compares, hashes and shows objects is written when it is first
+called, which for most classes is never.
 """
 
 from __future__ import annotations

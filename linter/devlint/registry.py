@@ -1,4 +1,4 @@
-"""Finds the rules: walks every rule package, checks what it finds there, and never names a rule itself."""
+"""Finds the rules: walks every rule package, checks the rules there, and never names a rule itself."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find(text: str, rules: Sequence[type[Rule]]) -> type[Rule]:
     """The rule with that code or name, in any case.
 
     Raises:
-        ConfigError: there is none; the message offers what is spelled alike.
+        ConfigError: there is none; the message offers similar names.
     """
     wanted = text.strip().lower()
     for rule in rules:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import PurePath
@@ -12,6 +13,7 @@ from typing import ClassVar, TypeVar
 import libcst as cst
 from libcst.metadata import CodeRange
 
+from devlint.addresses import page_of
 from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
@@ -20,6 +22,9 @@ from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 FactT = TypeVar("FactT", bound=Fact)
+
+_OWN_PACKAGE = "devlint_rules"
+"""The package of the rules that have pages on devlint's site."""
 
 DOCUMENTED = "What it does"
 """The heading of the text that lists of rules quote."""
@@ -109,7 +114,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was reported so far, each item once."""
+        """The reports so far, each item once."""
         return tuple(dict.fromkeys(self._diagnostics))
 
     @classmethod
@@ -142,14 +147,36 @@ class Rule(cst.BatchableCSTVisitor):
 
     @classmethod
     def summary(cls) -> str:
-        """Return the first sentence of "What it does" on one line; without that heading, of the docstring."""
+        """Return the first sentence below the heading `DOCUMENTED` on one line; without that heading, of the
+        docstring."""
         text = " ".join(cls.sections().get(DOCUMENTED, cls.documentation()).split())
         return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
     @classmethod
+    def title(cls) -> str:
+        """Return the problem in a few words: those behind the name at the top of the rule's file, else the summary."""
+        first = (sys.modules[cls.__module__].__doc__ or "").strip().partition("\n")[0]
+        name, colon, words = first.partition(": ")
+        return words.rstrip(".") if colon and name == cls.name else cls.summary().rstrip(".")
+
+    @classmethod
     def text(cls) -> RuleText:
-        """What it says of itself, as plain data."""
-        return RuleText(cls.code, cls.name, cls.severity, cls.summary(), cls.documentation().strip())
+        """Return its documentation as plain data."""
+        return RuleText(
+            cls.code,
+            cls.name,
+            cls.severity,
+            cls.summary(),
+            cls.documentation().strip(),
+            description=" ".join(cls.sections().get(DOCUMENTED, "").split()) or cls.summary(),
+            opt_in=cls.opt_in,
+            page=cls.page(),
+        )
+
+    @classmethod
+    def page(cls) -> str | None:
+        """Return the address of the rule's page; None without one. A rule package overrides this for its own pages."""
+        return page_of(cls.code) if cls.__module__.partition(".")[0] == _OWN_PACKAGE else None
 
     @classmethod
     def declaration(cls) -> Declaration:
@@ -228,12 +255,12 @@ class Rule(cst.BatchableCSTVisitor):
 
 
 class OperationRule(Rule):
-    """Base of rules about operations: each of which there are facts is handed to `operation`.
+    """Base of rules about operations: devlint calls `operation` with each operation that has facts.
 
-    An operation is whatever executes: an operator, a call, a subscript, an assignment, a loop. Several nodes
-    may have one stretch, such as a call and the statement that is nothing but the call; then each is handed
-    over with the same facts, and what is reported twice counts once. Such a rule is not taken through the whole
-    file, so it has no visitors of its own.
+    An operation is whatever executes: an operator, a call, a subscript, an assignment, a loop. Several nodes may have
+    one stretch, such as a call and a statement of this call alone. Then `operation` gets each of them with the same
+    facts, and a repeated report counts once. Such a rule is not taken through the whole file, so it has no visitors of
+    its own.
     """
 
     def operation(self, node: cst.CSTNode) -> None:

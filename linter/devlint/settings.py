@@ -26,10 +26,14 @@ class Settings:
         baseline: the baseline for every file, or None for that of its configuration.
         observed: reports of the guard, for every file, besides those of its configuration.
         accepting: baselines are about to be written; see `Baselines`.
+        exclude: patterns in place of those of the configurations, relative to the working folder; None: not given.
+        extend_exclude: patterns besides those of the configurations, relative to the working folder.
         force_exclude: paths named on the command line are excluded like those found in folders.
-        fix: make the fixes that diagnostics offer, in memory; who asks for the run writes the files.
+        fix: make the fixes of diagnostics, in memory; the caller of the run writes the files.
         unsafe_fixes: make unsafe ones too.
         include_markdown: folders stand for the Markdown texts in them too.
+        diff_base: report on lines only that changed since this commit; None: on all lines.
+        add_ignore: the reason of comments that silence each report, in memory; None: add none.
     """
 
     paths: tuple[str, ...]
@@ -40,6 +44,8 @@ class Settings:
     isolated: bool = False
     jobs: int | None = None
     stdin_filename: str | None = None
+    exclude: tuple[str, ...] | None = None
+    extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     fix: bool = False
     unsafe_fixes: bool = False
@@ -47,11 +53,13 @@ class Settings:
     baseline: Path | None = None
     observed: tuple[Path, ...] = ()
     accepting: bool = False
+    diff_base: str | None = None
+    add_ignore: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One configuration file, with what it takes from those that it extends; an empty one where there is none.
+    """One configuration file, with the keys of the files that it extends; an empty one if there is no file.
 
     Attributes:
         file: the file it was read from, as shown to the user; None for the defaults.
@@ -63,7 +71,7 @@ class Configuration:
         signatures: `.pyi` files in the signature notation, absolute.
         observed: reports of the guard on recorded runs, absolute.
         inherited: the folders that keys from other files are relative to, by key, where that is not `root`.
-        baseline: the file of what is accepted for now, absolute; it need not exist.
+        baseline: the file of the baseline, absolute; it need not exist.
         devices: how many CUDA devices to assume; None: any number.
     """
 

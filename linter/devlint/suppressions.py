@@ -14,7 +14,7 @@ from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
 from devlint.records import dataclass
 
 ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
-"""The codes of what is reported about suppressions themselves."""
+"""The codes of diagnostics about suppressions."""
 
 _ADDRESSED = r"#\s*devlint:[^#]*"
 """A comment that speaks to devlint, up to the next comment behind it."""
@@ -44,7 +44,7 @@ class Suppression:
     Attributes:
         line, column: where the comment starts, from 1, in code points.
         text: the comment's own words, as found.
-        rules: what it silences; None means every rule.
+        rules: the silenced rules; None means every rule.
         whole_file: it holds for the file, not for its line.
         reason: the words after it.
         end: the column behind these words.
@@ -140,7 +140,7 @@ class Suppressions:
 def read_suppressions(text: str) -> Suppressions:
     """Find the suppressions in the comments of a source text; strings that look like one are none.
 
-    Text that cannot be split into tokens to its end yields what was found before that.
+    A text that cannot be split into tokens to its end yields the suppressions before that point.
     """
     lowered = text.lower()
     if "devlint:" not in lowered and "noqa" not in lowered:
@@ -201,8 +201,26 @@ def _in_comment(comment: str, line: int, column: int, *, alone: bool) -> Iterato
                 yield made(match, codes, whole_file=whole_file, noqa=True)
 
 
-def suppressing_comment(text: str, diagnostic: Diagnostic) -> tuple[int, int, str] | None:
-    """Return line, column and text of what to insert so that a comment silences a diagnostic; columns from 1.
+@dataclass(frozen=True, slots=True, order=True)
+class Insertion:
+    """The place for a suppression of one statement; line and column start at 1.
+
+    Attributes:
+        in_brackets: the statement has a suppression, and the place is inside of its brackets.
+    """
+
+    line: int
+    column: int
+    in_brackets: bool
+
+    def text(self, codes: Sequence[str], reason: str = "") -> str:
+        """Return the text to insert; a suppression that is there keeps its own reason."""
+        listed = ", ".join(codes)
+        return f", {listed}" if self.in_brackets else f"  # devlint: ignore[{listed}] {reason}".rstrip()
+
+
+def insertion_for(text: str, diagnostic: Diagnostic) -> Insertion | None:
+    """Return the place for a comment that silences a diagnostic.
 
     The comment goes to the end of the statement, or into the brackets of a comment that is there. None if a comment
     without brackets is there, or if the text cannot be split into tokens so far.
@@ -226,5 +244,5 @@ def suppressing_comment(text: str, diagnostic: Diagnostic) -> tuple[int, int, st
         if match is not None and match["kind"] == "ignore":
             if match["end"] is None:
                 return None
-            return line, comment.start[1] + match.start("end") + 1, f", {diagnostic.code}"
-    return line, end, f"  # devlint: ignore[{diagnostic.code}]"
+            return Insertion(line, comment.start[1] + match.start("end") + 1, in_brackets=True)
+    return Insertion(line, end, in_brackets=False)

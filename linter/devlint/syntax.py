@@ -231,7 +231,7 @@ class Syntax:
 
 
 _FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
-"""The names of what the nodes of a class are made of."""
+"""The names of the fields that the nodes of a class have."""
 
 
 def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -1,4 +1,4 @@
-"""Test rules on programs that say what is reported: `x.cuda()  # error: [rule-name] "text"`.
+"""Test rules on programs with comments about the reports: `x.cuda()  # error: [rule-name] "text"`.
 
 A test of a rule package looks like this, with a program `train.py` beside it:
 
@@ -55,7 +55,7 @@ class Remark:
 
     Attributes:
         line: where, from 1.
-        word: what it begins with: `error`.
+        word: its first word: `error`.
         rest: the text behind the word, with its colon.
         alone: no code stands before it on its line.
     """

@@ -14,7 +14,7 @@ PAUSE = 0.3
 def changes(
     files: Callable[[], Iterable[Path]], *, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[tuple[Path, ...]]:
-    """Yield nothing at once, then what has changed, come or gone since the last time, whenever something has.
+    """Yield an empty list at once, then the changed, new and removed files after each change.
 
     What changes while the caller is at work with one answer is in the next.
 

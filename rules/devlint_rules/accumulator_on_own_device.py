@@ -1,4 +1,4 @@
-"""accumulator-on-own-device: a running total is added to in place, and nothing has put it where its summands are."""
+"""accumulator-on-own-device: a total on the CPU gets values from another device."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from devlint_rules.support.messages import in_words, quoted, story
 class AccumulatorOnOwnDevice(OperationRule):
     """
     ## What it does
-    Reports `total += value` where nothing has put the total where the value is: it was created without a device, or
-    the object that keeps it has created it on a device of its own. The rule is opt-in.
+    Reports `total += value` if nothing shows that the total is on the device of the value: it was created without a
+    device, or its object created it on a device of its own. The rule is opt-in.
 
     ## Why is this bad
-    `total = total + loss` takes a total without dimensions from the CPU. `total += loss` does not, for what is changed
-    in place stays where it is. It works with numbers, and with tensors as long as all of them are on that device.
+    `total = total + loss` accepts a CPU total without dimensions. `total += loss` does not, because an in-place
+    operation keeps the total on its device. The line works with numbers, and with tensors as long as all of them are on
+    that device.
 
     ## Example
 
@@ -46,12 +47,13 @@ class AccumulatorOnOwnDevice(OperationRule):
         evaluate([{"loss": torch.tensor(1.0, device="cuda:0")}])
 
     ## Fix safety
-    No fix is offered: whether the total is to be a number, or a tensor beside the others, is not written in the code.
+    No fix is offered: the code does not say whether the total should be a number or a tensor on the device of the
+    values.
 
     ## Known limits
-    Whether the value is a tensor at all is not known in most of these places, which is why the rule is opt-in; where
-    it is known to follow something, `cpu-tensor-in-device-code` says so. A total on the CPU that has dimensions is left
-    out, and so is a module's, which moves.
+    In most of these places, devlint does not even know that the value is a tensor; therefore the rule is opt-in. If the
+    value is known to follow an input, `cpu-tensor-in-device-code` reports the line. devlint does not report a CPU total
+    with dimensions, nor a total that belongs to a module and moves with it.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
@@ -64,18 +66,18 @@ class AccumulatorOnOwnDevice(OperationRule):
     wants = (Accumulation,)
 
     def operation(self, node: cst.CSTNode) -> None:
-        """Reports what is added at the node."""
+        """Reports the additions at the node."""
         for found in self.facts_of(node, Accumulation):
             total, added = found.total, found.added
             known = isinstance(total.device, Concrete)
             where, there = str(total.device) if known else "where it was created", in_words(added.device)
             self.report(
                 node,
-                f"{quoted(total.name)} stays {'on ' if known else ''}{where}, and nothing says that {there} is the "
-                "same: what is added in place must be there",
+                f"{quoted(total.name)} stays {'on ' if known else ''}{where}, but {there} may be another one: "
+                "an in-place addition needs one device",
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(total.place, where), Label(added.place, there)),
                 related=(*story(total.trace, total.name), *story(added.trace, added.name)),
                 pytorch=found.message,
-                advice="add numbers, or bring the total and what is added to one device",
+                advice="add numbers, or bring the total and the added values to one device",
             )

@@ -1,4 +1,4 @@
-"""collective-on-backend-without-device: a process group is given a tensor that its backend cannot reach."""
+"""collective-on-backend-without-device: a collective gets a tensor that its backend cannot send."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import in_words, quoted, story
 class CollectiveOnBackendWithoutDevice(OperationRule):
     """
     ## What it does
-    Reports a collective operation of `torch.distributed`, or a `DistributedDataParallel`, that is given what is
-    on the CPU although the process group was made for `nccl` alone.
+    Reports a collective operation of `torch.distributed`, or a `DistributedDataParallel`, with a value on the CPU
+    although the process group has only the backend `nccl`.
 
     ## Why is this bad
-    NCCL exchanges CUDA tensors only. A loss, a count or a flag that was made on the CPU cannot be reduced with
-    it, which a program finds out on the first machine with several GPUs, as nothing else runs this code.
+    NCCL exchanges CUDA tensors only. It cannot reduce a loss, a count or a flag on the CPU. A program finds that out on
+    the first machine with several GPUs, because no other machine runs this code.
 
     ## Example
 
@@ -39,12 +39,12 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
         dist.all_reduce(count)
 
     ## Fix safety
-    No fix is offered: moving the tensor and naming a second backend are both possible.
+    No fix is offered: the author may move the tensor or name a second backend.
 
     ## Known limits
-    The backend must be named before, in the same function, in one that it calls, or at the top of the file.
-    Only the default process group is followed: a collective that is given a `group` is left alone. `gloo` takes
-    CUDA tensors for some operations and in some builds, so nothing is said of it.
+    The program must name the backend before, in the same function, in a function that it calls, or at the top of the
+    file. devlint follows the default process group only, and not a collective with a `group`. It does not report
+    `gloo`, which accepts CUDA tensors for some operations in some builds.
 
     ## PyTorch says
     RuntimeError: No backend type associated with device type cpu

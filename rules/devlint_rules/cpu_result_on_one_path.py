@@ -1,4 +1,4 @@
-"""cpu-result-on-one-path: a function returns a tensor from the CPU where its other results follow its input."""
+"""cpu-result-on-one-path: one path returns a CPU tensor, others follow the input."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import both_stories, labels, on_two_devices
 class CpuResultOnOnePath(OperationRule):
     """
     ## What it does
-    Reports a tensor that a function creates on the CPU and returns, where on another path it returns one that follows
-    an argument, a parameter or a buffer: the fallback for empty input, most often. The rule is opt-in.
+    Reports a tensor that a function creates on the CPU and returns, if another path returns a tensor that follows an
+    argument, a parameter or a buffer. Most often, the first one is the fallback for empty input. The rule is opt-in.
 
     ## Why is this bad
-    Who calls the function gets a tensor that is where the input is, until the day when the input is empty. Then it is
-    on the CPU, and raises far from here: in `torch.stack` with the other results, in a running sum, in a collective.
+    Callers get a tensor on the device of the input, until the day when the input is empty. The CPU tensor then raises
+    far from here: in `torch.stack` with the other results, in a running sum, in a collective.
 
     ## Example
 
@@ -45,11 +45,11 @@ class CpuResultOnOnePath(OperationRule):
         torch.stack([centre(points) for points in clusters])
 
     ## Fix safety
-    No fix is offered: which device the callers expect is not written in the function.
+    No fix is offered: the function does not say which device its callers expect.
 
     ## Known limits
-    Whether a caller ever has the result meet anything is not asked, and a tensor with no dimensions may be mixed in
-    most operators. Results are compared one by one and within tuples, not inside lists and dicts.
+    devlint does not ask whether a caller combines the result with another tensor. Most operators accept a CPU tensor
+    without dimensions. devlint compares results one by one and within tuples, not inside lists and dicts.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got tensors is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_cat)

@@ -1,4 +1,4 @@
-"""cpu-tensor-beside-unplaced-value: a tensor left on the CPU meets a value of which nothing says where it is."""
+"""cpu-tensor-beside-unplaced-value: a CPU tensor is combined with a value of unknown device."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class CpuTensorBesideUnplacedValue(ConflictRule):
     """
     ## What it does
-    Reports a tensor that was created without a device, or is otherwise left on the CPU, if only on one path, where it
-    first meets a value of which nothing says where it is, in a file that names a device somewhere, or goes by that of a
-    tensor (`x.new_zeros(3)`), or if it was made with the dtype of another tensor; one that a module hands to a part of
-    which nothing is known, beside one that moves; and one that a loss of which nothing is known (`criterion`,
-    `self.loss_fn`) is to compare with what was computed. The rule is opt-in.
+    Reports a tensor that was created without a device, or stays on the CPU on some path, at its first combination with
+    a value of unknown device. The rule is opt-in. It reports such a combination in three cases:
+
+    * the file names a device or follows the device of a tensor (`x.new_zeros(3)`), or the CPU tensor has the dtype of
+      another tensor;
+    * a module passes the CPU tensor to an unknown submodule, together with a tensor that moves;
+    * an unknown loss (`criterion`, `self.loss_fn`) compares the CPU tensor with a computed value.
 
     ## Why is this bad
-    The result of a call, an attribute that others fill, an entry of a batch: what a program computes with is mostly
-    where its model is. Code that goes by a device elsewhere, and forgets it here, works in every test on the CPU.
+    The result of a call, an attribute that other code fills, an entry of a batch: most values of a program are on the
+    device of its network. Code that chooses a device elsewhere and forgets it here passes every test on the CPU.
 
     ## Example
 
@@ -52,16 +54,17 @@ class CpuTensorBesideUnplacedValue(ConflictRule):
         Scorer(lambda x: x.sum(dim=1), "cuda:0").score([[1.0, 2.0], [3.0, 4.0]])
 
     ## Fix safety
-    No fix is offered: whether the other value is a tensor, and has a device to go by, is not written in the code.
+    No fix is offered: the code does not say whether the other value is a tensor with a device.
 
     ## Known limits
-    The other value may be on the CPU too, or no tensor at all, which is why the rule is opt-in: it is for audits. Where
-    the other value is known to follow something, `cpu-tensor-in-device-code` reports it. A function that is given
-    something called a loader, or whose object keeps one, is taken to get batches on the CPU from it, unless it reads
-    entries of them by key. A module that is given one part of a batch as it is, where another part is moved, may hand
-    its inputs out to replicas, as `DataParallel` does, and nobody sees that here; text and lengths are told by their
-    names. What was put on the CPU on purpose is left out, and so are tensors without dimensions and functions whose
-    documentation speaks of the host.
+    The other value may be on the CPU too, or no tensor at all; therefore the rule is opt-in and serves audits. If the
+    other value is known to follow an input, `cpu-tensor-in-device-code` reports the line.
+
+    devlint assumes that a function with a loader as an argument or attribute gets CPU batches from it, unless it reads
+    their entries by key. A module that gets one part of a batch moved and another part unmoved may pass its inputs to
+    replicas, like `DataParallel`; devlint cannot see that. It recognises text and lengths by their names. It does not
+    report tensors that the program puts on the CPU explicitly, tensors without dimensions, and functions whose
+    documentation mentions the host.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got tensor is on cpu, different from other tensors on cuda:0

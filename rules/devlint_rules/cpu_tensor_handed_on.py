@@ -1,4 +1,4 @@
-"""cpu-tensor-handed-on: a function leaves a tensor on the CPU and hands it on, and what it is given may be anywhere."""
+"""cpu-tensor-handed-on: a CPU tensor leaves the function that creates it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class CpuTensorHandedOn(ConflictRule):
     """
     ## What it does
-    Reports a tensor with dimensions that a function creates without a device and hands on, while it is given another
-    one that may be anywhere, or something that holds one. It hands on what it returns, keeps in an object that was
-    there before, or gives to a call of whose result nothing is known. The rule is opt-in.
+    Reports a tensor with dimensions that a function creates without a device and passes out: it returns the tensor,
+    stores it in an existing object, or passes it to a call with unknown result. The function must also have an argument
+    that is a tensor of any device, or that holds such a tensor. The rule is opt-in.
 
     ## Why is this bad
-    A function that is given tensors is called with those of a model, and what it makes goes with them. Left on the CPU
-    it raises far from here, or works until the first batch of another size makes it anew.
+    The arguments of such a function are tensors of a network, and the new tensor is used with them. If it stays on the
+    CPU, it raises far from here, or works until the first batch of another size creates it anew.
 
     ## Example
 
@@ -58,13 +58,13 @@ class CpuTensorHandedOn(ConflictRule):
         apply(dropped, batch)
 
     ## Fix safety
-    No fix is offered: what is handed on may be for the host, as numbers to show or indices to draw are.
+    No fix is offered: the tensor may be for the host, like numbers to print or indices to draw.
 
     ## Known limits
-    Whether what is handed on ever meets anything is not asked, which is why the rule is opt-in. Constructors are left
-    out, and so are functions that name the CPU or whose documentation speaks of the host, tensors without dimensions
-    and those that are drawn with a generator. Where the function itself has the tensor meet something, other rules
-    report that.
+    devlint does not ask whether the tensor is ever combined with another one; therefore the rule is opt-in. It does not
+    report constructors, functions that name the CPU or whose documentation mentions the host, tensors without
+    dimensions, and tensors that a generator draws. If the function itself combines the tensor with another one, other
+    rules report that.
 
     ## PyTorch says
     RuntimeError: expected self and mask to be on the same device, but got mask on cpu and self on cuda:0

@@ -1,4 +1,4 @@
-"""cpu-tensor-in-device-code: a tensor pinned to the CPU meets one that follows an input or a module."""
+"""cpu-tensor-in-device-code: a CPU tensor is combined with an input or a module."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class CpuTensorInDeviceCode(ConflictRule):
     """
     ## What it does
-    Reports an operation in which a tensor that is always on the CPU, most often because it was created
-    without a device, meets a tensor that follows an argument, a parameter or a buffer.
+    Reports an operation that combines a tensor on the CPU with a tensor that follows an argument, a parameter or a
+    buffer. Most often, the first tensor was created without a device.
 
     ## Why is this bad
     The code works in every test on the CPU and raises as soon as its input or its module is on an
@@ -37,22 +37,27 @@ class CpuTensorInDeviceCode(ConflictRule):
         scaled(torch.ones(3, device="cuda:0"))
 
     ## Fix safety
-    Safe: the tensor is moved, or created, where the value it meets is, and that is where it already is in every run
-    that passes the line. Where it is created earlier and used elsewhere too, giving it a device there is unsafe, for
-    those uses move with it.
+    Safe: the tensor moves to the device of the other value, or is created there; in every run that passes the line
+    today, that is the CPU. If the tensor is created earlier and also used elsewhere, a device at its creation is an
+    unsafe fix, because the other uses move with it.
 
     ## Known limits
-    A parameter counts as a tensor only if something proves it: an annotation, its type in the docstring, an operation
-    on tensors, or being an input of `forward`; so does an attribute that the class of a parameter declares. Code that
-    is meant to run on the CPU only is reported too when it takes tensors, unless its docstring speaks of CPU tensors
-    or its name says so: it collates batches, is a method of a dataset, a test, gives a module its first values
-    (`__init__`, `reset_parameters`), serves the export to ONNX, is what an object that is no module does with an
-    `img` that it is called with, or stands in a module or package called `data`, `datasets`, `loader`,
-    `preprocessing` or `augmentation`. Where all calls in the same file pass what is on the CPU, nothing is said.
-    That a program sets the type of tensors by default (`torch.set_default_tensor_type`) is only known in its own file.
-    What moves its result at once (`torch.cat([x, made]).to(device)`)
-    has its operands on the CPU, and so has what was loaded: a parameter called `state_dict`. A tensor without elements
-    on one path only (`torch.empty(0)`) holds the place of one that is not there, and is left out.
+    A parameter counts as a tensor if there is evidence: an annotation, its type in the docstring, an operation on
+    tensors, an input of `forward`, or an attribute that the class of the parameter declares.
+
+    A function that takes tensors is reported even if it is meant for the CPU only. Exceptions: its docstring mentions
+    CPU tensors, all its calls in the same file pass CPU tensors, or it is one of these:
+
+    * a function that collates batches, a method of a dataset, or a test;
+    * a function that gives a module its first values (`__init__`, `reset_parameters`), or that serves the export to
+      ONNX;
+    * the call of an object that is not a module, with an argument named `img`;
+    * a function in a file or package called `data`, `datasets`, `loader`, `preprocessing` or `augmentation`.
+
+    devlint knows a default type of tensors (`torch.set_default_tensor_type`) in its own file only. It takes the
+    operands of an operation whose result moves at once (`torch.cat([x, made]).to(device)`) to be on the CPU, and also a
+    parameter called `state_dict`. It does not report a tensor without elements (`torch.empty(0)`) that only one path
+    creates.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -1,4 +1,4 @@
-"""create-then-move: a tensor is created on the CPU only to be moved."""
+"""create-then-move: a tensor is created on the CPU and moved at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import in_words, quoted
 class CreateThenMove(OperationRule):
     """
     ## What it does
-    Reports `torch.zeros(n).to(device)`, `.cuda()` and their like directly behind a function that takes `device=`. The
-    rule is opt-in.
+    Reports `torch.zeros(n).to(device)`, `.cuda()` and the like directly after a function that takes `device=`. The rule
+    is opt-in.
 
     ## Why is this bad
-    The tensor is written to the host's memory first and copied from there, and the host waits for the copy. With
-    `device=` it is created where it is wanted, with one call.
+    The program writes the tensor to the host's memory, copies it, and waits for the copy. With `device=`, one call
+    creates the tensor on the device.
 
     ## Example
 
@@ -33,11 +33,11 @@ class CreateThenMove(OperationRule):
         mask = torch.zeros(3, 4, device="cuda")
 
     ## Fix safety
-    No fix is offered: random numbers differ between the CPU and a GPU, whatever the seed.
+    No fix is offered: a seed gives other random numbers on the CPU than on a GPU.
 
     ## Known limits
-    Only a creation and a move in one expression are reported, not a tensor that has a name in between. Modules are left
-    alone.
+    devlint reports a creation and a move in one expression only, not a tensor with a name in between. It does not
+    report modules.
 
     ## PyTorch says
     Nothing: the result is the same, and comes later.

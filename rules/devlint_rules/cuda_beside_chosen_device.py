@@ -1,4 +1,4 @@
-"""cuda-beside-chosen-device: `.cuda()` where there is CUDA, in code that goes by a device chosen elsewhere."""
+"""cuda-beside-chosen-device: `.cuda()` in code that moves to a chosen device."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import quoted
 class CudaBesideChosenDevice(OperationRule):
     """
     ## What it does
-    Reports `.cuda()` behind a test of `torch.cuda.is_available()` in a class or function that elsewhere moves to a
-    device which was chosen before: `x.to(device)`, `x.to(settings.device)`. The rule is opt-in.
+    Reports `.cuda()` after a test of `torch.cuda.is_available()`, in a class or function that elsewhere moves to a
+    device chosen before: `x.to(device)`, `x.to(settings.device)`. The rule is opt-in.
 
     ## Why is this bad
-    The test chooses a second time. Whoever has chosen the CPU on a machine with a GPU, or another GPU than the first,
-    has the rest of the program there, and this value on the current GPU.
+    The test chooses a second time. A user may have chosen the CPU on a machine with a GPU, or another GPU than the
+    first. Then the rest of the program is on that device, and this value on the current GPU.
 
     ## Example
 
@@ -48,11 +48,11 @@ class CudaBesideChosenDevice(OperationRule):
         score(torch.ones(3, 2), torch.ones(2, 3))
 
     ## Fix safety
-    No fix is offered: that the device is the one meant for this value is a matter of the program.
+    No fix is offered: the program has to say whether its device is meant for this value.
 
     ## Known limits
-    The device is known by its name, which ends in `device`. Where it was chosen by the very same test, the two agree,
-    and only the second test is superfluous.
+    devlint knows the device by its name, which ends in `device`. If the same test chose the device, the two agree, and
+    the second test is only superfluous.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat2 is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_mm)
@@ -69,6 +69,6 @@ class CudaBesideChosenDevice(OperationRule):
         for found in self.facts_of(node, OtherChoice):
             self.report(
                 node,
-                f"CUDA is chosen here because it is there, where the code around it goes by {quoted(found.chosen)}",
+                f"this chooses CUDA again, but the surrounding code uses {quoted(found.chosen)}",
                 advice=f"use {quoted(f'.to({found.chosen})')}",
             )

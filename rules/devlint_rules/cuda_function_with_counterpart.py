@@ -1,4 +1,4 @@
-"""cuda-function-with-counterpart: a function of `torch.cuda` that PyTorch has for all accelerators as well."""
+"""cuda-function-with-counterpart: a `torch.cuda` function that `torch.accelerator` has too."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ COUNTERPARTS = {f"torch.cuda.{name}": f"torch.accelerator.{name}" for name in _S
 class CudaFunctionWithCounterpart(WordingRule):
     """
     ## What it does
-    Reports functions of `torch.cuda` that `torch.accelerator`, or torch itself, has for every accelerator:
-    `synchronize`, `empty_cache`, `set_device`, `manual_seed`, those that measure memory, and others. The rule is
-    opt-in.
+    Reports functions of `torch.cuda` with a counterpart in `torch.accelerator` or torch for every accelerator:
+    `synchronize`, `empty_cache`, `set_device`, `manual_seed`, the functions that measure memory, and others. The rule
+    is opt-in.
 
     ## Why is this bad
-    Nothing in such code needs CUDA, and yet it runs on no accelerator of another make. This is the rule of vLLM, except
-    for functions of its own.
+    Such code does not need CUDA, and still runs on no accelerator of another make. vLLM has this rule, except for
+    functions of its own.
 
     ## Example
 
@@ -58,11 +58,11 @@ class CudaFunctionWithCounterpart(WordingRule):
 
     ## Fix safety
     Unsafe: `torch.accelerator` came with PyTorch 2.6, and its functions for memory with 2.9; `torch.manual_seed` seeds
-    the CPU as well. Where the name is imported from `torch.cuda`, no fix is offered.
+    the CPU as well. If the name is imported from `torch.cuda`, there is no fix.
 
     ## Known limits
-    The words are what counts, so code that only ever runs with CUDA is reported too. `torch.cuda.is_available` is not
-    reported: who asks for CUDA may mean it.
+    devlint goes by words, so it also reports code that only ever runs with CUDA. It does not report
+    `torch.cuda.is_available`, because a program may want to know just that.
 
     ## PyTorch says
     Nothing where there is CUDA; elsewhere AssertionError: Torch not compiled with CUDA enabled
@@ -75,7 +75,7 @@ class CudaFunctionWithCounterpart(WordingRule):
     mentions = "cuda"
 
     def said(self, node: cst.CSTNode, name: str) -> None:
-        """Reports what has a counterpart."""
+        """Reports the functions with a counterpart."""
         other = COUNTERPARTS.get(name)
         if other is None:
             return

@@ -1,4 +1,4 @@
-"""cuda-in-test-for-any-gpu: a test that asks for any GPU, and then for CUDA."""
+"""cuda-in-test-for-any-gpu: a test for any GPU that uses CUDA."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _DECORATOR = "requires_gpu"
 class CudaInTestForAnyGpu(Rule):
     """
     ## What it does
-    Reports `device="cuda"`, `device=torch.device("cuda")`, `with torch.device("cuda")` and `.cuda()` in a function that
-    is decorated with `requires_gpu()`. The rule is opt-in.
+    Reports `device="cuda"`, `device=torch.device("cuda")`, `with torch.device("cuda")` and `.cuda()` in a function with
+    the decorator `requires_gpu()`. The rule is opt-in.
 
     ## Why is this bad
-    The decorator lets the test run where there is a GPU of any make, and there the test fails for want of CUDA. This is
-    the rule of PyTorch for its own tests.
+    The decorator runs the test on a GPU of any make, and without CUDA the test fails. PyTorch has this rule for its own
+    tests.
 
     ## Example
 
@@ -53,7 +53,7 @@ class CudaInTestForAnyGpu(Rule):
     No fix is offered: PyTorch's tests have a constant for the device, others do not.
 
     ## Known limits
-    The words are what counts. `"cuda:0"`, `.to("cuda")` and other decorators are left alone.
+    devlint goes by words. It does not report `"cuda:0"`, `.to("cuda")` and other decorators.
 
     ## PyTorch says
     Nothing where there is CUDA; elsewhere AssertionError: Torch not compiled with CUDA enabled

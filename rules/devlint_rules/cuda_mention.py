@@ -1,4 +1,4 @@
-"""cuda-mention: code that speaks of CUDA where a project wants to speak of devices only."""
+"""cuda-mention: any use of `torch.cuda` or `.cuda()`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from devlint_rules.support.qualified_names import WordingRule
 class CudaMention(WordingRule):
     """
     ## What it does
-    Reports every `torch.cuda` and every `.cuda()`, whatever is tested before. The rule is opt-in.
+    Reports every `torch.cuda` and every `.cuda()`, with or without a test before it. The rule is opt-in.
 
     ## Why is this bad
-    A library that has a layer of its own for devices, and runs on accelerators of several makes, goes around that layer
-    with each of these. This is the rule of DeepSpeed, where everything goes through `get_accelerator()`.
+    Some libraries have their own layer for devices and run on accelerators of several makes. Each of these uses goes
+    around that layer. DeepSpeed has this rule: its code goes through `get_accelerator()`.
 
     ## Example
 
@@ -33,11 +33,11 @@ class CudaMention(WordingRule):
             x = torch.ones(3).to(torch.accelerator.current_accelerator())
 
     ## Fix safety
-    No fix is offered: which layer takes the place of `torch.cuda` is the project's choice.
+    No fix is offered: the project chooses the layer that replaces `torch.cuda`.
 
     ## Known limits
-    The words are what counts: a `cuda()` that has nothing to do with torch is reported too, and `"cuda"` as a string is
-    not, which is the matter of `unguarded-cuda`. Comments and strings are not searched.
+    devlint goes by words: it reports a `cuda()` that has nothing to do with torch, and not the string `"cuda"`, which
+    `unguarded-cuda` covers. It does not search comments and strings.
 
     ## PyTorch says
     Nothing: the code is right on machines with CUDA.

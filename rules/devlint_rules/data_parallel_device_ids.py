@@ -1,4 +1,4 @@
-"""data-parallel-device-ids: `DataParallel`, its module and its device ids disagree."""
+"""data-parallel-device-ids: DataParallel and its module or device ids disagree."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ _PROBLEMS = {
 class DataParallelDeviceIds(SurroundedRule):
     """
     ## What it does
-    Reports a `DataParallel` whose module is not on the first of its `device_ids`, and ids that are empty,
-    named twice, not CUDA devices, more than the machine has, or not a list.
+    Reports a `DataParallel` with a module that is not on the first of its `device_ids`, and ids that are empty,
+    repeated, not CUDA devices, more than the machine has, or not a list.
 
     ## Why is this bad
-    DataParallel copies the module from `device_ids[0]` to the others. It does not move the module there, and
-    says so only when it is called; on a machine with one GPU or none it says nothing at all. An id that stands
-    there twice raises nothing: two replicas then share one device, which is slower than one. That is reported as
-    a warning.
+    DataParallel copies the module from `device_ids[0]` to the other devices. It does not move the module there, and it
+    complains only when it is called; on a machine with at most one GPU it never complains. A repeated id raises
+    nothing: two replicas share one device, which is slower than one. devlint reports it as a warning.
 
     ## Example
 
@@ -54,14 +53,13 @@ class DataParallelDeviceIds(SurroundedRule):
         out = parallel(torch.randn(8, 4))
 
     ## Fix safety
-    Safe: ids that are written as numbers get the device of the module first, if it is among them; an id that stands
-    there twice is left out; one id becomes a list. What leads to them now raises, or computes the same.
-    Unsafe: a module on the CPU is moved, before it is wrapped, to the one device that the program names elsewhere; an
-    optimizer may have its parameters already. Where the module is on another GPU than the ids no fix is offered: moving
-    it and changing the ids are both possible.
+    Safe: literal ids get the device of the module first, if it is among them; a repeated id is removed; one id becomes
+    a list. A program with such ids raises today, or computes the same. Unsafe: a module on the CPU moves, before it is
+    wrapped, to the one device that the program names elsewhere; an optimizer may have its parameters already. If the
+    module is on a GPU that is not among the ids, there is no fix: the author may move the module or change the ids.
 
     ## Known limits
-    Ids that are computed, such as `range(torch.cuda.device_count())`, are not looked at beyond the first.
+    devlint checks only the first of computed ids, such as `range(torch.cuda.device_count())`.
 
     ## PyTorch says
     RuntimeError: module must have its parameters and buffers on device cuda:1 (device_ids[0]) but found one of them on device: cuda:0

@@ -1,4 +1,4 @@
-"""device-argument-ignored: a module is built without the device that the code around it has to give."""
+"""device-argument-ignored: a module is created without the available device."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from devlint_rules.support.messages import in_words, quoted
 class DeviceArgumentIgnored(OperationRule):
     """
     ## What it does
-    Reports the construction of a module that keeps its device in an attribute, without one, where the code around it
-    has a device and keeps it or passes it on to others. Reports also what a method puts on `self.device` while it
-    never reads the `device` that it is given.
+    Reports the construction of a module without its `device` argument, if the module keeps that device in an attribute,
+    and the surrounding code has a device that it keeps or passes on. Reports also a method that ignores its `device`
+    argument and puts a value on `self.device`.
 
     ## Why is this bad
-    A module that writes `self.device = device` sends its inputs there. Moving it later moves its parameters, not
-    that attribute: built without a device it goes on working on its default.
+    A module with `self.device = device` sends its inputs to that device. A later move of the module moves its
+    parameters, not the attribute: without the argument, the module keeps working on its default device.
 
     ## Example
 
@@ -72,11 +72,11 @@ class DeviceArgumentIgnored(OperationRule):
         Agent("cuda:0").to("cuda:0")(torch.ones(2, 3))
 
     ## Fix safety
-    No fix is offered: which device was meant is for the author to say.
+    No fix is offered: the author has to say which device was meant.
 
     ## Known limits
-    Modules that use a device only to create parameters are left alone, for moving them later does the same; so are
-    functions, and classes that are no modules, whose place is often the CPU.
+    devlint does not report modules that use a device only to create parameters, because a later move has the same
+    effect. It does not report functions, and classes that are not modules, because these often belong on the CPU.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0

@@ -1,4 +1,4 @@
-"""device-of-offloaded-pipeline: tensors are put where a pipeline's components wait, not where they compute."""
+"""device-of-offloaded-pipeline: a tensor follows `device` of an offloaded pipeline."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _READING = frozenset("print str repr format isinstance type hasattr getattr info
 class DeviceOfOffloadedPipeline(Rule):
     """
     ## What it does
-    Reports `self.device` in a pipeline of diffusers, and `pipe.device` of a parameter that is annotated as one, where a
-    tensor is put there: `x.to(self.device)`, `torch.ones(3, device=pipe.device)`, `device = device or self.device`. The
+    Reports `self.device` in a diffusers pipeline, and `pipe.device` of a parameter with such an annotation, as the
+    place of a tensor: `x.to(self.device)`, `torch.ones(3, device=pipe.device)`, `device = device or self.device`. The
     rule is opt-in.
 
     ## Why is this bad
-    `device` is where the pipeline's components are now. After `enable_model_cpu_offload()` they wait on the CPU, after
-    `enable_sequential_cpu_offload()` on the meta device, and come to the accelerator only to compute there. That device
-    is `_execution_device`, which is the same where nothing is offloaded.
+    `device` is the present device of the pipeline's components. After `enable_model_cpu_offload()` they wait on the
+    CPU, after `enable_sequential_cpu_offload()` on the meta device. They visit the accelerator only to compute. That
+    device is `_execution_device`, which equals `device` in a pipeline without offloading.
 
     ## Example
 
@@ -77,10 +77,11 @@ class DeviceOfOffloadedPipeline(Rule):
     No fix is offered: in pipelines that are never offloaded it changes nothing.
 
     ## Known limits
-    The words are what counts: a class is a pipeline if a base is called so and comes from diffusers, or if it names
-    `_execution_device` itself. What is handed to a component at once, `self.unet(x.to(self.device))`, is left alone, as
-    the component then moves it; so are the components themselves, and functions whose name speaks of offloading. Where
-    the tensor goes from there is not asked: one that meets nothing but components is no error.
+    devlint goes by words: a class is a pipeline if a base has that word in its name and comes from diffusers, or if the
+    class names `_execution_device` itself. devlint does not report a tensor that goes directly to a component,
+    `self.unet(x.to(self.device))`, because the component moves it. It does not report the components themselves, and
+    functions whose name mentions offloading. It does not follow the tensor: one that goes to components only is no
+    error.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
@@ -133,7 +134,7 @@ class Pipelines:
                 self._names.add(cls.name.value)
 
     def is_pipeline(self, name: str, node: cst.CSTNode) -> bool:
-        """Whether a name is a pipeline at a place, outside of what decides where that is."""
+        """Whether a name is a pipeline at a place, except in the code that decides about its device."""
         for function in self._syntax.parents(node):
             if not isinstance(function, cst.FunctionDef):
                 continue
@@ -159,7 +160,7 @@ class Pipelines:
                 return False
 
     def _class_of(self, function: cst.FunctionDef) -> cst.CSTNode | None:
-        """The class whose method a function is, or what else it is defined in."""
+        """Return the class or other scope that a function is defined in."""
         return next(itertools.islice(self._syntax.parents(function), 1, None), None)
 
     def _names_one(self, node: cst.BaseExpression) -> bool:

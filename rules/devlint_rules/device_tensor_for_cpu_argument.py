@@ -1,4 +1,4 @@
-"""device-tensor-for-cpu-argument: an operation wants one of its tensors on the CPU, and finds it elsewhere."""
+"""device-tensor-for-cpu-argument: an argument that must be on the CPU is elsewhere."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class DeviceTensorForCpuArgument(ConflictRule):
     """
     ## What it does
-    Reports a tensor on an accelerator where PyTorch takes one on the CPU only: the lengths of
-    `pack_padded_sequence`, the indices of `tensor_split`, the tensor of `pin_memory`.
+    Reports a tensor on an accelerator for an argument that must be on the CPU: the lengths of `pack_padded_sequence`,
+    the indices of `tensor_split`, the tensor of `pin_memory`.
 
     ## Why is this bad
-    "Everything on one device" is the rule that programs are written by, and these few arguments are exceptions
-    to it. Moving them along with the rest of a batch raises.
+    Programs follow the rule "everything on one device", and these few arguments are exceptions. They raise if they move
+    along with the rest of a batch.
 
     ## Example
 
@@ -37,12 +37,12 @@ class DeviceTensorForCpuArgument(ConflictRule):
         packed = pack_padded_sequence(batch, lengths.cpu(), batch_first=True)
 
     ## Fix safety
-    Safe: `.cpu()` returns the tensor itself in every run that passes the line. For `pin_memory` no fix is offered: the
-    tensor has to be pinned before it is moved.
+    Safe: `.cpu()` returns the tensor itself in every run that passes the line today. `pin_memory` gets no fix, because
+    the tensor must be pinned before it moves.
 
     ## Known limits
-    A tensor that a caller hands in is reported only if something tells that it is on an accelerator in
-    practice: it is an element of a batch that `forward` takes, or moved to a device that the program chooses.
+    devlint reports a parameter only with evidence that callers have it on an accelerator: it is an element of a batch
+    that `forward` takes, or it moves to a device that the program chooses.
 
     ## PyTorch says
     RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor

@@ -1,4 +1,4 @@
-"""discarded-move: the result of moving a tensor is thrown away, so the tensor stays where it is."""
+"""discarded-move: the result of `x.to(device)` is lost."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ _LAYER = re.compile(r"created .* by `torch\.nn\.")
 class DiscardedMove(SurroundedRule):
     """
     ## What it does
-    Reports `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor as a statement of its own, and other moves
-    whose result nothing uses.
+    Reports `x.to(device)`, `x.cuda()` and `x.cpu()` of a tensor as a statement of its own, and other moves with an
+    unused result.
 
     ## Why is this bad
-    A tensor never moves: `to` returns a new one and leaves the old one where it is. Modules do move in
-    place, which is why the mistake looks right. The code goes on with the unmoved tensor and raises later,
-    elsewhere.
+    A tensor never moves: `to` returns a new tensor and leaves the old one on its device. Modules do move in place,
+    which is why the mistake looks right. The code goes on with the unmoved tensor and raises later, elsewhere.
 
     ## Example
 
@@ -45,14 +44,15 @@ class DiscardedMove(SurroundedRule):
         y = x + torch.ones(3, device="cuda:0")
 
     ## Fix safety
-    Keeping the result in a local name is safe if a later operation is reported because the tensor has not moved: no run
-    that comes there works today. Else it is unsafe, for all that follows computes on the other device then. So it is
-    for attributes and elements, as others may hold the same object. A parameter of a module gets no fix.
+    Keeping the result in a local name is safe if devlint also reports a later operation because the tensor has not
+    moved: no run that reaches that operation works today. Otherwise the fix is unsafe, because all later code computes
+    on the other device. It is also unsafe for attributes and elements, because other code may hold the same object. A
+    parameter of a module gets no fix.
 
     ## Known limits
-    Only receivers that are provably tensors are reported. Modules, tokenizer outputs and packed sequences
-    of other libraries move in place, and a receiver that may be one of them is left alone. So is a tensor
-    that the statement itself creates, as `torch.zeros(1).cuda()` to wake a device up: nobody uses it later.
+    devlint reports only receivers that are certainly tensors. Modules, tokenizer outputs and packed sequences of other
+    libraries move in place. devlint does not report a tensor that the statement itself creates: `torch.zeros(1).cuda()`
+    wakes a device up, and no later code uses the tensor.
 
     ## PyTorch says
     Nothing here. Where the unmoved tensor meets one on the device:
@@ -104,6 +104,6 @@ class DiscardedMove(SurroundedRule):
 
 
 def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:
-    """Whether the statement creates the tensor it moves: then nothing is left behind that could be missed."""
+    """Whether the statement creates the tensor it moves; then no other code has the unmoved tensor."""
     birth = move.trace[-1] if move.trace else None
     return birth is not None and birth.what.startswith("created") and inside(birth.place, place)

@@ -1,4 +1,4 @@
-"""distributed-device-ids: `DistributedDataParallel`, its module and its device ids disagree."""
+"""distributed-device-ids: DistributedDataParallel and its module or ids disagree."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PROBLEMS = {
 class DistributedDeviceIds(SurroundedRule):
     """
     ## What it does
-    Reports a `DistributedDataParallel` whose `device_ids` or `output_device` do not go with where its module
-    is, name several devices, no CUDA device, one that the machine does not have, or are not a list.
+    Reports a `DistributedDataParallel` with `device_ids` or an `output_device` that do not fit the device of its
+    module, name several devices, no CUDA device or a device that the machine lacks, or are not a list.
 
     ## Why is this bad
-    DistributedDataParallel moves no module. With an id it moves each input to that device, where the module
-    then must be; a module that is still on the CPU, or is spread over several devices, must be given none.
-    One process is for one device: several ids were for a mode that PyTorch has dropped.
+    DistributedDataParallel moves no module. With an id, it moves each input to that device, so the module must be
+    there. A module on the CPU, or on several devices, must get no ids. One process serves one device: several ids
+    belong to a mode that PyTorch has removed.
 
     ## Example
 
@@ -57,13 +57,12 @@ class DistributedDeviceIds(SurroundedRule):
         parallel = DistributedDataParallel(net, device_ids=[0])
 
     ## Fix safety
-    Unsafe: a module on the CPU is moved to the one id before it is wrapped. Leaving the ids out is possible too. No
+    Unsafe: a module on the CPU moves to the one id before it is wrapped. The author may prefer to remove the ids. No
     other fix is offered.
 
     ## Known limits
-    Ids that come from a launcher, such as a rank, are not known, and a module is compared with them only where
-    it is on the CPU. A parameter that is left out of the replicas by
-    `_set_params_and_buffers_to_ignore_for_model` is looked at all the same.
+    devlint does not know ids from a launcher, such as a rank, and compares a module with them only if it is on the CPU.
+    It also checks a parameter that `_set_params_and_buffers_to_ignore_for_model` excludes.
 
     ## PyTorch says
     ValueError: DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device GPU modules or CPU modules

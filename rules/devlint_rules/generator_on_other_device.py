@@ -1,4 +1,4 @@
-"""generator-on-other-device: random numbers are drawn on one device with the generator of another."""
+"""generator-on-other-device: a generator on another device than its random numbers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class GeneratorOnOtherDevice(ConflictRule):
     """
     ## What it does
-    Reports a `torch.Generator` that is used to draw random numbers on a device of another type than its own.
+    Reports a `torch.Generator` that draws random numbers on a device of another type.
 
     ## Why is this bad
-    `torch.Generator()` belongs to the CPU. Handing it to `torch.randn(…, device="cuda")` raises, and so does a
-    generator of an accelerator where the numbers are drawn on the CPU, as samplers and `random_split` do.
+    `torch.Generator()` belongs to the CPU, and `torch.randn(…, device="cuda")` refuses it. A generator of an
+    accelerator raises too if the numbers are drawn on the CPU, as in samplers and `random_split`.
 
     ## Example
 
@@ -32,13 +32,13 @@ class GeneratorOnOtherDevice(ConflictRule):
         noise = torch.randn(4, device="cuda:0", generator=generator)
 
     ## Fix safety
-    Unsafe: the same seed gives other numbers on another device. A generator that is made without a device gets one, and
-    a `DataLoader` on a default device gets a generator of its own. Other generators get no fix.
+    Unsafe: the same seed gives other numbers on another device. A generator without a device gets one, and a
+    `DataLoader` on a default device gets a generator of its own. Other generators get no fix.
 
     ## Known limits
-    A generator that a caller hands in may be one for any device; it is checked where the caller is seen. Where a file
-    makes a `DataLoader` a generator for a device of its caller, its functions are taken to be written for programs
-    whose default device is that one, since nowhere else could the loader draw.
+    A generator of the caller may belong to any device; devlint checks it at the call. If a file creates a generator for
+    a `DataLoader` on a device of the caller, devlint assumes that this device is the default of the program, because
+    the loader draws nowhere else.
 
     ## PyTorch says
     RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'

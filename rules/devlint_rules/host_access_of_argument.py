@@ -1,4 +1,4 @@
-"""host-access-of-argument: numpy is to read a tensor of the caller's, wherever the caller has it."""
+"""host-access-of-argument: numpy reads a tensor that the caller may keep on a GPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class HostAccessOfArgument(ConflictRule):
     """
     ## What it does
-    Reports `.numpy()` and other ways to have numpy read a tensor that a function is given, where nothing has put it on
-    the CPU. The rule is opt-in.
+    Reports `.numpy()`, and other operations in which numpy reads a tensor, on an argument that nothing has moved to the
+    CPU. The rule is opt-in.
 
     ## Why is this bad
-    Arrays of numpy are in the memory of the host. The function works for callers with data there, and raises for the
-    first one that hands over what a model has computed on an accelerator.
+    numpy arrays are in the memory of the host. The function works for callers with CPU tensors, and raises for the
+    first caller with a tensor that a network has computed on an accelerator.
 
     ## Example
 
@@ -40,9 +40,9 @@ class HostAccessOfArgument(ConflictRule):
     As for `host-access-of-device-tensor`.
 
     ## Known limits
-    Much code converts tensors that never leave the host, which is why the rule is opt-in: it says what a function asks
-    of its callers. Where something tells that the tensor is on an accelerator, `host-access-of-device-tensor` reports
-    it. Parameters are known to be tensors by their annotations and uses.
+    Much code converts tensors that never leave the host; therefore the rule is opt-in, and tells what a function
+    requires of its callers. With evidence that the tensor is on an accelerator, `host-access-of-device-tensor` reports
+    it. devlint knows tensors among the parameters by annotations and uses.
 
     ## PyTorch says
     TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.

@@ -1,4 +1,4 @@
-"""host-access-of-device-tensor: numpy is to read a tensor that is not in the memory of the host."""
+"""host-access-of-device-tensor: numpy reads a tensor that is not on the CPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class HostAccessOfDeviceTensor(ConflictRule):
     """
     ## What it does
-    Reports `.numpy()` of a tensor on an accelerator, and other ways to have numpy read one: `np.asarray(x)`,
-    `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting.
+    Reports `.numpy()` on a tensor of an accelerator, and other operations in which numpy reads such a tensor:
+    `np.asarray(x)`, `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting.
 
     ## Why is this bad
-    Arrays of numpy are in the memory of the host. The conversion shares memory with a tensor on the CPU and
-    raises for any other, so it works until the code first runs on an accelerator.
+    numpy arrays are in the memory of the host. `.numpy()` shares the memory of a CPU tensor and raises for any other,
+    so the code works until it first runs on an accelerator.
 
     ## Example
 
@@ -33,16 +33,19 @@ class HostAccessOfDeviceTensor(ConflictRule):
         best = scores.cpu().numpy().argmax()
 
     ## Fix safety
-    Safe for methods and operators: `.cpu()` returns the tensor itself in every run that passes the line. Unsafe for what
-    numpy's functions are given, which may be a list of tensors as well.
+    Safe for methods and operators: `.cpu()` returns the tensor itself in every run that passes the line today. Unsafe
+    for arguments of numpy functions, because such an argument may also be a list of tensors.
 
     ## Known limits
-    Much code converts tensors that never leave the host. Of a tensor that a caller hands in, a conversion is
-    reported only if something tells that it is on an accelerator in practice: it is an input of `forward`, a
-    parameter of a module, moved to a device that the program chooses, or `.detach()`-ed (not in a test, nor in code
-    that prepares data by its name, nor beside `map_location="cpu"`, nor where something that is not followed is
-    given a tensor on the CPU, nor of what is nested in a batch by keys). What library functions other than those of numpy, `matplotlib.pyplot` and
-    `sklearn.metrics` convert is not known.
+    Much code converts tensors that never leave the host. devlint reports the conversion of a parameter only with
+    evidence that callers have it on an accelerator: it is an input of `forward` or a parameter of a module, it moves to
+    a device that the program chooses, or the code calls `.detach()` on it. Exceptions:
+
+    * a test, and a function that prepares data, judged by its name;
+    * code beside `map_location="cpu"`, and code that passes a CPU tensor to a function that devlint does not follow;
+    * a value that is nested in a batch by keys.
+
+    devlint knows the conversions of numpy, `matplotlib.pyplot` and `sklearn.metrics`, and of no other library.
 
     ## PyTorch says
     TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.

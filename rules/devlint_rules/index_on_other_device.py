@@ -1,4 +1,4 @@
-"""index-on-other-device: a tensor is indexed from another device than its own."""
+"""index-on-other-device: an index on another device than the indexed tensor."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class IndexOnOtherDevice(ConflictRule):
     """
     ## What it does
-    Reports an index tensor or mask that selects from a tensor on another device, and a value that is assigned
-    through an index to a tensor on another device.
+    Reports an index or mask on another device than the indexed tensor, and an assignment `x[index] = value` with a
+    value on another device.
 
     ## Why is this bad
-    Indices on the CPU select from a tensor on any device, which hides that the reverse is an error: a table that
-    was created without a device works with every index until the first one comes from an accelerator. And
-    `x[1:3] = value` copies from any device, while `x[index] = value` does not.
+    An index on the CPU selects from a tensor on any device, which hides that the reverse is an error: a table without a
+    device works until the first index comes from an accelerator. `x[1:3] = value` copies from any device; `x[index] =
+    value` does not.
 
     ## Example
 
@@ -25,7 +25,7 @@ class IndexOnOtherDevice(ConflictRule):
 
         table = torch.linspace(0, 1, 10)
         steps = torch.tensor([3, 5], device="cuda:0")
-        betas = table[steps]  # error: [index-on-other-device] "`table` is on cpu"
+        betas = table[steps]  # error: [index-on-other-device] "`table` on cpu"
 
     ## Use instead
 
@@ -36,13 +36,13 @@ class IndexOnOtherDevice(ConflictRule):
         betas = table[steps]
 
     ## Fix safety
-    Safe: what is selected from, or the assigned value, is moved to where it already is in every run that passes the
-    line. Where it is created earlier and used elsewhere too, giving it a device there is unsafe.
+    Safe: the indexed tensor or the assigned value moves to a device on which it is already in every run that passes the
+    line. If it is created earlier and also used elsewhere, a device at its creation is an unsafe fix.
 
     ## Known limits
-    An index without dimensions is a number, which selects from any device; where it is not known whether an
-    index has dimensions, nothing is reported. The same holds for an assigned value that may have one element. Of
-    parameters of functions that prepare data, by their names or those of their modules, nothing is reported either.
+    An index without dimensions is a number, and a number selects from any device. If devlint does not know whether an
+    index has dimensions, or whether an assigned value has one element, it reports nothing. It also ignores the
+    parameters of functions that prepare data, judged by the names of the functions and files.
 
     ## PyTorch says
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)

@@ -1,4 +1,4 @@
-"""input-not-on-module-device: a module is called with an input on another device than its parameters."""
+"""input-not-on-module-device: a module and its input are on different devices."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ class InputNotOnModuleDevice(ConflictRule):
     Reports a call of a module whose parameters are on one device and whose input is on another.
 
     ## Why is this bad
-    `module.to(device)` moves the module and nothing else. A batch from a DataLoader, the output of a
-    tokenizer or a freshly created tensor is on the CPU until it is moved too, and the first layer that
-    meets it raises.
+    `module.to(device)` moves the module and nothing else. A batch of a DataLoader, the output of a tokenizer or a new
+    tensor stays on the CPU until the program moves it, and the first layer raises.
 
     ## Example
 
@@ -38,12 +37,12 @@ class InputNotOnModuleDevice(ConflictRule):
         out = net(batch.to(device))
 
     ## Fix safety
-    Moving the input is safe: it is moved to where it already is in every run that passes the line. Moving the module is
-    unsafe: the author may know a better place for that.
+    Moving the input is safe: in every run that passes the line today, the input is on that device already. Moving the
+    module is unsafe: the author may know a better place for the move.
 
     ## Known limits
-    A module that moves its own inputs, that is spread over several devices, or that a library dispatches
-    with `device_map=` has no single device; devlint says nothing about it.
+    devlint does not report a module that moves its own inputs, that is spread over several devices, or that a library
+    places with `device_map=`.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_addmm)

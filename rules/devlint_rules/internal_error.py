@@ -1,4 +1,4 @@
-"""internal-error: devlint failed on a part of a file and says so instead of staying silent."""
+"""internal-error: devlint itself failed on a part of a file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from devlint.rule import Rule
 class InternalError(Rule):
     """
     ## What it does
-    Reports that devlint itself failed while it looked at a file or a function, with the phase and the
-    reason.
+    Reports that devlint itself failed on a file or a function, with the phase and the reason.
 
     ## Why is this bad
-    That part of the file was not checked, so silence about it means nothing. The run ends with exit code 2.
+    devlint did not check that part of the file, so the absence of reports means nothing. The run ends with exit code 2.
 
     ## Example
     No program is meant to cause it. It reads like this:
@@ -28,7 +27,7 @@ class InternalError(Rule):
     There is no fix.
 
     ## Known limits
-    A file whose analysis takes more than two million steps is given up with this code on purpose.
+    devlint gives up a file whose analysis takes more than two million steps, with this code.
 
     ## PyTorch says
     Nothing: this is about devlint, not about your program.

@@ -1,4 +1,4 @@
-"""invalid-device-string: a string or number that no device has."""
+"""invalid-device-string: a device that PyTorch cannot parse."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from devlint_rules.support.messages import quoted
 class InvalidDeviceString(OperationRule):
     """
     ## What it does
-    Reports a device that PyTorch refuses to parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`,
-    `-1`. Reports as well `.cuda("cpu")`, an index that is given twice: `torch.device("cuda:1", 1)`, and a device
-    for a legacy constructor: `torch.FloatTensor(3, device="cuda")`, or one that follows an argument or the model there,
-    which nothing but the CPU can be. The number `torch.cuda.device_count()` is one too high.
+    Reports a device that PyTorch cannot parse: `"gpu"`, `"cuda0"`, `"cuda:0,1"`, `"CUDA"`, `"cuda:-1"`, `-1`. Reports
+    also `.cuda("cpu")`, a second index (`torch.device("cuda:1", 1)`), the number `torch.cuda.device_count()`, which is
+    one too high, and a device for a legacy constructor (`torch.FloatTensor(3, device="cuda")`), which accepts the CPU
+    only.
 
     ## Why is this bad
     The line raises on every machine, however many devices it has.
@@ -37,8 +37,8 @@ class InvalidDeviceString(OperationRule):
     No fix is offered: a wrong string does not say which device was meant.
 
     ## Known limits
-    Strings that are put together at run time are checked only where all their parts are known. A device that a legacy
-    constructor is given is reported wherever it may be another, also where every caller in other files passes the CPU.
+    devlint checks a string from several parts only if it knows all of them. It reports a device of a legacy constructor
+    that may be another than the CPU, even if every caller in other files passes the CPU.
 
     ## PyTorch says
     RuntimeError: Invalid device string: 'cuda0'

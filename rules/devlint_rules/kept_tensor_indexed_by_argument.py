@@ -1,4 +1,4 @@
-"""kept-tensor-indexed-by-argument: what an object keeps on the CPU is indexed with whatever its caller hands over."""
+"""kept-tensor-indexed-by-argument: a CPU table is indexed with an argument of the caller."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class KeptTensorIndexedByArgument(ConflictRule):
     """
     ## What it does
-    Reports `self.table[index]` with a table that the object has made on the CPU, and an index that the method is given
-    and that nothing has put there. The rule is opt-in.
+    Reports `self.table[index]` if the object creates the table on the CPU and the index is an argument that nothing has
+    moved to the CPU. The rule is opt-in.
 
     ## Why is this bad
-    Indices on the CPU select from anything, indices on an accelerator only from what is there too. The method works
-    until the first caller hands over steps or labels that have been moved with the rest of a batch.
+    An index on the CPU selects from any tensor; an index on an accelerator selects only from a tensor on the same
+    device. The method works until a caller passes steps or labels that moved with the rest of a batch.
 
     ## Example
 
@@ -27,7 +27,7 @@ class KeptTensorIndexedByArgument(ConflictRule):
                 self.alphas = torch.linspace(1, 0, steps)
 
             def noise_level(self, steps: torch.Tensor) -> torch.Tensor:
-                return self.alphas[steps]  # error: [kept-tensor-indexed-by-argument] "`self.alphas` is on cpu"
+                return self.alphas[steps]  # error: [kept-tensor-indexed-by-argument] "`self.alphas` on cpu"
 
         Schedule(10).noise_level(torch.tensor([3, 5], device="cuda:0"))
 
@@ -48,9 +48,9 @@ class KeptTensorIndexedByArgument(ConflictRule):
     As for `index-on-other-device`.
 
     ## Known limits
-    An index without dimensions selects from any device, and where all callers are on the CPU, so is the index: hence
-    the rule is opt-in. Where it is known that the index has dimensions, `index-on-other-device` reports it. An array of
-    numpy in the place of the table is no better, and is reported where it may be a tensor as well.
+    An index without dimensions selects from any device. If all callers are on the CPU, the index is too. Therefore the
+    rule is opt-in. If the index is known to have dimensions, `index-on-other-device` reports it. A numpy array instead
+    of the table fails as well; devlint reports the line if the table may be either.
 
     ## PyTorch says
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)

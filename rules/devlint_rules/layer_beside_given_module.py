@@ -1,4 +1,4 @@
-"""layer-beside-given-module: a new layer on the CPU gets the results of a module that may have been placed before."""
+"""layer-beside-given-module: a new CPU layer gets results of a module from outside."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from devlint_rules.support.messages import quoted
 class LayerBesideGivenModule(OperationRule):
     """
     ## What it does
-    Reports a layer that the `__init__` of a module builds without a device, and to which `forward` gives what comes
-    from another module that `__init__` was given: one that has a place of its own, or any at all if the
-    class is a loss. The rule is opt-in.
+    Reports a layer that the `__init__` of a module creates without a device, if `forward` gives it results of another
+    module that `__init__` got as an argument. The other module must have a `device` of its own, unless the class is a
+    loss. The rule is opt-in.
 
     ## Why is this bad
-    A loss is made for a model that exists, and that often is on the GPU already. It looks as if it had no weights of its
-    own, and nobody moves it.
+    A program creates a loss for an existing network, which often is on the GPU already. A loss looks as if it had no
+    weights of its own, and nobody moves it.
 
     ## Example
 
@@ -56,12 +56,13 @@ class LayerBesideGivenModule(OperationRule):
         SoftmaxLoss(model, 4)(torch.ones(5, 2, device=model.weight.device))
 
     ## Fix safety
-    No fix is offered: the model may be moved later, along with the loss.
+    No fix is offered: the network may move later, along with the loss.
 
     ## Known limits
-    The rule is for audits: a program that moves the whole, `SoftmaxLoss(model, 4).to(device)`, is fine. A class is a
-    loss if it or a base is called one; a module is one that users place if it is annotated with a class of the program
-    that has a `device` of its own. Where `__init__` names a device or moves anything, nothing is said.
+    The rule serves audits: a program that moves the whole, `SoftmaxLoss(model, 4).to(device)`, is correct. A class is a
+    loss if its name, or the name of a base, says so. The other module has a device of its own if its annotation is a
+    class of the program with an attribute `device`. devlint does not report a class whose `__init__` names a device or
+    moves anything.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu (when checking argument in method wrapper_CUDA_addmm)
@@ -79,9 +80,9 @@ class LayerBesideGivenModule(OperationRule):
             module = quoted(found.module)
             self.report(
                 node,
-                f"{quoted(found.layer)} is built on the CPU, and gets what comes from {module}, which was given and may"
-                " be elsewhere",
+                f"{quoted(found.layer)} is created on the CPU, but its input comes from {module}, which may be on "
+                "another device",
                 certainty=Certainty.POSSIBLE,
-                related=(Related(found.meets, f"here it gets what comes from {module}"),),
+                related=(Related(found.meets, f"its input comes from {module} here"),),
                 advice=f"build it where {quoted(found.parameter)} is, with `device=`",
             )

@@ -1,4 +1,4 @@
-"""load-without-map-location: a checkpoint is read to the devices that it was written from."""
+"""load-without-map-location: a checkpoint is loaded without `map_location`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ class LoadWithoutMapLocation(OperationRule):
     """
     ## What it does
     Reports `torch.load`, `torch.hub.load_state_dict_from_url` and `torch.utils.model_zoo.load_url` without
-    `map_location` where no test of `torch.cuda.is_available()` leads to them. The rule is opt-in.
+    `map_location` and without a test of `torch.cuda.is_available()` before it. The rule is opt-in.
 
     ## Why is this bad
-    A checkpoint remembers the device of every tensor in it, and `torch.load` puts each back there. A file
-    that was written on `cuda:3` can be read only by a machine with four GPUs, where it takes memory on the
-    fourth; a machine without one raises. Whether it happens depends on the file, which is why this rule has
-    to be asked for.
+    A checkpoint records the device of each tensor, and `torch.load` puts each tensor back there. Only a machine with
+    four GPUs can read a file that was written on `cuda:3`; a machine without a GPU raises. Whether this happens depends
+    on the file; therefore the rule is opt-in.
 
     ## Example
 
@@ -46,13 +45,13 @@ class LoadWithoutMapLocation(OperationRule):
         weights = torch.load(checkpoint, map_location="cpu")
 
     ## Fix safety
-    `map_location="cpu"` is safe where all that happens to the checkpoint is `load_state_dict`, which copies from
-    any device to that of the module. It is unsafe elsewhere: what is read would then be on the CPU on machines
-    where it was not.
+    `map_location="cpu"` is safe if the program only passes the checkpoint to `load_state_dict`, which copies from any
+    device. Otherwise it is unsafe, because the tensors would then be on the CPU on machines that load them to a GPU
+    today.
 
     ## Known limits
-    That a file was written on the CPU is not known, and neither is that it holds no tensor at all. Any
-    `map_location` counts, even None. Readers of other libraries are not looked at.
+    devlint does not know whether the file was written on the CPU, or whether it holds tensors at all. Any
+    `map_location` counts, even None. devlint does not check the readers of other libraries.
 
     ## PyTorch says
     Nothing where the checkpoint was written on the CPU. Where it was written on a GPU and there is none:
@@ -72,7 +71,7 @@ class LoadWithoutMapLocation(OperationRule):
                 node,
                 f"{quoted(load.function)} without `map_location` puts each tensor on the device it was saved from",
                 pytorch="Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
-                advice='add `map_location="cpu"`, or the device of what the checkpoint is for',
+                advice='add `map_location="cpu"`, or the device of the module that loads it',
                 fix=self._to_the_cpu(self.place_of(node)),
             )
 

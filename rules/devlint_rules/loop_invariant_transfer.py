@@ -1,4 +1,4 @@
-"""loop-invariant-transfer: each turn of a loop copies the same tensor to the same device."""
+"""loop-invariant-transfer: a loop copies the same tensor in each step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LoopInvariantTransfer(OperationRule):
     Reports `x.to(device)` in a loop that changes neither `x` nor `device`. The rule is opt-in.
 
     ## Why is this bad
-    The copy is made anew in each turn, and the host waits for it.
+    Each step copies the tensor again, and the host waits for the copy.
 
     ## Example
 
@@ -40,8 +40,8 @@ class LoopInvariantTransfer(OperationRule):
     No fix is offered: the name may be used on the CPU elsewhere.
 
     ## Known limits
-    The tensor must have a name; attributes such as `self.weights` are not looked at, as a call may change them. A loop
-    that calls a method of the tensor whose name ends in `_`, or stores into it, is taken to change it.
+    The tensor must have a name: a call may change attributes such as `self.weights`, so devlint does not report them. A
+    loop changes a tensor if it stores into it or calls a method with a name that ends in `_`.
 
     ## PyTorch says
     Nothing: the result is the same, and comes later.

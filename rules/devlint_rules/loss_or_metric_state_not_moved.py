@@ -1,4 +1,4 @@
-"""loss-or-metric-state-not-moved: the weights of a loss, or the state of a metric, stayed on the CPU."""
+"""loss-or-metric-state-not-moved: the state of a loss or metric stayed on the CPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class LossOrMetricStateNotMoved(ConflictRule):
     """
     ## What it does
-    Reports a call of a loss or metric whose weights or counters are on the CPU with tensors that are elsewhere, or
-    that follow an argument.
+    Reports a call of a loss or metric with weights or counters on the CPU, if the tensors of the call are elsewhere or
+    follow an argument.
 
     ## Why is this bad
     `nn.CrossEntropyLoss(weight=…)`, `nn.BCEWithLogitsLoss(pos_weight=…)` and every metric that counts hold tensors of
-    their own. Moving the network does not move them: a loss is a module of its own, and has to be moved like one.
+    their own. A move of the network does not move them: a loss is a separate module and needs its own move.
 
     ## Example
 
@@ -39,7 +39,7 @@ class LossOrMetricStateNotMoved(ConflictRule):
         loss = criterion(logits, labels)
 
     ## Fix safety
-    Moving the loss where it is called is unsafe: its weights could be created on the device instead, once.
+    Moving the loss at the call is unsafe: the author may prefer to create its weights on the device, once.
 
     ## Known limits
     Classes of the program count as losses and metrics if they are called so (`FocalLoss`, `AccuracyMetric`) or derive

@@ -1,4 +1,4 @@
-"""mixed-device-operands: one operation, two values that are provably on different devices."""
+"""mixed-device-operands: the operands of one operation are on different devices."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class MixedDeviceOperands(ConflictRule):
         y = x + torch.ones(3, device=x.device)
 
     ## Fix safety
-    Safe: the value that moves is moved to where it already is in every run that passes the line. Where a value is
-    created earlier and used elsewhere too, giving it a device there is unsafe, for those uses move with it.
+    Safe: in every run that passes the line today, the moved value is on that device already. If the value is created
+    earlier and also used elsewhere, a device at its creation is an unsafe fix, because the other uses move with it.
 
     ## Known limits
-    A device that a setting, a command line or a caller chooses is unknown and never reported. A tensor on
-    the CPU without dimensions, such as `torch.tensor(2.0)`, may meet tensors of any device in elementwise
-    operations; where the number of dimensions is not known, nothing is reported.
+    devlint does not report a device that a setting, a command line or a caller chooses. A tensor on the CPU without
+    dimensions, such as `torch.tensor(2.0)`, may be combined with tensors of any device in elementwise operations. If
+    devlint does not know the number of dimensions, it reports nothing.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -1,4 +1,4 @@
-"""module-built-in-forward: a layer is built on the CPU in the function that calls it with its input."""
+"""module-built-in-forward: `forward` creates a layer on the CPU and calls it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import in_words, quoted
 class ModuleBuiltInForward(OperationRule):
     """
     ## What it does
-    Reports a module with parameters that `forward`, or another function that is given tensors, builds on the CPU and
+    Reports a module with parameters that `forward`, or another function with tensor arguments, creates on the CPU and
     calls with its input.
 
     ## Why is this bad
-    What `forward` builds is not a part of the module: moving the module does not move it, so the first input on an
-    accelerator raises. Nor does the optimizer know it: each call begins with new random weights.
+    A module that `forward` creates is not part of the outer module. A move does not reach it, so the first input on an
+    accelerator raises. The optimizer does not know it, and each call begins with new random weights.
 
     ## Example
 
@@ -48,10 +48,10 @@ class ModuleBuiltInForward(OperationRule):
         Net().to("cuda:0")(torch.ones(4, 3, device="cuda:0"))
 
     ## Fix safety
-    No fix is offered: the layer belongs into `__init__`, where its sizes have to be known.
+    No fix is offered: the layer belongs into `__init__`, and its sizes must be known there.
 
     ## Known limits
-    A layer that is built once, when its attribute is still None, is not followed.
+    devlint does not follow a layer that the code creates once, if its attribute is still None.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu

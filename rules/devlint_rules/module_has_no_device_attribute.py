@@ -1,4 +1,4 @@
-"""module-has-no-device-attribute: `device` is read from a module, which has no such attribute."""
+"""module-has-no-device-attribute: `module.device` of a module without this attribute."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from devlint_rules.support.messages import quoted
 class ModuleHasNoDeviceAttribute(OperationRule):
     """
     ## What it does
-    Reports `module.device` where the module's class is known and defines no such attribute.
+    Reports `module.device` on a module of a known class without such an attribute.
 
     ## Why is this bad
-    A tensor has a device. A module has parameters, which may be on several, so `nn.Module` has no attribute
-    `device` and the line raises.
+    A tensor has a device. A module has parameters, perhaps on several devices, so `nn.Module` has no attribute `device`
+    and the line raises.
 
     ## Example
 
@@ -39,9 +39,9 @@ class ModuleHasNoDeviceAttribute(OperationRule):
     No fix is offered: a module without parameters has no first one to ask.
 
     ## Known limits
-    Classes with `__getattr__`, with bases outside the project other than torch's, those to which the
-    attribute is given from outside, and those from which a class of the same file is derived that has it,
-    are left alone.
+    devlint does not report classes with `__getattr__`, classes with bases outside the project other than those of
+    torch, classes that get the attribute from outside, and classes with a subclass in the same file that has the
+    attribute.
 
     ## PyTorch says
     AttributeError: 'Linear' object has no attribute 'device'

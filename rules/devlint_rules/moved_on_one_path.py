@@ -1,4 +1,4 @@
-"""moved-on-one-path: a branch moves a value, and another branch leaves what goes with it, or stands for it, behind."""
+"""moved-on-one-path: one branch moves a value, another branch does not."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from devlint_rules.support.messages import TWO_DEVICES, quoted, story
 class MovedOnOnePath(OperationRule):
     """
     ## What it does
-    Reports a move on one path where another path does not do the like: two branches of an `if` each move a value that
-    the other one does not, or one branch moves what a name holds, and in the other one the name holds a part of some
-    object that nothing moves. The rule is opt-in.
+    Reports a move on one path without the same move on another path. The rule is opt-in, and it has two cases: each
+    branch of an `if` moves a value that the other branch does not move; or one branch moves the value of a name, and in
+    the other branch the name holds a part of an object that nothing moves.
 
     ## Why is this bad
-    What follows the branches uses the values together, or the name in place of what it stands for. Whichever path was
-    taken, something is left where it was.
+    The code after the branches uses the values together, or uses the name for both of them. On each path, one value
+    stays behind.
 
     ## Example
 
@@ -46,11 +46,12 @@ class MovedOnOnePath(OperationRule):
         loss(torch.ones(3), torch.ones(3), True)
 
     ## Fix safety
-    No fix is offered: which of the values have to be moved is not written in the branches.
+    No fix is offered: the branches do not say which of the values have to move.
 
     ## Known limits
-    Where the values meet is not asked, so it may be that one path uses but one of them. A part of an object may be on
-    the right device already; a test with a word for a device in it is taken to know that.
+    devlint does not ask where the values are combined, so perhaps each path uses only one of them. The part of an
+    object may be on the right device already; devlint assumes that a condition with a word for a device in it has
+    checked that.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -1,4 +1,4 @@
-"""offloaded-beside-kept: of two results that a loop collects on one device, it copies one to the CPU."""
+"""offloaded-beside-kept: a loop copies one result to the CPU and keeps another."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from devlint_rules.support.messages import TWO_DEVICES, in_words, quoted, story
 class OffloadedBesideKept(OperationRule):
     """
     ## What it does
-    Reports a tensor that a loop collects in a list as it is, where the same loop collects in another list what comes
-    from the same device after a copy to the CPU. The rule is opt-in.
+    Reports a tensor that a loop collects in a list unchanged, if the same loop copies another tensor from the same
+    device to the CPU and collects it in another list. The rule is opt-in.
 
     ## Why is this bad
-    What a loop collects goes together: embeddings and their weights, predictions and their masks. Behind the loop one
-    half is on the CPU and the other one on the device, so that they cannot meet; and the memory of the device fills up,
-    which the copies were to prevent.
+    The collected values belong together: embeddings and their weights, predictions and their masks. After the loop, one
+    half is on the CPU and the other half on the device. The memory of the device also fills up, which the copies should
+    prevent.
 
     ## Example
 
@@ -48,11 +48,11 @@ class OffloadedBesideKept(OperationRule):
         collect([torch.ones(2, 3, device="cuda:0")])
 
     ## Fix safety
-    No fix is offered: the other one may be wanted on the device.
+    No fix is offered: the program may want the other half on the device.
 
     ## Known limits
-    Whether the two ever meet is not asked. Tensors without dimensions are left out, and so is what comes from devices
-    that are not known to be the same.
+    devlint does not ask whether the two are ever combined. It does not report tensors without dimensions, and values
+    whose devices are not known to be equal.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
@@ -65,7 +65,7 @@ class OffloadedBesideKept(OperationRule):
     wants = (PartialOffload,)
 
     def operation(self, node: cst.CSTNode) -> None:
-        """Reports what is collected at the node."""
+        """Reports the values that are collected at the node."""
         for found in self.facts_of(node, PartialOffload):
             offloaded, kept = found.offloaded, found.kept
             there = in_words(kept.device)

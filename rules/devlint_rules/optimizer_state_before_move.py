@@ -1,4 +1,4 @@
-"""optimizer-state-before-move: an optimizer steps whose state was made before its module was moved."""
+"""optimizer-state-before-move: an optimizer has state from before the module moved."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from devlint_rules.support.messages import in_words, quoted, story
 class OptimizerStateBeforeMove(OperationRule):
     """
     ## What it does
-    Reports a step of an optimizer whose state was made, or loaded, before the module was moved elsewhere.
+    Reports a step of an optimizer with state from before a move of its module.
 
     ## Why is this bad
-    Most optimizers make tensors for each parameter in their first step, and `load_state_dict` brings them to where the
-    parameters are at that moment. They do not move with the module: the next step mixes the old device with the new.
-    An optimizer that was only built before the move is fine, but for Adagrad, which makes its state at once.
+    Most optimizers create tensors for each parameter in their first step, and `load_state_dict` moves them to the
+    device that the parameters have at that moment. These tensors do not move with the module: the next step mixes the
+    old device with the new one. An optimizer that was only constructed before the move works, except for Adagrad, which
+    creates its state at once.
 
     ## Example
 
@@ -43,12 +44,12 @@ class OptimizerStateBeforeMove(OperationRule):
         optimizer.step()
 
     ## Fix safety
-    No fix is offered: statements would have to change their order.
+    No fix is offered: the statements have to change their order.
 
     ## Known limits
-    An optimizer is followed if it was given `module.parameters()`, alone, in a list or in groups. A state that the
-    program touches itself (`optimizer.state`) is taken to be moved by hand. SGD counts if it is given a momentum that
-    is not written as 0.
+    devlint follows an optimizer that gets `module.parameters()`, alone, in a list or in groups. If the program touches
+    the state itself (`optimizer.state`), devlint assumes that the program moves it. SGD counts if its momentum is not
+    the literal 0.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -1,4 +1,4 @@
-"""pin-device-tensor: pinning of tensors that are not on the CPU."""
+"""pin-device-tensor: `pin_memory=True` for tensors that are not on the CPU."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from devlint_rules.support.messages import in_words, story
 class PinDeviceTensor(OperationRule):
     """
     ## What it does
-    Reports `pin_memory=True` of a DataLoader whose dataset or `collate_fn` gives tensors on a GPU, or on the device
-    that the code names, and of a function that creates on one.
+    Reports `pin_memory=True` of a DataLoader with a dataset or `collate_fn` that gives tensors on a GPU or on the
+    device that the code names. Reports `pin_memory=True` also of a function that creates its result on such a device.
 
     ## Why is this bad
     Pinned memory is memory of the host, locked so that a GPU can copy from it. A tensor on a GPU cannot be pinned, and
@@ -39,11 +39,11 @@ class PinDeviceTensor(OperationRule):
         batches = [batch.to("cuda", non_blocking=True) for (batch,) in loader]
 
     ## Fix safety
-    No fix is offered: keeping the data on the CPU and leaving `pin_memory` out are both possible.
+    No fix is offered: the author may keep the data on the CPU or remove `pin_memory`.
 
     ## Known limits
-    Of datasets, TensorDataset is looked into, and those of the program. `x.pin_memory()` of a tensor on a device is an
-    error of its own, which device-tensor-for-cpu-argument reports.
+    devlint knows TensorDataset and the datasets of the program. `x.pin_memory()` of a tensor on a device is a different
+    mistake, which `device-tensor-for-cpu-argument` reports.
 
     ## PyTorch says
     RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned
@@ -60,8 +60,8 @@ class PinDeviceTensor(OperationRule):
             where = in_words(pinned.device)
             self.report(
                 node,
-                f"{pinned.name} gives tensors on {where}, and `pin_memory` takes those on the CPU only",
+                f"{pinned.name} gives tensors on {where}, but `pin_memory` takes CPU tensors only",
                 related=story(pinned.related),
                 pytorch=pinned.message,
-                advice="remove `pin_memory`, or keep the tensors on the CPU until the loader has yielded them",
+                advice="remove `pin_memory`, or keep the tensors of the dataset on the CPU",
             )

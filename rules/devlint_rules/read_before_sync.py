@@ -1,4 +1,4 @@
-"""read-before-sync: a copy to the CPU is read that may not have arrived."""
+"""read-before-sync: a copy to the CPU is read before it has arrived."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import quoted, story
 class ReadBeforeSync(OperationRule):
     """
     ## What it does
-    Reports `item`, `tolist`, `numpy`, `print` and tests of a tensor that was copied with
-    `.to("cpu", non_blocking=True)` where nothing has waited for the copy. The rule is opt-in.
+    Reports `item`, `tolist`, `numpy`, `print` and conditions on a tensor that was copied with `.to("cpu",
+    non_blocking=True)`, if no call has waited for the copy. The rule is opt-in.
 
     ## Why is this bad
-    The call returns before the copy has begun. What is read is whatever the memory held before: now and then, on a busy
-    GPU, the numbers are wrong, and no error says so.
+    The call returns before the copy has begun, and the read returns the old content of the memory. On a busy GPU, the
+    numbers are wrong now and then, without an error.
 
     ## Example
 
@@ -41,8 +41,8 @@ class ReadBeforeSync(OperationRule):
     No fix is offered: an event waits for less than `torch.cuda.synchronize()` does.
 
     ## Known limits
-    Calculations with the copy are not looked at, only reads by Python. Whatever may wait for the device ends the
-    search: a call of any other function of the program, or of one that is not known.
+    devlint reports reads by Python, not calculations with the copy. A call that may wait for the device ends the
+    search: a call of another function of the program, or of an unknown one.
 
     ## PyTorch says
     Nothing: the numbers may be wrong.

@@ -1,4 +1,4 @@
-"""suppression-without-reason: a comment that silences a report and does not say why that is right."""
+"""suppression-without-reason: a suppression without a reason."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from devlint.rule import Rule
 class SuppressionWithoutReason(Rule):
     """
     ## What it does
-    Reports `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and the codes of devlint in a `# noqa: …` that no
-    words follow. Turning this rule on is how a project requires reasons.
+    Reports `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and devlint's codes in a `# noqa: …` without words after
+    them. A project turns this rule on to require reasons.
 
     ## Why is this bad
-    Whoever reads the line next cannot tell an exception that somebody has thought about from a report that
-    was in the way.
+    The next reader of the line cannot tell a considered exception from a report that was in the way.
 
     ## Example
 
@@ -27,7 +26,7 @@ class SuppressionWithoutReason(Rule):
     There is no fix: only the author knows the reason.
 
     ## Known limits
-    Any words will do. A bare `# noqa` needs none.
+    Any words count as a reason. A bare `# noqa` needs none.
 
     ## PyTorch says
     Nothing: this is about a comment.

@@ -1,4 +1,4 @@
-"""sync-in-loop: each step of a training loop waits for the device."""
+"""sync-in-loop: a training step waits for the device."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devlint_rules.support.messages import in_words, quoted
 class SyncInLoop(OperationRule):
     """
     ## What it does
-    Reports `.item()`, `.tolist()`, `.cpu()`, `print`, `float()` and tests of a tensor on a device in each step of a
-    training loop, which is a loop that calls `backward`. The rule is opt-in.
+    Reports `.item()`, `.tolist()`, `.cpu()`, `print`, `float()` and conditions on a tensor of a device in each step of
+    a training loop. The rule is opt-in. A training loop is a loop that calls `backward`.
 
     ## Why is this bad
-    A GPU works through its queue while Python fills it. Whoever reads a number waits until the queue is empty, and the
-    GPU then waits for Python: in each step, both stand still for a while.
+    A GPU works through its queue while Python fills it. A read waits until the queue is empty, and then the GPU waits
+    for Python. In each step, both stand still for a while.
 
     ## Example
 
@@ -50,11 +50,11 @@ class SyncInLoop(OperationRule):
         print(total.item())
 
     ## Fix safety
-    No fix is offered: what is read may be needed at once.
+    No fix is offered: the program may need the number at once.
 
     ## Known limits
-    What stands under an `if` that may go either way is taken to happen now and then. Functions that the loop calls are
-    not looked into, nor is an outer loop around the one that calls `backward`.
+    devlint assumes that the body of an `if` with an unknown condition runs only now and then. It does not look into the
+    functions that the loop calls, nor at a loop around the one that calls `backward`.
 
     ## PyTorch says
     Nothing: the program is right, and slower than it could be.

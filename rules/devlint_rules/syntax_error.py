@@ -1,4 +1,4 @@
-"""syntax-error: a file that Python itself cannot parse."""
+"""syntax-error: a file that Python cannot parse."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from devlint.rule import Rule
 class SyntaxError(Rule):
     """
     ## What it does
-    Reports a file that is not valid Python. It comes from reading the file, before any analysis.
+    Reports a file that is not valid Python. devlint finds such an error when it reads the file, before any analysis.
 
     ## Why is this bad
-    Nothing in the file was checked. The run ends with exit code 2, whatever the other files hold.
+    devlint checked nothing in the file. The run ends with exit code 2, also if all other files are correct.
 
     ## Example
 

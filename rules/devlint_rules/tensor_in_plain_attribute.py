@@ -1,4 +1,4 @@
-"""tensor-in-plain-attribute: a module keeps a tensor where no move reaches it, whatever it does with it."""
+"""tensor-in-plain-attribute: a module keeps a tensor in a plain attribute."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from devlint_rules.support.messages import quoted
 class TensorInPlainAttribute(OperationRule):
     """
     ## What it does
-    Reports a tensor with dimensions that the `__init__` of a module, or a method that it calls, keeps as a plain
-    attribute. The rule is opt-in, and leaves those that are seen to meet what moves to `unregistered-tensor-attribute`.
+    Reports a tensor with dimensions that the `__init__` of a module, or a method that `__init__` calls, stores in a
+    plain attribute. The rule is opt-in. If the module uses the tensor with a value that moves,
+    `unregistered-tensor-attribute` reports it instead.
 
     ## Why is this bad
-    `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays where it is, and
-    whoever reads it, in another file or in years to come, finds it on another device than the rest of the module.
+    `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays on its device,
+    and code in another file, perhaps in years to come, finds it apart from the rest of the module.
 
     ## Example
 
@@ -56,8 +57,8 @@ class TensorInPlainAttribute(OperationRule):
     No fix is offered: a tensor that stays on the CPU on purpose is a plain attribute, too.
 
     ## Known limits
-    Nothing is said of attributes that methods store which `__init__` does not call, of those in a list or dict, and of
-    classes that override `to` or `_apply`.
+    devlint does not report an attribute that another method stores, an attribute in a list or dict, and an attribute of
+    a class that overrides `to` or `_apply`.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got index is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_gather)
@@ -78,6 +79,6 @@ class TensorInPlainAttribute(OperationRule):
             name = kept.attribute.rpartition(".")[2]
             self.report(
                 node,
-                f"{quoted(kept.attribute)} is a tensor, and no buffer: no move of the module reaches it",
+                f"{quoted(kept.attribute)} is a tensor, but not a buffer: a move of the module does not reach it",
                 advice=f'register it, if it is to move along: `self.register_buffer("{name}", …)`',
             )

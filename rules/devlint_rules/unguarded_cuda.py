@@ -1,4 +1,4 @@
-"""unguarded-cuda: code that needs a CUDA device, and nothing before it has asked whether there is one."""
+"""unguarded-cuda: CUDA is used without a check for it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from devlint_rules.support.scopes import SurroundedRule
 class UnguardedCuda(SurroundedRule):
     """
     ## What it does
-    Reports `.cuda()`, `"cuda"` and their like where no test of `torch.cuda.is_available()` or something
-    equivalent leads to them, and `@torch.autocast("cuda")` on a function.
+    Reports `.cuda()`, `"cuda"` and the like without a test of `torch.cuda.is_available()` or an equivalent before it,
+    and `@torch.autocast("cuda")` on a function.
 
     ## Why is this bad
-    The program runs on no machine without an NVIDIA GPU: not on a laptop, not in continuous integration,
-    not on an accelerator of another make. A decorator `@torch.autocast("cuda")` raises nothing there, but
-    leaves the function in full precision, whatever its author wanted.
+    The program runs on no machine without an NVIDIA GPU: not on a laptop, not in continuous integration, not on another
+    accelerator. A decorator `@torch.autocast("cuda")` raises nothing there, but leaves the function in full precision.
 
     ## Example
 
@@ -36,25 +35,26 @@ class UnguardedCuda(SurroundedRule):
         x = torch.ones(3).to(device)
 
     ## Fix safety
-    Safe: a machine that has the device computes as before, and another one uses the CPU. The fix names the device that
-    the program has chosen. If there is none, it makes the choice where a variable gets the device, or adds such a
-    variable behind the imports. The choice is by `torch.accelerator` if the program speaks of it.
-    No fix is offered where something else decides the device: an option such as `--use_cpu`, a device of the
-    program that no test has chosen, or the tensors and modules that a function is given. Nor is there one for arguments
-    of functions of `torch.cuda`, which take no other device.
+    Safe: a machine with the device computes as before, and any other machine uses the CPU. The fix uses the device that
+    the program has chosen. If there is none, the fix adds the choice where a variable gets the device, or as a new
+    variable below the imports. The choice uses `torch.accelerator` if the program does. No fix is offered if other code
+    decides the device: an option such as `--use_cpu`, a device of the program that no test has chosen, or the tensors
+    and modules that a function gets. Arguments of `torch.cuda` functions get no fix either, because they take no other
+    device.
 
     ## Known limits
-    A `try` around the use counts as a test if a handler goes on with something else. What a test has chosen counts
-    as the test: a flag, a name, a list, a type of tensors. A device that comes from outside, such as a command line
-    option, is the user's choice and never reported, nor is what stands behind a flag that is set by hand, such as
-    `USE_CUDA = True`; nor what a function or a file does whose name says that it is for CUDA: `batch.cuda()`,
-    `dtw_cuda(x)`, `train_gpu.py`, or a file that imports `triton`, `tensorrt`, `deepspeed` and the like.
-    A function that its own file calls only where a test has succeeded needs none; nor does a class of which it makes
-    objects only there. Calls in other files are not looked at. A process group of a file that names no backend but
-    `nccl` is taken for a test.
-    For a project that is for CUDA alone, `devices = 1` in its configuration says so, and nothing is reported.
-    `with torch.autocast("cuda")` is left alone: it is harmless on other machines. Functions such as
-    `torch.cuda.synchronize()` are reported only where `devices` says that the machine has no CUDA device.
+    These count as a test: a `try` around the use with a handler that goes on otherwise; a flag, name, list or tensor
+    type that a test has set; and a process group, if the file names no backend but `nccl`. devlint does not report:
+
+    * a device from outside, such as a command line option, and code below a flag that a user sets by hand, such as
+      `USE_CUDA = True`;
+    * a function or file whose name says that it is for CUDA (`batch.cuda()`, `dtw_cuda(x)`, `train_gpu.py`), and a file
+      that imports `triton`, `tensorrt`, `deepspeed` or the like;
+    * a function or class that its own file calls only after a test; devlint does not read the calls in other files;
+    * `with torch.autocast("cuda")`, which is harmless on other machines.
+
+    If your project needs CUDA, set `devices = 1` in its configuration, and devlint reports none of this. devlint
+    reports functions such as `torch.cuda.synchronize()` only if `devices = 0` says that the machine has no CUDA device.
 
     ## PyTorch says
     RuntimeError: No CUDA GPUs are available
@@ -73,12 +73,12 @@ class UnguardedCuda(SurroundedRule):
             if use.written == "autocast":
                 self.report(
                     node,
-                    f"{quoted(use.text)} is for CUDA whatever device the function meets: elsewhere it does nothing",
+                    f"{quoted(use.text)} applies to CUDA only and has no effect on other devices",
                     advice="enter `torch.autocast(x.device.type)` in the body of the function",
                 )
                 continue
             lacks = "nothing has checked that there is one" if use.available is None else "this machine has none"
-            for_cuda = "; a project for CUDA alone says `devices = 1`" if use.available is None else ""
+            for_cuda = "; if the project always has a GPU, set `devices = 1`" if use.available is None else ""
             self.report(
                 node,
                 f"{quoted(use.text)} needs a CUDA device, and {lacks}",

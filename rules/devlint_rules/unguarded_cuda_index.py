@@ -1,4 +1,4 @@
-"""unguarded-cuda-index: one CUDA device of several is named, and nothing has asked how many there are."""
+"""unguarded-cuda-index: a numbered CUDA device is used without a check."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TOO_FEW = "CUDA error: invalid device ordinal"
 class UnguardedCudaIndex(SurroundedRule):
     """
     ## What it does
-    Reports `"cuda:0"`, `"cuda:1"`, `.cuda(1)` and their like where no test of `torch.cuda.device_count()`,
-    `torch.cuda.is_available()` or something equivalent leads to them. Reports as well a bare `.cuda()` that brings a
-    tensor back from the CPU, which had come there from another GPU than the current one, or from any.
+    Reports `"cuda:0"`, `"cuda:1"`, `.cuda(1)` and the like without a test of `torch.cuda.device_count()`,
+    `torch.cuda.is_available()` or an equivalent before it. Reports also a bare `.cuda()` that brings a tensor back from
+    the CPU after it came from another GPU than the current one, or from any GPU.
 
     ## Why is this bad
-    The number belongs to one machine. On a machine with fewer devices the program raises; on a shared one
-    it crowds the device that everybody hard-codes.
+    The number belongs to one machine. The program raises on a machine with fewer devices; on a shared machine, it
+    crowds the device that everybody hard-codes.
 
     ## Example
 
@@ -41,15 +41,14 @@ class UnguardedCudaIndex(SurroundedRule):
             x = torch.ones(3)
 
     ## Fix safety
-    As for `unguarded-cuda`: the fix names the device that the program has chosen, or makes the choice once. A file that
-    names several CUDA devices gets a fix only where a variable gets one of them.
+    As for `unguarded-cuda`: the fix names the device that the program has chosen, or makes the choice once. A file with
+    several CUDA devices gets a fix only if a variable holds one of them.
 
     ## Known limits
-    Whoever tests for a GPU has thought of machines without, so any test that decides whether the use is
-    reached counts for whatever device is named: `torch.cuda.is_available()` for `"cuda:1"`, and a
-    `torch.cuda.device_count() > 1` for `"cuda:2"`, although neither proves that the device exists. Numbers
-    that come from outside, such as `LOCAL_RANK`, are the launcher's choice and never reported, nor is what a
-    function or a file does whose name says that it is for CUDA.
+    An author who tests for a GPU has thought of other machines. So any test that decides about the use counts for every
+    device: `torch.cuda.is_available()` for `"cuda:1"`, and `torch.cuda.device_count() > 1` for `"cuda:2"`, although
+    neither proves that the device exists. A number from outside, such as `LOCAL_RANK`, is the launcher's choice, and
+    devlint does not report it. Nor does it report a function or file whose name says that it is for CUDA.
 
     ## PyTorch says
     AcceleratorError: CUDA error: invalid device ordinal

@@ -1,4 +1,4 @@
-"""unmoved-module: inputs go to a device that was chosen here, and the module that gets them stays where it was."""
+"""unmoved-module: a module does not move to the device of its inputs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from devlint_rules.support.messages import in_words, quoted, story
 class UnmovedModule(OperationRule):
     """
     ## What it does
-    Reports a call of a module that a class or function was given, or has loaded, and does not move, with an input that
-    it has put on a device of its own choice: `torch.device("cuda" if torch.cuda.is_available() else "cpu")`. The rule
+    Reports a call of a module that a class or function got as an argument or loaded, and does not move, with an input
+    that it put on a device of its own choice: `torch.device("cuda" if torch.cuda.is_available() else "cpu")`. The rule
     is opt-in.
 
     ## Why is this bad
-    Whoever hands over the module need not know where its inputs go. What was loaded is on the CPU. As soon as there is
-    an accelerator, module and input are apart.
+    The caller that passes the module need not know the device of its inputs, and a loaded module is on the CPU. On a
+    machine with an accelerator, module and input are on different devices.
 
     ## Example
 
@@ -52,13 +52,13 @@ class UnmovedModule(OperationRule):
         Evaluator(nn.Linear(3, 2)).score(torch.ones(1, 3))
 
     ## Fix safety
-    No fix is offered: the module may be shared with code that has it elsewhere.
+    No fix is offered: other code may share the module and need it elsewhere.
 
     ## Known limits
-    The rule is for audits: if all who call the code move the module there before, or move the whole in which it is
-    registered, it is a convention and no bug. It is silent where the code around asks the module where it is, moves it,
-    or hands it on, as any of these may settle its device; and where that device was chosen outside of the class or
-    function.
+    The rule serves audits: if every caller moves the module before, or moves the outer module, the code is a convention
+    and not a bug. devlint does not report the call if the surrounding code asks the module for its device, moves it or
+    passes it on, because each of these may settle its device. It also needs the choice of the device in the same class
+    or function.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu (when checking argument in method wrapper_CUDA_addmm)

@@ -1,4 +1,4 @@
-"""unregistered-submodules: a module keeps modules or parameters in a plain list, tuple or dict."""
+"""unregistered-submodules: modules or parameters in a plain list, tuple or dict."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _CONTAINERS = (cst.List, cst.ListComp, cst.Tuple, cst.Dict, cst.DictComp)
 class UnregisteredSubmodules(SurroundedRule):
     """
     ## What it does
-    Reports modules and parameters that a module keeps in a plain list, tuple or dict.
+    Reports modules and parameters in a plain list, tuple or dict of a module.
 
     ## Why is this bad
-    `nn.Module` registers what is stored in its attributes, and does not look inside of containers. Such layers stay
-    on the CPU when the module is moved; `parameters()` does not know them, so no optimizer trains them, and
+    `nn.Module` registers the values of its attributes and does not look inside of containers. Layers in a plain
+    container stay on the CPU when the module moves. `parameters()` does not list them, so no optimizer trains them, and
     `state_dict()` does not save them.
 
     ## Example
@@ -75,16 +75,15 @@ class UnregisteredSubmodules(SurroundedRule):
         Net().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
 
     ## Fix safety
-    Safe where the members are made in the container itself, and the class only iterates over it, indexes it,
-    appends to it and the like, which a `ModuleList` or `ModuleDict` does alike; unsafe otherwise. Mind that
-    `parameters()` and `state_dict()` then have the members too, as they should: a checkpoint from before lacks
-    them.
+    Safe if the container creates its members itself and the class only iterates over it, indexes it or appends to it,
+    which a `ModuleList` or `ModuleDict` does as well. Otherwise unsafe. After the fix, `parameters()` and
+    `state_dict()` include the members: a checkpoint from before lacks them.
 
     ## Known limits
-    Members that are registered by hand as well are found if that happens in `__init__`. Of containers that other
-    methods store, and of members that the module is given from outside, nothing is said: hiding a module in
-    a list is a way of not owning it. Nor is anything said of a container that only the constructor reads: it holds
-    what there is to choose from, and what is chosen is registered.
+    devlint knows members that `__init__` also registers by hand. It does not report a container that another method
+    stores, and members that come from outside: hiding a module in a list is a way of not owning it. It does not report
+    a container that only the constructor reads, because such a container is a choice from which one member is
+    registered.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cuda:0, different from other tensors on cpu

@@ -1,4 +1,4 @@
-"""unregistered-tensor-attribute: a module keeps a tensor as a plain attribute, and uses it with what moves."""
+"""unregistered-tensor-attribute: a plain attribute that a move does not reach."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from devlint_rules.support.scopes import SurroundedRule
 class UnregisteredTensorAttribute(SurroundedRule):
     """
     ## What it does
-    Reports a tensor that a module keeps as a plain attribute and uses with an input, a parameter or a buffer.
+    Reports a tensor in a plain attribute of a module that uses it with an input, a parameter or a buffer.
 
     ## Why is this bad
     `module.to(device)` moves parameters, buffers and submodules, and nothing else. A tensor stored with
@@ -53,15 +53,18 @@ class UnregisteredTensorAttribute(SurroundedRule):
         Shift().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
 
     ## Fix safety
-    Safe where the module creates the tensor itself and derives from `nn.Module` directly: the buffer is not
-    persistent, so that `state_dict()` stays as it is. Unsafe where the tensor is handed in, as it may be a
-    parameter, or where a base class may know the attribute. A tensor that is to be trained is a parameter, which is
-    for the author to say. No fix is offered where the attribute is stored more than once.
+    Safe if the module creates the tensor itself and derives from `nn.Module` directly: the new buffer is not
+    persistent, so `state_dict()` stays unchanged. Unsafe if the tensor comes from outside, because it may be a
+    parameter, or if a base class may know the attribute. A tensor to be trained should be a parameter; the author has
+    to decide. If the attribute is stored more than once, there is no fix.
 
     ## Known limits
-    Tensors with no dimensions and tensors that only serve as an index may stay on the CPU. Nothing is said of
-    attributes that methods other than `__init__` store where these were given their values, of those that `__init__`
-    puts on a device that it is told, of those in a list or dict, and of classes that override `to` or `_apply`.
+    A tensor without dimensions, and a tensor that only serves as an index, may stay on the CPU. devlint does not report
+    these attributes:
+
+    * an attribute that a method other than `__init__` stores from its arguments;
+    * an attribute that `__init__` puts on a device that it gets as an argument;
+    * an attribute in a list or dict, and an attribute of a class that overrides `to` or `_apply`.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
@@ -76,16 +79,16 @@ class UnregisteredTensorAttribute(SurroundedRule):
         """Reports the attributes that are stored at the node."""
         for left in self.facts_of(node, LeftBehind):
             name = left.attribute.rpartition(".")[2]
-            stays = "on the CPU" if left.device == CPU else "where it is"
+            stays = "on the CPU" if left.device == CPU else "on its device"
             met = quoted(left.name)
-            where = "" if in_words(left.other).endswith(met) else f", on {in_words(left.other)},"
+            where = "" if in_words(left.other).endswith(met) else f" on {in_words(left.other)}"
             fix = self._as_buffer(left, self.place_of(node))
             self.report(
                 node,
-                f"{quoted(left.attribute)} is no buffer: it stays {stays} when the module is moved, "
-                f"and {met}{where} meets it",
+                f"{quoted(left.attribute)} is not a buffer: it stays {stays} when the module moves, "
+                f"and is combined with {met}{where}",
                 certainty=Certainty.ON_ACCELERATOR,
-                related=(Related(left.meets, f"{met} meets it here"),),
+                related=(Related(left.meets, f"it is combined with {met} here"),),
                 advice=ADVICE.format(name=name),
                 fix=fix,
             )

@@ -1,4 +1,4 @@
-"""unused-suppression: a comment that silences nothing, is misspelled, or names a rule that does not exist."""
+"""unused-suppression: a suppression that silences nothing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from devlint.rule import Rule
 class UnusedSuppression(Rule):
     """
     ## What it does
-    Reports `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and the codes of devlint in a `# noqa: …` where
-    they silence nothing, or name no rule. Reports every other comment that begins with `devlint:` with the
-    spelling that it seems to mean: `# devlint: disable=DEV302` silences nothing.
+    Reports `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and devlint's codes in a `# noqa: …`, if they silence
+    nothing or name no rule. Reports every other comment that begins with `devlint:`, and suggests a spelling: `#
+    devlint: disable=DEV302` silences nothing.
 
     ## Why is this bad
-    The line that the comment was written for has been mended, or was never reported: the rule is called
-    something else. Left in place, the comment silences the next mistake on that line as well.
+    Somebody has mended the line, or devlint never reported it because the rule has another name. The comment would also
+    silence the next mistake on that line.
 
     ## Example
 
@@ -30,8 +30,8 @@ class UnusedSuppression(Rule):
     Removing a comment changes nothing that runs.
 
     ## Known limits
-    A comment is judged only if every rule that it names is on for the file; rules that are opt-in and off do
-    not count. A bare `# noqa`, `# ruff: noqa` or `# flake8: noqa` is never judged, since other tools read it too.
+    devlint judges a comment only if every rule that it names is on for the file. Opt-in rules that are off do not
+    count. devlint never judges a bare `# noqa`, `# ruff: noqa` or `# flake8: noqa`, because other tools read it too.
 
     ## PyTorch says
     Nothing: this is about a comment.

@@ -1,4 +1,4 @@
-"""visible-devices-conflict: CUDA_VISIBLE_DEVICES is set too late, or hides a device that is used."""
+"""visible-devices-conflict: CUDA_VISIBLE_DEVICES is set too late or hides a device."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TOO_FEW = "CUDA error: invalid device ordinal"
 class VisibleDevicesConflict(OperationRule):
     """
     ## What it does
-    Reports `os.environ["CUDA_VISIBLE_DEVICES"] = …` where CUDA has already started, and a CUDA device that is used
-    although the program has hidden it so.
+    Reports `os.environ["CUDA_VISIBLE_DEVICES"] = …` after CUDA has started, and a CUDA device that the program has
+    hidden by this variable.
 
     ## Why is this bad
-    CUDA reads the variable once, when it starts: with the first tensor on a device, and also when
-    `torch.cuda.is_available()` asks. Setting it later changes nothing, so the program runs on GPUs that it was told
-    to keep off. Set in time, it numbers the devices anew: of `"2,3"`, the two are `cuda:0` and `cuda:1`.
+    CUDA reads the variable once, when it starts: with the first tensor on a device, and also with
+    `torch.cuda.is_available()`. A later value changes nothing, so the program runs on GPUs that it should avoid. An
+    early value numbers the devices anew: after `"2,3"`, these two are `cuda:0` and `cuda:1`.
 
     ## Example
 
@@ -43,12 +43,11 @@ class VisibleDevicesConflict(OperationRule):
         x = torch.ones(3, device="cuda:0")
 
     ## Fix safety
-    No fix is offered: which device was meant is for the author to say.
+    No fix is offered: the author has to say which device was meant.
 
     ## Known limits
-    The variable must be set, and CUDA started, in the same function, in one that it calls, or at the top of the
-    file. A value that is not written out hides nothing that devlint knows of. A branch for more devices than the
-    variable leaves is not looked at.
+    The program must set the variable and start CUDA in the same function, in a function that it calls, or at the top of
+    the file. devlint knows only literal values. It does not check a branch for more devices than the variable leaves.
 
     ## PyTorch says
     AcceleratorError: CUDA error: invalid device ordinal

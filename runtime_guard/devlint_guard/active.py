@@ -1,4 +1,4 @@
-"""The guards that are active, in all threads, and what they share: the fast path, and hooks around optimizers.
+"""The active guards of all threads, with their shared parts: the fast path, and hooks around optimizers.
 
 What the fast path notices belongs to one guard: the innermost that was given the module, else the innermost of the
 thread, else the innermost.
@@ -30,7 +30,7 @@ class Receiver(Protocol):
 
     @property
     def strict(self) -> bool:
-        """Whether it takes what is only a suspect for certain."""
+        """Whether it reports suspects as findings."""
 
     @property
     def steps(self) -> Steps:
@@ -93,7 +93,7 @@ class Entry(NamedTuple):
 
 
 class EveryClass:
-    """Contains whatever it is asked for."""
+    """Contains everything."""
 
     def __contains__(self, item: object) -> bool:
         return True
@@ -191,7 +191,7 @@ _LISTENER = _Listener()
 
 
 def responsible(module: Module | None) -> Entry | None:
-    """The entry that what is noticed about a module belongs to, or what is noticed outside of any."""
+    """The entry for observations about a module, or for those outside of any module."""
     entries = [one for one in reversed(_entries) if not one.receiver.has_stepped_back]
     if len(entries) == 1:
         return entries[0]

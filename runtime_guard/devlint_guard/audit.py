@@ -1,8 +1,8 @@
 """What modules show before they are called: tensors and modules that a move did not reach.
 
 The modules that a guard is given are looked through on entry; others, in the first steps, when a program calls them and
-no other module does. Most of it may never matter, as nothing says yet that the odd tensor meets another: those findings
-are suspects.
+no other module does. Most of these findings are suspects, because the program may never combine the odd tensor with
+another one.
 """
 
 from __future__ import annotations

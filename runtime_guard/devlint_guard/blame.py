@@ -67,7 +67,7 @@ def whole_expression(
     Args:
         scene: where.
         device: where it is.
-        role: what it is.
+        role: its role, such as an argument.
         inside: to take the one thing instead that it takes, if only one can be meant.
     """
     if scene.user is None or scene.operation is None:

@@ -30,7 +30,7 @@ def user_frame(frame: FrameType | None, thread: int) -> FrameType | None:
     Args:
         frame: where to start.
         thread: the one that waits for this one where this one runs none of the user's code. PyTorch computes gradients
-            on accelerators in threads of its own, and they are the gradients of what that thread calls.
+            on accelerators in threads of its own, for the calls of that thread.
     """
     found = _outwards(frame)
     if found is None and thread != threading.get_ident():

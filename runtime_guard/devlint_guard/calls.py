@@ -2,8 +2,8 @@
 
 `sys.monitoring` (CPython 3.12) tells of the functions that somebody listens to, in all threads, and of no other at no
 cost. Before that there is `sys.setprofile`, which tells of every call, in the thread that begins to listen and in those
-that start afterwards. Both belong to whoever has them: a profiler that is there stays, and one that comes stays too.
-Generators and coroutines, which start and return many times, are passed over, as are functions without a name.
+that start afterwards. Both may have another owner: an active profiler stays, and a later one stays too. Generators and
+coroutines, which start and return many times, are passed over, as are functions without a name.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ _NEVER = frozenset(
         nn.TripletMarginWithDistanceLoss,
     }
 )
-"""They use nothing of what they are given, or hand it on to something that may be the user's."""
+"""They do not use their inputs, or pass them to code that may be the user's."""
 
 
 def _is_given_several(kind: type[Module]) -> bool:
@@ -76,7 +76,7 @@ COMPARED = frozenset(_FORWARD)
 
 
 def may_be_certain(module: Module) -> bool:
-    """Whether nothing that belongs to a module can move what it is given before it is used.
+    """Whether no part of a module can move its inputs before their use.
 
     A module with inner ones is not certain, since a hook of theirs may; `MultiheadAttention` calls none of its own.
     """

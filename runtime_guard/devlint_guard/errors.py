@@ -17,7 +17,7 @@ class DeviceMismatchError(GuardError, RuntimeError):
     """A finding in mode `raise`. A `RuntimeError`, so that code that expects PyTorch's own error goes on working.
 
     Attributes:
-        finding: what was found.
+        finding: the mismatch.
     """
 
     def __init__(self, finding: Finding, text: str) -> None:

@@ -122,7 +122,7 @@ class Reader:
     # --- the operation ---
 
     def operation(self, node: ast.AST) -> Operation:
-        """An operation with what it takes."""
+        """An operation with its operands."""
         while isinstance(node, (ast.Expr, ast.Await, ast.NamedExpr)) or (
             isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None and not _stores(node)
         ):
@@ -205,7 +205,8 @@ class Reader:
         return ""
 
     def _callee_name(self, func: ast.expr) -> str:
-        """What is called: a public function of torch by its full name, a method of a tensor by its own."""
+        """The called function: the full name for a public function of torch, the short name for a method of a
+        tensor."""
         value = self.value(func)
         if isinstance(func, ast.Attribute) and value is UNKNOWN:
             return func.attr

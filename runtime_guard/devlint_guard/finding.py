@@ -137,7 +137,7 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, str, str, Place | None]:
-        """Equal for what is one finding, seen again: code, module, blamed operand, place."""
+        """Equal for repetitions of one finding: code, module, blamed operand, place."""
         return (self.code, self.module, next((o.name for o in self.operands if o.blamed), ""), self.place)
 
     def to_json(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def is_user_code(code: CodeType, name: object = None) -> bool:
 
     Args:
         code: the code of a frame.
-        name: `__name__` of its globals; what has no file is the user's where it is typed in, `__main__`.
+        name: `__name__` of its globals; code without a file is the user's if it was typed in, `__main__`.
     """
     file = code.co_filename
     if file.startswith("<"):

@@ -1,12 +1,12 @@
 """The fast path: stands in for `nn.Module.__call__` while a guard is active, and says when devices differ.
 
 `nn.Module.__call__` is `_wrapped_call_impl`, which only chooses between a compiled and the plain `_call_impl`. The
-function here makes that choice itself instead of calling it, so that it costs no Python frame of its own; where
-something else has replaced `__call__` before, it calls what it found.
+function here makes that choice itself instead of calling it, so that it costs no Python frame. If other code has
+replaced `__call__` before, the function calls that replacement.
 
-It keeps no state, and Dynamo is told to take it for PyTorch's own: inside a compiled region nothing of the guard is
-traced, and nothing is compiled again when a guard begins or ends. Modules with hooks are an exception, of which Dynamo
-traces the whole of `__call__`: so the fast path has no closure, and reads nothing that changes where Dynamo sees it.
+It keeps no state, and Dynamo takes it for PyTorch's own: a compiled region contains no code of the guard, and the start
+or end of a guard causes no compilation. Modules with hooks are an exception, because Dynamo traces their whole
+`__call__`. So the fast path has no closure, and reads no changing value in sight of Dynamo.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
 
 
 def uninstall() -> None:
-    """Puts back what was there. Where another library wraps the fast path by now, it stays, and tells nobody."""
+    """Restores the original function. Where another library wraps the fast path by now, it stays, and tells nobody."""
     global _listener, _installed, _original
     _listener, resting.modules = None, frozenset()
     if _installed is None or _original is None:
@@ -116,7 +116,7 @@ def _put(call: Call) -> None:
 
 
 def _tell_dynamo(before: Call, after: Call) -> None:
-    """Dynamo inlines `forward` directly where `__call__` is what it holds for the unpatched one."""
+    """Dynamo inlines `forward` directly if it takes `__call__` for the unpatched one."""
     for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
         source = sys.modules.get(name)
         if getattr(source, "unpatched_nn_module_call", None) is before:
@@ -129,8 +129,8 @@ _variants: dict[tuple[int, int, bool, bool], Call] = {}
 def _variant(original: Call, compared: Container[type], counts: bool, rests: Resting | None) -> Call:
     """The fast path with other values for the constants below; one function for each, which Dynamo knows again.
 
-    It has no `__name__` among its globals, so that Dynamo looks for them in it and not in this module. In all else it
-    can be taken for what it stands for.
+    It has no `__name__` among its globals, so that Dynamo looks for them in it and not in this module. In all other
+    respects it equals the original.
     """
     key = id(original), id(compared), counts, rests is not None
     if key not in _variants:
@@ -231,7 +231,8 @@ def _differ(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def _differs(container: Any, device: Any) -> bool:
-    """Whether a container holds a tensor elsewhere than on `device`, or of which `device` says nothing yet."""
+    """Whether a container holds a tensor on another device than `device`, or any tensor if `device` is not known
+    yet."""
     for value in container.values() if type(container) is dict else container:
         if isinstance(value, Tensor):
             if value.device != device:

@@ -39,7 +39,7 @@ def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **
         target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
         arguments: what the program finds in `sys.argv[1:]`.
         as_module: whether `target` is the name of a module, as in `python -m`.
-        options: those of `Guard`, None for what `DEVLINT_GUARD` is to say; `mode` may be `off`.
+        options: those of `Guard`; `DEVLINT_GUARD` decides about each None; `mode` may be `off`.
 
     Raises:
         GuardUsageError: there is no such program, or an option has a value that it cannot have.
@@ -77,7 +77,7 @@ def run_prepared(spec: ModuleSpec, guard: Guard | None = None) -> None:
 
 
 def _enter_folder_of(target: str, as_module: bool) -> None:
-    """Makes imports start where Python would have them start; what was there belongs to devlint's own start."""
+    """Makes imports start at the folder that Python would use, in place of the entry of devlint's own start."""
     if sys.flags.safe_path if sys.version_info >= (3, 11) else False:
         return
     path = Path(target)
@@ -184,7 +184,7 @@ def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _tell(guard: Guard, report: str | None) -> int:
-    """Prints what was found, and joins the reports of several processes; returns the exit code that stands for it."""
+    """Prints the findings and joins the reports of several processes; returns the exit code."""
     own = guard.record()
     whole = gathered(own) if report is not None or guard.mode == "record" else None
     if whole is not None and report is not None and own.ranks == whole.ranks[:1]:

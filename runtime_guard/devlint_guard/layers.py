@@ -36,7 +36,7 @@ class Layers:
         provenance: remember how tensors came to be where they are.
         ledger: add up transfers in every step.
         sink: is given what the operators show.
-        failed: is told of what goes wrong here.
+        failed: receives the errors of the guard.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Layers:
         self._has_provenance = False
 
     def begin(self, roots: Roots) -> None:
-        """Switches on what the step that is running needs."""
+        """Switches on the layers for the present step."""
         global _provenance
         with _lock:
             self._thread = threading.get_ident()

@@ -1,8 +1,8 @@
 """The transfer ledger: which lines of the user's code copy between host and device, or make the host wait for one.
 
-It counts what PyTorch's dispatcher shows: copies, and operators that need a result on the host to go on. A copy that a
-kernel makes inside itself is known from PyTorch's sources: an index on the CPU is sent to the device it selects on
-(TensorAdvancedIndexing.cpp, make_info), and `torch.tensor(..., device=...)` sends what it has made on the CPU.
+It counts what PyTorch's dispatcher shows: copies, and operators that need a result on the host to go on. The copies
+inside a kernel are known from PyTorch's sources: an index on the CPU goes to the device of the indexed tensor
+(TensorAdvancedIndexing.cpp, make_info), and `torch.tensor(..., device=...)` sends a tensor that it creates on the CPU.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Ledger:
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
-        """What was added up, the most bytes first, then the most calls."""
+        """The totals, the most bytes first, then the most calls."""
         sums: dict[tuple[Place | None, str, Direction, str, bool], list[int]] = {}
         with self._lock:
             known = [(key, list(values)) for key, values in self._sums.items()]

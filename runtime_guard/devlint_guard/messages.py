@@ -1,4 +1,4 @@
-"""PyTorch's messages on devices: which trouble each of them speaks of, and what it says of it.
+"""PyTorch's messages about devices: the kind of trouble behind each message, and its details.
 
 The texts are those of torch 2.13, and of older versions where the pattern says so.
 """
@@ -18,7 +18,7 @@ class Trouble(enum.Enum):
     """What went wrong, as far as a message tells."""
 
     APART = "values that must be together are on different devices"
-    INDEX = "an index is neither on the CPU nor with what it selects from"
+    INDEX = "an index is neither on the CPU nor on the device of the indexed tensor"
     META = "a tensor without data is used as if it had some"
     HOST_ACCESS = "numpy reads a tensor that is on a device"
     NOT_ON_CPU = "an argument has to be on the CPU"
@@ -41,10 +41,10 @@ class Message:
     """What a message says.
 
     Attributes:
-        trouble: what it speaks of.
+        trouble: the kind of trouble.
         devices: the devices that it names, in its order, without repetition.
         argument: the kernel's name of the argument that it blames, which often is the innocent one; or "".
-        fields: what else the pattern of the message captures.
+        fields: the other groups in the pattern of the message.
     """
 
     trouble: Trouble

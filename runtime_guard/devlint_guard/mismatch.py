@@ -26,7 +26,7 @@ def apart(scene: Scene, message: Message) -> Finding:
 
 
 def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
-    """The finding on values that are apart, in whatever way it is known that they met."""
+    """The finding about values on different devices, for every source of that knowledge."""
     if message.trouble is Trouble.INDEX:
         # Indices on the CPU select from anything.
         met = [one for index, one in enumerate(met) if index == 0 or one.operand.device != "cpu"]
@@ -134,7 +134,7 @@ def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
 
 
 def _blamed(scene: Scene, met: Sequence[Met], message: Message) -> int:
-    """Which of the values to move: what is out of line with the module, what has no data, what the CPU has.
+    """Return the value to move: one apart from its module, one without data, or one on the CPU.
 
     PyTorch's text often names the innocent one, so it has no vote.
     """
@@ -167,7 +167,7 @@ _SUSPICION = {
 
 
 def _is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
-    """Whether a module has data in a network that is on meta as a whole: nothing is missing there."""
+    """Whether a module has data in a network that is on meta as a whole; such a network lacks no checkpoint."""
     has_data = any(isinstance(one.value, nn.Module) and one.operand.device != "meta" for one in met)
     return has_data and _usual_device(scene, met) == "meta"
 

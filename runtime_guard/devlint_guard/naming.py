@@ -22,7 +22,7 @@ class Name(NamedTuple):
 
     Attributes:
         name: as code in a frame has it, or else its qualified name; empty if it has none.
-        role: what it is to the program.
+        role: its role in the program.
         qualified: its path from a root, `model.encoder.pe`; empty if no root holds it.
     """
 
@@ -34,7 +34,7 @@ class Name(NamedTuple):
 def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()) -> Name:
     """What a tensor is called: searched in the roots, then in optimizers, gradients and variables of `frames`.
 
-    A view that has no name of its own stands for what it shows.
+    A view without a name has the name of its base.
 
     Args:
         tensor: it.
@@ -167,7 +167,7 @@ _CALLS = frozenset({nn.Module._call_impl.__code__.co_name, nn.Module._wrapped_ca
 
 
 def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
-    """The path and role of what a module holds; a list that repeats registered tensors does not count."""
+    """The path and role of the contents of a module; a list that repeats registered tensors does not count."""
     for name, root in roots.items():
         modules = list(paths_of_modules(root, name))
         for path, module in modules:

@@ -35,10 +35,10 @@ class Called:
         file: as in `Place`.
         function: its dotted path in the file: `Net.forward`.
         line: where its `def` stands.
-        digest: a name for its text, which says whether the source is still what has run.
+        digest: a name for its text, to compare the source with the recorded one.
         calls: how often it was called.
-        entry: what it was given, by path: `x`, `batch['mask']`, `self.scale`.
-        exit: what its variables held when it returned, and what it returned, as `return`.
+        entry: its arguments, by path: `x`, `batch['mask']`, `self.scale`.
+        exit: the values of its variables at its return, and its result as `return`.
     """
 
     file: str

@@ -116,7 +116,7 @@ class Observer:
             _look(function.entry, given)
 
     def returned(self, frame: FrameType, value: object) -> None:
-        """Looks at variables and at what is returned."""
+        """Looks at variables and results."""
         function = self._functions.get(id(frame.f_code))
         if function is not None and function.is_looked_at:
             held = frame.f_locals
@@ -128,7 +128,7 @@ class Observer:
     # --- the result ---
 
     def observed(self, rank: int | None) -> Observed:
-        """What was seen so far."""
+        """The observations so far."""
         definitions = {file: _definitions(text) for file, text in self._texts.items()}
         found = []
         for function in list(self._functions.values()):

@@ -1,4 +1,4 @@
-"""From what an operation takes to the operands of a finding: their names and roles, and which of them to move."""
+"""The operands of a finding: their names and roles, and the one to move."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scene:
         given: the names of those that the caller knows.
         modules: those that were being called, outermost first.
         carried: the user's line where the frames that failed are not those of `sites`.
-        history: what is known of how a tensor came to where it is, see `History`.
+        history: the moves of a tensor, see `History`.
     """
 
     sites: Sequence[Site]
@@ -225,8 +225,8 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
     """The values that were apart in a replica of DataParallel, whose own frames are gone.
 
-    What a module registers, and what is computed from that, was on the device of the replica; plain attributes
-    are still where the original has them.
+    Registered tensors of a module, and values computed from them, were on the device of the replica; plain attributes
+    are still on that of the original.
     """
     replica, where = message.fields.get("replica"), node_carried(carried)
     module = _owner_of_line(scene, carried)
@@ -291,7 +291,7 @@ def _each(device: str) -> list[str]:
 
 
 def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str]) -> list[Term]:
-    """If all known values are on one device, what is not known is on the other one that the message names."""
+    """If all known values are on one device, the unknown value is on the other one that the message names."""
     if scene.operation is None or scene.user is None:
         return terms
     known = {term.device for term in terms}
@@ -307,7 +307,7 @@ def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str])
 
 
 def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
-    """What an operation below the user's line took, by the names of what the line took."""
+    """The operands of an operation below the user's line, by the names in that line."""
     found: list[Met] = []
     used: set[int] = set()
     loose: list[Term] = []

@@ -51,8 +51,8 @@ class Call(NamedTuple):
     """One call of an operator.
 
     Attributes:
-        overload: what was called.
-        result: what it returned.
+        overload: the called operator.
+        result: its result.
         thread: the one that the mode belongs to.
     """
 
@@ -120,11 +120,11 @@ class OperatorMode(UncompiledMode):
     """Reports tensors that do not go together, and tells watchers of the operators that they want.
 
     Args:
-        sink: is given each finding before the operator runs; what it raises stops the operator.
+        sink: receives each finding before the operator runs; an exception from it stops the operator.
         roots: modules that paths start from, by name.
         watchers: see `Watcher`.
         history: tells how a tensor came to be where it is, as `Provenance.history_of` does.
-        failed: is told of what goes wrong in looking at an operator, which then runs unseen; None to raise it.
+        failed: receives an error of the guard at an operator, which then runs unchecked; None to raise it.
     """
 
     is_moved = True
@@ -305,7 +305,7 @@ def _are_mixed(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:
-    """The tensors that an operator's kernel compares, in its order: what it writes to by keyword comes first.
+    """The tensors that an operator's kernel compares, in its order: output tensors by keyword come first.
 
     Other keyword arguments are left out, as torchgen leaves them out of the check.
     """

@@ -58,7 +58,7 @@ def chosen(explicit: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a way in was told explicitly, and for the rest what the environment says; None where the guard is off.
 
     Args:
-        explicit: options of `Guard`, None for what was not said; `mode` may be `off`.
+        explicit: options of `Guard`, None for each that is not given; `mode` may be `off`.
 
     Raises:
         GuardUsageError: the variable has a word that means nothing.
@@ -83,7 +83,7 @@ def from_env(*modules: Module, **defaults: Any) -> contextlib.AbstractContextMan
 
     Args:
         modules: as of `Guard`.
-        defaults: options of `Guard`, for what the variable does not say.
+        defaults: options of `Guard` that the variable does not set.
 
     Raises:
         GuardUsageError: the variable has a word that means nothing, or an option a value that it cannot have.

@@ -109,7 +109,7 @@ class Provenance:
         self._replaced.clear()
 
     def history_of(self, tensor: Tensor) -> tuple[Step, ...]:
-        """What is known of how a tensor came to be where it is, oldest first; of a view, of what it is a view of."""
+        """Return the known moves of a tensor, oldest first; for a view, those of its base."""
         events = self._events_of(tensor) or self._moved_with_module(tensor)
         if not events and tensor._is_view() and tensor._base is not None:
             events = self._events_of(tensor._base)

@@ -1,4 +1,4 @@
-"""What a guarded run leaves behind: plain data, of which reports are written and which reports are read back into."""
+"""The record of a guarded run: plain data that reports are written from and read back into."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Transfer:
     """What one line of the user's code has transferred in one way, over the whole run.
 
     Attributes:
-        place: the line; None for what no user code has called.
+        place: the line; None without a line of the user.
         source: its text.
         direction: where to.
         by: what does it: `copy`, `item()`, `index`.
@@ -51,7 +51,7 @@ class Held:
     Attributes:
         role: `parameter`, `buffer` or `unregistered attribute`.
         detail: dtype and shape.
-        bytes: of its elements; what they would take, where it has no data.
+        bytes: the size of its elements, also if it has no data.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Part:
     Attributes:
         name: that of a root, or the attribute that its parent has it in.
         kind: the name of its class.
-        tensors: what it holds itself.
+        tensors: its own, without those of its submodules.
         parts: the modules inside.
     """
 
@@ -100,7 +100,7 @@ class Record:
         steps: how many training steps, or root calls, it saw.
         ranks: of the processes that it is about; empty in a job of one process.
         processes: how many the job has.
-        findings: what was found and not allowed.
+        findings: those that are not allowed.
         suspects: what may become a mismatch: on entry, and around calls that failed.
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.

@@ -19,7 +19,7 @@ class Regime(enum.Enum):
 
     STRICT = "all tensors are on one device"
     ELEMENTWISE = "all tensors are on one device, but for inputs on the CPU that have no dimensions"
-    INDEX = "each index is on the device of what it selects from, or on the CPU"
+    INDEX = "each index is on the device of the indexed tensor, or on the CPU"
     OWN = "the kernel alone knows"
 
 
@@ -44,7 +44,7 @@ _MOVING = frozenset({"index", "index_put", "index_put_impl", "index_fill", "mask
 def regime_of(name: str) -> Regime:
     """The regime of an ATen overload, `add.Tensor` or `mm`.
 
-    `OWN` for what is no operator of PyTorch's own, and for all of them where torch comes without torchgen.
+    `OWN` for operators of other libraries, and for all operators if torch comes without torchgen.
     """
     if name in _BY_HAND:
         return _BY_HAND[name]

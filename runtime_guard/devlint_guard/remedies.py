@@ -31,7 +31,7 @@ class Remedy:
     Attributes:
         text: in the imperative.
         change: the line that does it.
-        cause: what was done there.
+        cause: the action at that place.
     """
 
     text: str
@@ -140,7 +140,7 @@ def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
 
 
 def _holders(scope: Scope, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """What variables of a scope hold a module: the whole of which it is a part before itself."""
+    """The variables of a scope that hold a module: the outermost module first."""
     for name, value in scope.names.items():
         if isinstance(value, nn.Module) and any(one is module for one in modules_in(value)):
             yield name, value
@@ -416,7 +416,7 @@ def _of_line(astray: Astray) -> Iterator[Remedy]:
             device = device_at(link.scope, link.node, astray.met.operand.device, link.node)
             change = followed_by(link.scope, astray.other, f".to({device})")
             if change is not None:
-                yield Remedy("bring the other value to what is filled in place", change)
+                yield Remedy("bring the other value to the device of the tensor that changes in place", change)
             return
         if not _is_tensor(link.scope, link.node):
             continue

@@ -10,8 +10,10 @@ LOWEST: Final = (2, 11)
 
 Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tensors`, 2.5 the name by which Dynamo knows
 `nn.Module.__call__` (`unpatched_nn_module_call`), 2.7 `set_code_exec_strategy`, by which Dynamo passes over the mode,
-and 2.8 `ignore_compile_internals`, without which nothing is compiled while a mode is on.
+and 2.8 `ignore_compile_internals`, which compilation under an active mode needs.
 """
+
+_PACKAGE: Final = f"'torch>={LOWEST[0]}.{LOWEST[1]}'"
 
 
 def require_torch() -> None:
@@ -26,10 +28,10 @@ def require_torch() -> None:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        text = f"{needed}, but torch is not installed: pip install 'devlint[guard]'"
+        text = f"{needed}, but torch is not installed: pip install {_PACKAGE}"
         raise ModuleNotFoundError(text, name="torch") from None
     if _release(found) < LOWEST:
-        raise ImportError(f"{needed}, but torch {found} is installed: pip install -U 'devlint[guard]'", name="torch")
+        raise ImportError(f"{needed}, but torch {found} is installed: pip install -U {_PACKAGE}", name="torch")
 
 
 def _release(version: str) -> tuple[int, int]:

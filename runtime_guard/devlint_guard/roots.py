@@ -25,8 +25,8 @@ def by_class(modules: Iterable[Module]) -> dict[str, Module]:
 class ByVariable(Mapping[str, Module]):
     """Modules by the variables of the running code that hold them, the outermost first, or by the names given.
 
-    Variables are read only when this is asked for something, which is for a report: up to CPython 3.12 a frame goes on
-    holding what was in its variables when they were read.
+    Variables are read only for a report: up to CPython 3.12, a frame keeps the values that its variables had at the
+    reading.
     """
 
     def __init__(self, roots: Roots) -> None:

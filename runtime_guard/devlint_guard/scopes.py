@@ -49,7 +49,7 @@ def _state() -> State:
 
 
 class _Thread(threading.local):
-    """What is known of the scopes of one thread.
+    """The known scopes of one thread.
 
     Attributes:
         outside: its keys outside of the scopes in `open`; None if it has not been looked at.

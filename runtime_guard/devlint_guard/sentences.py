@@ -28,7 +28,7 @@ def tied(names: Sequence[str]) -> Iterator[str]:
 
 
 class Verdict(NamedTuple):
-    """Who is out of line.
+    """The parameter or input apart from the rest.
 
     Attributes:
         blamed: the one to move first.
@@ -68,7 +68,7 @@ class _Entry:
 
     Attributes:
         path: of the module, `net.encoder.0`; its class if no root holds it.
-        usual: the device that holds most of what the module is a part of; empty where it is a part of nothing.
+        usual: the device of most parameters of the outer module; empty without an outer module.
     """
 
     mismatch: Mismatch
@@ -153,7 +153,7 @@ class _Entry:
 
     @property
     def _has_no_data(self) -> bool:
-        """Whether the module is what is on meta; in a network that is there as a whole, its input may be astray."""
+        """Whether the module is on meta; in a network that is there as a whole, its input may be astray."""
         return bool(self.mismatch.own) and all(value.tensor.is_meta for value in self.mismatch.own)
 
     def _without_data(self) -> Verdict:

@@ -1,4 +1,4 @@
-"""A guard: switches the layers on and off, and decides what becomes of what they find."""
+"""A guard: switches the layers on and off, and raises, warns about or records their findings."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Guard:
             with the call of a module.
         every: `adaptive` also looks at each step whose number this divides.
         expect: the device that all tensors of `modules` are to be on: `cuda`, `cuda:1`.
-        allow: what is no finding: codes, names, and patterns of module paths such as `*.rotary_emb`; a dictionary has
-            the reason of each, which reports show.
+        allow: accepted codes, names, and patterns of module paths such as `*.rotary_emb`; a dictionary has the reason
+            of each, which reports show.
         ledger: count copies between devices and synchronisations, by source line.
         report: the file to write a report to at the end: `.json`, `.html`, or else text; in a job of several processes
             each writes one of its own, `report.rank0.json`.
@@ -99,7 +99,7 @@ class Guard:
         _demand(mode in get_args(Mode), f"mode={mode!r}: one of {', '.join(get_args(Mode))}")
         _demand(level in get_args(Level), f"level={level!r}: one of {', '.join(get_args(Level))}")
         _demand(first_steps >= 0 and every >= 0, f"first_steps={first_steps}, every={every}: not less than 0")
-        _demand(all(isinstance(one, Module) for one in modules), "what is guarded is given as modules; options by name")
+        _demand(all(isinstance(one, Module) for one in modules), "pass modules by position and options by name")
         _demand(not isinstance(allow, str), f"allow={allow!r}: a list of strings")
         allowed = list(allow)
         self.mode: Mode = mode
@@ -143,7 +143,7 @@ class Guard:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far, each once, in the order of the first time."""
+        """The findings so far, each once, in the order of their first time."""
         with self._lock:
             return list(self._findings.values())
 
@@ -154,7 +154,7 @@ class Guard:
             return list(self._suspects.values())
 
     def record(self, roots: Roots | None = None) -> Record:
-        """What it has seen so far, for a report.
+        """The record so far, for a report.
 
         Args:
             roots: the modules to show; None for those that it was made with. Where there are none, those that the
@@ -367,7 +367,7 @@ class Guard:
     def _get_to_know(self) -> None:
         """Notes the modules seen so far, for as long as they live, but for those without data.
 
-        Of the others PyTorch itself refuses what is elsewhere, if only it has data.
+        For the others, PyTorch itself refuses a tensor on another device if it has data.
         """
         for module in (one for called in self._called.values() for one in modules_in(called)):
             if not any(value.tensor.is_meta for value in own_tensors(module)):

@@ -1,8 +1,8 @@
 """The way of a value back from the line that fails to the line that made it, as far as reading the source tells.
 
-Each link is an expression: an argument that a caller passed, what a variable was assigned, the batches that a loop
-takes its elements from, what was appended to a list, what a function of the user's returned. This runs no code of the
-program and needs no record of the run. The way ends where several lines could be meant.
+Each link is an expression: an argument of a caller, a value assigned to a variable, the batches of a loop, an element
+appended to a list, a result of a function of the user. This runs no code of the program and needs no record of the run.
+The way ends where several lines could be meant.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Scope:
     Attributes:
         source: of its file.
         code: its code.
-        names: its variables, where it still runs, or what is known of them.
+        names: its variables if it still runs, otherwise the known ones.
         more_names: the variables of its file.
         site: the frame, where it still runs.
     """
@@ -135,7 +135,7 @@ def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value:
         site: the frame that the expression is in.
         node: the expression.
         device: where its value is; of two parts of it, that which is there is followed.
-        value: it, if it still exists; an attribute that holds it is on its way, whatever it is called meanwhile.
+        value: the object, if it still exists; an attribute that holds it is on its way under any name.
     """
     scope = Scope.at(site)
     if scope is None:
@@ -417,7 +417,7 @@ def _method(owner: object, name: str) -> object:
 
 
 def _holds_none_on(reader: Reader, value: ast.expr, device: str) -> bool:
-    """Whether a list is written out in which nothing is on a device: what is there was appended."""
+    """Whether no element of a list display may be on the device; then a tensor there was appended later."""
     match value:
         case ast.List(elts=elements):
             return not any(_may_be_on(reader, one, device) for one in elements)

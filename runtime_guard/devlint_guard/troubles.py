@@ -36,7 +36,7 @@ from devlint_guard.remedies import moved_by_choice, node_of, with_argument, with
 from devlint_guard.stored import UNKNOWN, attribute, devices_of
 from devlint_guard.trail import Scope, trail
 
-_AVAILABLE: Final = 'choose it by what is there: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
+_AVAILABLE: Final = 'choose it by a check: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
 
 
 # --- a value on the wrong side ------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def _pinned(scene: Scene, message: Message) -> Finding:
         "DEV505",
         f"`{first_name(found)}` is on {found[0].device}: only memory of the CPU can be pinned",
         operands=found,
-        help=("pin what is still on the CPU, and leave it out for what is already on a device",),
+        help=("pin CPU tensors only, and skip tensors that are on a device",),
         changes=_unpinned(scene, found),
     )
 
@@ -198,7 +198,7 @@ def _no_device(scene: Scene, message: Message) -> Finding:
 
 
 def _chosen(scene: Scene, asked: Operand) -> tuple[Change, ...]:
-    """The device is chosen by what is there, on the line that names it."""
+    """The line that names the device chooses it by a check."""
     choice = '"cuda" if torch.cuda.is_available() else "cpu"'
     return moved_by_choice(scene, choice) or with_constant(
         scene, asked, lambda value: choice if str(value).startswith("cuda") or type(value) is int else ""
@@ -222,7 +222,7 @@ def _no_index(scene: Scene, message: Message) -> Finding:
         "DEV401" if ids else "DEV302",
         f"`{first_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
         operands=found,
-        help=("choose it from what is there: `torch.cuda.device_count()`, or `cuda` for the current device",),
+        help=("choose an existing one: `torch.cuda.device_count()`, or `cuda` for the current device",),
         changes=() if ids or not count else with_constant(scene, found[0], _there),
     )
 
@@ -283,7 +283,7 @@ def _constants(scene: Scene, text: str) -> tuple[Operand, ...]:
 
 
 def _spelling(text: str) -> str:
-    """What was probably meant."""
+    """The device that the user probably meant."""
     number = re.fullmatch(r"(?:(\w*?)[\s:-]*)?0*(\d+)", text.strip())
     if "," in text:
         return "name one device; several go into the `device_ids` of DataParallel, as numbers"

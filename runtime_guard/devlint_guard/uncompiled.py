@@ -28,7 +28,7 @@ CAN_MARK = _mark is not None
 
 
 def uncompiled(function: Function) -> Function:
-    """Marks a function; it and what it calls is run as it stands."""
+    """Marks a function: it runs uncompiled, together with its callees."""
     if _mark is not None:
         _mark(function.__code__)
     return function

@@ -76,7 +76,7 @@ class Undisturbed:
     say, or the program's own: a handler of a signal raises where the program happens to be.
 
     Args:
-        fallible: is told what has failed; None if that does not matter.
+        fallible: receives the error; None to ignore it.
     """
 
     __slots__ = ("_fallible", "_unseen")

@@ -268,6 +268,8 @@ def test_an_unknown_rule_on_the_command_line(shell: Shell, folder_has_files: boo
 
 
 def test_a_configuration_file_that_cannot_be_used(beside: Shell) -> None:
-    beside.write("other.toml", "[project]\n")
+    beside.write("other.toml", "[tool.other]\n")
     assert "error: gone.toml: cannot be read" in beside.run("--config", "gone.toml", ".").stderr
     assert "error: other.toml: has no [tool.devlint] table" in beside.run("--config", "other.toml", ".").stderr
+    beside.write("other.toml", "[project]\n")
+    assert 'error: other.toml:1: unknown key "project"' in beside.run("--config", "other.toml", ".").stderr

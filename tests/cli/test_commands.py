@@ -54,6 +54,11 @@ def test_without_arguments_the_help_is_shown_and_nothing_counts_as_checked() -> 
     assert "devlint PATH… is devlint check PATH…" in (out + err).replace("`", "")
 
 
+def test_the_list_of_commands_cuts_no_sentence() -> None:
+    _, out, _ = _run("--help")
+    assert "..." not in out.partition("Commands:")[2]
+
+
 def test_a_path_needs_no_command(shell: Shell) -> None:
     shell.write("a.py")
     for arguments in (["a.py"], ["check", "a.py"], ["--output-format", "full", "a.py"]):
@@ -85,12 +90,27 @@ def _cells(line: str) -> list[str]:
     return re.split(r"\s{2,}", line, maxsplit=3)
 
 
-def test_rules_are_listed_in_order_with_one_sentence_each() -> None:
+def test_every_code_is_explained_those_of_the_guard_too() -> None:
+    from devlint_guard import codes
+
+    _, listed, _ = _run("rules")
+    names = {row[0]: row[1] for row in map(_cells, listed.splitlines())} | codes.NAMES
+    assert {"DEV101", "DEV605", "DEV904"} <= set(names)
+    for code, name in names.items():
+        exit_code, text, _ = _run("explain", code)
+        assert (exit_code, text.partition(" (")[0]) == (0, f"{code} {name}")
+        assert _run("explain", name.upper()) == _run("explain", code.lower()) == (0, text, "")
+        assert text.count("\n## ") >= 4
+
+
+def test_rules_are_listed_in_order_in_one_short_line_each() -> None:
     code, text, _ = _run("rules")
     rows = [_cells(line) for line in text.splitlines()]
     assert code == 0
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
-    assert all(row[2].removesuffix(", opt-in") in ("error", "warning") and row[3].endswith(".") for row in rows)
+    assert all(row[2].removesuffix(", opt-in") in ("error", "warning") and len(row) == 4 for row in rows)
+    assert max(map(len, text.splitlines())) <= 120
+    assert "…" not in text.replace("[…]", "")
     assert ["DEV901", "syntax-error", "error"] in [row[:3] for row in rows]
     assert ["DEV304", "load-without-map-location", "warning, opt-in"] in [row[:3] for row in rows]
 
@@ -100,7 +120,7 @@ def test_rules_as_json_are_the_same_rules() -> None:
     _, document, _ = _run("rules", "--output-format", "json")
     rows = json.loads(document)
     standing = [row["severity"] + ", opt-in" * row["opt_in"] for row in rows]
-    assert [[row["code"], row["rule"], level, row["summary"]] for row, level in zip(rows, standing, strict=True)] == [
+    assert [[row["code"], row["rule"], level, row["title"]] for row, level in zip(rows, standing, strict=True)] == [
         _cells(line) for line in text.splitlines()
     ]
 
@@ -142,7 +162,7 @@ def test_facts_of_a_file_and_of_one_line(shell: Shell) -> None:
     whole = shell.run("facts", "a.py").stdout
     assert whole.startswith("a.py:2  x  cuda:0\na.py:3  x  cuda:0\na.py:2:1  Conflict\n")
     assert "first: name a, device cpu, place a.py:2:1, trace a is created on cpu here (a.py:2:1)" in whole
-    assert shell.run("facts", "a.py:1").stdout == "a.py:1: nothing is known here\n"
+    assert shell.run("facts", "a.py:1").stdout == "a.py:1: devlint knows no value here\n"
 
 
 @pytest.mark.parametrize(

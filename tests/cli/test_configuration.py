@@ -59,7 +59,7 @@ def test_a_file_of_its_own_wins_over_the_projects(shell: Shell) -> None:
         ({"devlint.toml": 'extend = "gone.toml"\n'}, 'devlint.toml:1: extend: "gone.toml" does not exist in '),
         ({"devlint.toml": "extend = 3\n"}, "devlint.toml:1: extend: a path is wanted, this is the number 3"),
         (
-            {"devlint.toml": 'extend = "a.toml"\n', "a.toml": ""},
+            {"devlint.toml": 'extend = "a.toml"\n', "a.toml": "[tool.other]\n"},
             'devlint.toml:1: extend: "a.toml" has no [tool.devlint] table',
         ),
         (

@@ -161,9 +161,9 @@ def test_a_client_may_turn_hints_off(project: Path) -> None:
 
 
 async def _actions(
-    client: Client, document: types.TextDocumentIdentifier, where: types.Range
+    client: Client, document: types.TextDocumentIdentifier, where: types.Range, *only: str
 ) -> list[types.CodeAction]:
-    context = types.CodeActionContext([])
+    context = types.CodeActionContext([], only=list(only) or None)
     found = await wait_for(client.text_document_code_action_async(types.CodeActionParams(document, where, context)))
     return [action for action in found or () if isinstance(action, types.CodeAction)]
 
@@ -198,6 +198,31 @@ async def _a_quick_fix_mends_and_a_comment_silences(client: Client) -> None:
     assert await _actions(client, document, types.Range(types.Position(0, 0), types.Position(1, 0))) == []
 
 
+async def _one_action_makes_all_safe_fixes(client: Client) -> None:
+    """An unsafe fix is left out; a client that asks for other source actions gets none."""
+    text = (
+        "import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:\n"
+        "    return x * torch.ones(3) + y * torch.ones(2)\n\n\nz = torch.ones(2)\nz.to('cuda:0')\nprint(z)\n"
+    )
+    document = client.open("all.py", text)
+    found = await client.report("all.py", 1)
+    start = types.Range(types.Position(0, 0), types.Position(0, 0))
+
+    assert [one.code for one in found] == ["DEV103", "DEV103", "DEV203"]
+    for kind in ("source.fixAll.devlint", "source.fixAll", "source"):
+        (action,) = await _actions(client, document, start, kind)
+        assert action.kind == "source.fixAll.devlint"
+        fixed = _edited(client, text, action, "all.py")
+        assert fixed == text.replace("ones(3)", "ones(3, device=x.device)").replace(
+            "y * torch.ones(2)", "y * torch.ones(2, device=y.device)"
+        )
+    for kind in ("source.organizeImports", "source.fixAll.other", "quickfix"):
+        assert await _actions(client, document, start, kind) == []
+    left = await client.report("all.py", client.change("all.py", fixed))
+    assert [one.code for one in left] == ["DEV203"]
+    assert await _actions(client, document, start, "source.fixAll") == []
+
+
 COMMENTED = {
     "print(a + b)  # why": "print(a + b)  # why  # devlint: ignore[DEV101]",
     "print(a + b)  # devlint: ignore[DEV301]": "print(a + b)  # devlint: ignore[DEV301, DEV101]",
@@ -224,6 +249,7 @@ async def _the_comment_goes_where_it_holds(client: Client) -> None:
 def test_a_server_answers_what_an_editor_asks_of_its_documents(project: Path) -> None:
     async def talk(client: Client) -> None:
         await _hover_tells_the_device_and_why(client)
+        await _one_action_makes_all_safe_fixes(client)
         await _hints_stand_behind_what_is_bound(client)
         await _a_quick_fix_mends_and_a_comment_silences(client)
         await _the_comment_goes_where_it_holds(client)
@@ -279,4 +305,4 @@ def test_without_pygls_it_says_what_to_install(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
 
     assert done.returncode == 2
-    assert done.stderr == "error: the language server needs pygls: pip install 'devlint[editor]'\n"
+    assert done.stderr == "error: the language server needs pygls: pip install 'pygls>=2,<3'\n"

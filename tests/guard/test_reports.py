@@ -1,4 +1,4 @@
-"""What is printed of whole programs, whose errors are those of CUDA: word for word, and in the README."""
+"""What is printed of whole programs, whose errors are those of CUDA: word for word, and on the page of the guard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import REPOSITORY, Expect
 from tests.guard.pretended import explained
 from tests.judge import Judge
 
-README = REPOSITORY / "README.md"
+PAGE = REPOSITORY / "runtime_guard" / "guard.md"
 SHOWCASE = REPOSITORY / "fixtures" / "showcase" / "train.py"
 REPORTS = Path(__file__).with_name("reports")
 
@@ -128,14 +128,14 @@ def test_reports(name: str, judge: Judge, expect: Expect, monkeypatch: pytest.Mo
     expect(REPORTS / f"{name}.txt", render(finding) + "\n")
 
 
-def test_the_report_in_the_readme(judge: Judge, expect: Expect, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_on_the_page(judge: Judge, expect: Expect, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = explained(judge, SHOWCASE.read_text(encoding="utf-8"), file=SHOWCASE).finding
     assert finding is not None
     # As in the repository's root, where lines are broken for the short names of files.
     monkeypatch.chdir(REPOSITORY)
     data = json.loads(json.dumps(finding.to_json()).replace(f"{REPOSITORY}/", ""))
     report = render(Finding.from_json(data))
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     block = re.compile(r"(?<=followed by:\n\n)```console\ndevlint: .*?^```$", re.MULTILINE | re.DOTALL)
     assert len(block.findall(text)) == 1
-    expect(README, block.sub(lambda _: f"```console\n{report}\n```", text))
+    expect(PAGE, block.sub(lambda _: f"```console\n{report}\n```", text))

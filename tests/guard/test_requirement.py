@@ -19,8 +19,8 @@ OLD = '__version__ = "2.5.1+cu124"\n'
 FLOOR = f"{requirement.LOWEST[0]}.{requirement.LOWEST[1]}"
 NEEDED = f"the runtime guard needs torch {FLOOR} or newer, but torch"
 SENTENCES = {
-    MISSING: f"{NEEDED} is not installed: pip install 'devlint[guard]'",
-    OLD: f"{NEEDED} 2.5.1+cu124 is installed: pip install -U 'devlint[guard]'",
+    MISSING: f"{NEEDED} is not installed: pip install 'torch>={FLOOR}'",
+    OLD: f"{NEEDED} 2.5.1+cu124 is installed: pip install -U 'torch>={FLOOR}'",
 }
 
 
@@ -75,5 +75,5 @@ def test_the_floor_is_one_number_and_no_release_from_it_on_fails() -> None:
     assert rows
     for major, minor, failed in rows:
         assert (failed == "0") == ((int(major), int(minor)) >= requirement.LOWEST)
-    for text in (page, (REPOSITORY / "README.md").read_text(encoding="utf-8")):
+    for text in (page, (REPOSITORY / "runtime_guard" / "guard.md").read_text(encoding="utf-8")):
         assert f"torch {FLOOR} or newer" in text

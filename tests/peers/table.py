@@ -210,6 +210,45 @@ FEATURES = (
         ),
     ),
     Feature(
+        "excludes files by an option",
+        "yes",
+        ("tests/cli/test_choosing_files.py::test_extend_exclude_stands_beside_them",),
+        (
+            yes(Run(_RUFF_FORMATS, says="--extend-exclude")),
+            _no_word(_FIXIT_HELP, "exclude"),
+            _no_word(_TORCHFIX_HELP, "exclude"),
+            yes(Run("pylint --long-help", says="--ignore-paths")),
+            yes(Run(_SEMGREP_HELP, says="--exclude")),
+            _no_word(_PYRIGHT_HELP, "exclude"),
+        ),
+    ),
+    Feature(
+        "reports on changed lines only",
+        "yes, since a commit",
+        ("tests/cli/test_changed_lines.py::test_a_changed_line_is_reported_wherever_it_moves",),
+        (
+            _no_word(_RUFF_FORMATS, "baseline|changed lines|diff-base"),
+            _no_word(_FIXIT_HELP, "baseline|changed lines|diff-base"),
+            _no_word(_TORCHFIX_HELP, "baseline|changed lines|diff-base"),
+            _no_word("pylint --long-help", "baseline|changed lines|diff-base"),
+            no(Run(_SEMGREP_HELP, says="--baseline-commit"), text="new reports, since a commit"),
+            _no_word(_PYRIGHT_HELP, "baseline|changed lines|diff-base"),
+        ),
+    ),
+    Feature(
+        "writes suppressions for its reports",
+        "yes, with a reason",
+        ("tests/cli/test_add_ignore.py::test_each_report_gets_a_comment_and_the_next_run_is_silent",),
+        (
+            yes(Run(_RUFF_FORMATS, says="--add-noqa")),
+            _no_word(_FIXIT_HELP, "add-|suppress"),
+            _no_word(_TORCHFIX_HELP, "add-|suppress"),
+            _no_word("pylint --long-help", "--add-"),
+            _no_word(_SEMGREP_HELP, "--add-|suppress"),
+            _no_word(_PYRIGHT_HELP, "--add-|suppress"),
+        ),
+    ),
+    Feature(
         "SARIF",
         "with the way of each value",
         ("tests/report/test_formats.py::test_sarif_tells_the_story_of_each_value_to_the_place_where_they_meet",),
@@ -332,7 +371,7 @@ FEATURES = (
 
 
 def as_markdown() -> str:
-    """Return the table as it stands in the README."""
+    """Return the table as it stands on the page of the tests."""
     rows = [["", "devlint", *PEERS], ["---"] * (len(PEERS) + 2)]
     rows += [[feature.name, feature.ours, *(answer.text for answer in feature.theirs)] for feature in FEATURES]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)

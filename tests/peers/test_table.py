@@ -1,4 +1,4 @@
-"""The comparison in the README is the table of this package, and what it says of devlint is tested."""
+"""The comparison on the page of the tests is the table of this package, and what it says of devlint is tested."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import REPOSITORY, Expect
 from tests.peers.table import FEATURES, PEERS, REQUIREMENTS, Feature, as_markdown
 
-README = REPOSITORY / "README.md"
+PAGE = REPOSITORY / "tests" / "README.md"
 HEAD = "|  | devlint |"
 
 
@@ -17,11 +17,11 @@ def _name(feature: object) -> str | None:
     return feature.name if isinstance(feature, Feature) else None
 
 
-def test_the_readme_has_this_table(expect: Expect) -> None:
-    before, head, after = README.read_text(encoding="utf-8").partition(HEAD)
+def test_the_page_has_this_table(expect: Expect) -> None:
+    before, head, after = PAGE.read_text(encoding="utf-8").partition(HEAD)
     assert head, "the comparison is missing"
     rest = after[after.index("\n\n") + 1 :]
-    expect(README, f"{before}{as_markdown()}{rest}")
+    expect(PAGE, f"{before}{as_markdown()}{rest}")
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=_name)

@@ -121,7 +121,8 @@ def _gitlab_has_what_code_quality_needs(outcome: Outcome) -> None:
     issues = json.loads(render(outcome, "gitlab"))
     assert len(issues) == len(outcome.diagnostics) + len(outcome.problems)
     for issue in issues:
-        assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert set(issue) == {"type", "description", "check_name", "categories", "fingerprint", "severity", "location"}
+        assert issue["categories"] in (["Bug Risk"], ["Compatibility"], ["Performance"], ["Clarity"])
         assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
         assert issue["location"]["lines"]["begin"] >= 1
 

@@ -80,6 +80,12 @@ def test_summary_is_one_sentence(rule: type[Rule]) -> None:
     assert re.fullmatch(r"Reports [^\n]*\.", rule.summary())
 
 
+@pytest.mark.parametrize("rule", RULES, ids=_name)
+def test_the_title_fits_into_a_list(rule: type[Rule]) -> None:
+    assert rule.title() != rule.summary().rstrip(".")
+    assert len(rule.title()) <= 57
+
+
 @pytest.mark.parametrize("rule", WITH_PROGRAMS, ids=_name)
 def test_example_is_bad_and_the_remedy_is_not(rule: type[Rule], documented: Documented) -> None:
     (bad,) = documented("Example", rule).programs
@@ -148,9 +154,9 @@ def test_example_of_a_syntax_error_is_one() -> None:
 def test_table_of_rules(expect: Expect) -> None:
     readme = REPOSITORY / "rules" / "README.md"
     text = readme.read_text(encoding="utf-8")
-    before, marker, _ = text.partition("| code |")
+    before, marker, after = text.partition("| code |")
     assert marker, "the table of rules is missing"
 
-    rows = [f"| {rule.code} | {rule.name} | {rule.standing()} | {rule.summary()} |" for rule in RULES]
-    table = "\n".join(["| code | name | severity | what it does |", "| --- | --- | --- | --- |", *rows])
-    expect(readme, f"{before}{table}\n")
+    rows = [f"| {rule.code} | {rule.name} | {rule.standing()} | {rule.title()} |" for rule in RULES]
+    table = "\n".join(["| code | name | severity | problem |", "| --- | --- | --- | --- |", *rows])
+    expect(readme, f"{before}{table}{after[after.index(chr(10) * 2) :]}")

@@ -64,7 +64,7 @@ CASES = {
         "def train(args):\n    gpu = torch.device('cuda:%d' % args.rank if torch.cuda.is_available() else 'cpu')\n"
         "    net = nn.Linear(3, 3).to(gpu)\n    return net(torch.ones(3).cuda())\n",
         "DEV301",
-        ["use `gpu`, the device that the program has chosen; a project for CUDA alone says `devices = 1`"],
+        ["use `gpu`, the device that the program has chosen; if the project always has a GPU, set `devices = 1`"],
     ),
 }
 

@@ -74,9 +74,9 @@ def test_the_tree(program: Path, run: Devlint) -> None:
     assert result.stdout == TREE
 
 
-def test_the_readme_shows_part_of_it() -> None:
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```console\n(class .*?)^```$", readme, re.MULTILINE | re.DOTALL)
+def test_the_page_shows_part_of_it() -> None:
+    page = (REPOSITORY / "linter" / "usage.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```console\n(class .*?)^```$", page, re.MULTILINE | re.DOTALL)
     printed = [line.strip() for line in TREE.splitlines()]
 
     assert [line for line in block.splitlines() if line not in printed] == []

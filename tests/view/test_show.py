@@ -60,9 +60,9 @@ def test_without_colour_the_lines_say_what_they_bind(program: Path, run: Devlint
     ]
 
 
-def test_the_readme_shows_what_is_printed(program: Path, run: Devlint) -> None:
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```console\n(12 .*?)^```$", readme, re.MULTILINE | re.DOTALL)
+def test_the_page_shows_what_is_printed(program: Path, run: Devlint) -> None:
+    page = (REPOSITORY / "linter" / "usage.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```console\n(12 .*?)^```$", page, re.MULTILINE | re.DOTALL)
     printed = run("show", "--select", "DEV1", "a.py").stdout.replace('  # "</script>" & <b>', "")
 
     shown = [line.split() for line in block.splitlines()]

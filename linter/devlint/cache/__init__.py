@@ -1,8 +1,8 @@
 """Results of earlier runs, kept in the user's cache folder.
 
-A result holds as long as the file and everything that its analysis has read are what they were: content, not time
-stamps, decides. `location` says where and under which key, `results` what still holds, `codec` how it is written, and
-`storage` writes it. `rules` keeps what the installed rules declare.
+A result holds as long as the file, and everything that its analysis has read, are unchanged: content, not time stamps,
+decides. `location` says where and under which key, `results` what still holds, `codec` how it is written, and `storage`
+writes it. `rules` keeps what the installed rules declare.
 """
 
 from __future__ import annotations

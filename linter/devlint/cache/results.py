@@ -76,7 +76,7 @@ class Cache(NoCache):
 
     Args:
         folder: where to keep them; made when there is something to keep.
-        key: names what else than source files the results of a batch follow from.
+        key: a name for everything besides source files that the results of a batch follow from.
     """
 
     def __init__(self, folder: Path, key: Callable[[Batch], str]) -> None:
@@ -195,7 +195,7 @@ def _reached(traces: Mapping[str, Trace], names: Iterable[str]) -> set[str]:
 
 
 def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project) -> set[str]:
-    """The files, of those that are wanted and what they rest on, of which something is no longer as it was."""
+    """The changed files among the wanted ones and their dependencies."""
     reached = _reached(traces, wanted)
 
     @cache
@@ -208,7 +208,7 @@ def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project)
 
 
 def _holds(trace: Trace, project: Project, importers: Importers, is_file: Callable[[str], bool]) -> bool:
-    """Whether each look-up that was made for a file, and each question, would find now what it found then."""
+    """Whether each look-up for a file, and each question about it, finds the same as before."""
     path = project.path_of(trace.path)
     if not all(map(is_file, (trace.path, *trace.present))) or any(map(is_file, trace.absent)):
         return False

@@ -61,7 +61,7 @@ def is_private(status: os.stat_result) -> bool:
 
 
 def _no_link(path: str, flags: int) -> int:
-    """Open a file that is no link, without waiting for whoever writes to a pipe."""
+    """Open a file that is not a link, without waiting for a writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -70,7 +70,7 @@ def _for_the_user(path: str, flags: int) -> int:
 
 
 def _tidy(folder: Path) -> None:
-    """Throw away what no run has used for long, also what a killed run has left half written."""
+    """Remove files that no run has used for long, also the unfinished files of killed runs."""
     oldest = time.time() - UNUSED_DAYS * 24 * 3600
     for entry in os.scandir(folder):
         if entry.name.endswith((".json", ".partial")) and entry.stat().st_mtime < oldest:

@@ -22,10 +22,10 @@ from devlint.cli.show import graph, show
 @click.group(cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="devlint", message="%(prog)s %(version)s")
 def devlint() -> None:
-    """Prove device mismatches in PyTorch programs before they run.
+    """Find device mismatches in PyTorch programs before they run.
 
-    `devlint PATH…` is `devlint check PATH…`. Exit code: 0 nothing to report, 1 diagnostics reported, 2 wrong
-    usage or configuration, or a file that could not be analysed.
+    `devlint PATH…` is `devlint check PATH…`. Exit code: 0 nothing to report, 1 there are reports, 2 wrong usage or
+    configuration, or a file that could not be analysed.
     """
 
 

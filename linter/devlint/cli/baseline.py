@@ -1,4 +1,4 @@
-"""`devlint baseline`: accept what is reported now, or forget what is reported no more."""
+"""`devlint baseline`: accept the reports of now, or remove entries that match nothing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.option("--baseline", type=click.Path(path_type=Path), help="The file.  [default: that of the configuration]")
 @click.option("--prune", is_flag=True, help="Only remove entries that match nothing any more.")
 def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
-    """Accept what is reported now: `devlint check` then reports only what comes after it.
+    """Accept the reports of now. After that, `devlint check` reports new mistakes only.
 
-    It is written to a file, the baseline. Entries for files and rules that this run does not look at stay.
+    The reports go into a file, the baseline. Entries for other files and rules stay.
     """
     from devlint.acceptance import accept
     from devlint.project import display_path

@@ -1,4 +1,4 @@
-"""`devlint check`: analyse, report, and say by the exit code whether something was found."""
+"""`devlint check`: analyse, report, and set the exit code."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from devlint.cli.options import takes_settings
 from devlint.cli.progress import Progress
 from devlint.cli.terminal import put, put_bytes, put_document, say
 from devlint.errors import DevlintError
+from devlint.quoting import printable
 from devlint.records import dataclass
 
 if TYPE_CHECKING:
@@ -30,30 +31,36 @@ _WITH_STATISTICS = ("full", "concise", "json")
 
 @click.command()
 @takes_settings
-@click.option("--stdin-filename", metavar="PATH", help="What `-` stands for.")
-@click.option("--fix", is_flag=True, help="Make the safe fixes, and report what is left.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix: make fixes too that may change what the code does.")
-@click.option("--fix-only", is_flag=True, help="Make the fixes, and do not report what is left.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
-@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report what this file has accepted.")
+@click.option("--stdin-filename", metavar="PATH", help="The file that `-` stands for.")
+@click.option("--fix", is_flag=True, help="Make the safe fixes, and report the rest.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: make the unsafe fixes too.")
+@click.option("--fix-only", is_flag=True, help="Make the fixes, and print no report.")
+@click.option("--diff", is_flag=True, help="Print the changes of --fix, and write nothing.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a fix was made.")
+@click.option(
+    "--diff-base", metavar="REF", help="Report on lines only that changed since this commit; analyse everything."
+)
+@click.option("--add-ignore", metavar="REASON", help="Silence each report by a comment with this reason.")
+@click.option("--show-files", is_flag=True, help="List the files that would be checked, and check none.")
+@click.option("--show-settings", is_flag=True, help="Print the settings for these files, and check none.")
+@click.option("--watch", is_flag=True, help="Check again after each change of a file, until Ctrl-C.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the entries of this baseline.")
 @click.option(
     "--observed",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Take for a fact what this JSON report of `devlint run --guard-mode record` has seen.",
+    help="Use the values in this JSON report of `devlint run --guard-mode record`.",
 )
-@click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if the baseline has entries that match nothing.")
+@click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if an entry of the baseline matches nothing.")
 @click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
-@click.option("--output-file", type=click.Path(path_type=Path), help="Write the report there, whole or not at all.")
-@click.option("--statistics", is_flag=True, help="Print how often each rule reports something, instead of what.")
+@click.option("--output-file", type=click.Path(path_type=Path), help="Write the report to this file.")
+@click.option("--statistics", is_flag=True, help="Print the number of reports per rule instead of the reports.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
 @click.option("--fail-on", type=click.Choice(("error", "warning")), default="warning", show_default=True)
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if diagnostics are reported.")
-@click.option("-q", "--quiet", is_flag=True, help="Print diagnostics and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Print tracebacks of internal errors, and timing.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are reports.")
+@click.option("-q", "--quiet", is_flag=True, help="Print reports and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print timing, and tracebacks of internal errors.")
 def check(
     settings: Settings,
     stdin_filename: str | None,
@@ -61,10 +68,14 @@ def check(
     unsafe_fixes: bool,
     baseline: Path | None,
     observed: tuple[Path, ...],
+    diff_base: str | None,
+    add_ignore: str | None,
+    show_files: bool,
+    show_settings: bool,
     watch: bool,
     **wishes: Any,
 ) -> int:
-    """Check files and folders; `-` is standard input; `devlint check` alone checks the current folder."""
+    """Check files and folders. `-` is standard input; without a path, the command checks the current folder."""
     wanted = _Wishes(**wishes)
     settings = replace(
         settings,
@@ -73,7 +84,12 @@ def check(
         unsafe_fixes=unsafe_fixes,
         baseline=baseline,
         observed=tuple(Path(os.path.abspath(path)) for path in observed),
+        diff_base=diff_base,
+        add_ignore=None if add_ignore is None else _reason(add_ignore),
     )
+    if show_files or show_settings:
+        return _show_files(settings) if show_files else _show_settings(settings)
+    _require_one_purpose(settings, watch=watch)
     if not watch:
         return _once(settings, wanted)
     if "-" in settings.paths:
@@ -81,9 +97,58 @@ def check(
     return _again_and_again(settings, wanted)
 
 
+def _reason(text: str) -> str:
+    """Check the reason of `--add-ignore`: it has to be what a comment can say on one line."""
+    reason = text.strip()
+    if not reason or "#" in reason or not reason.isprintable():
+        raise click.UsageError("--add-ignore needs a reason: words on one line, without `#`")
+    return reason
+
+
+def _require_one_purpose(settings: Settings, *, watch: bool) -> None:
+    """Refuse options that contradict each other."""
+    if settings.add_ignore is not None:
+        if settings.fix:
+            raise click.UsageError("--add-ignore cannot be combined with fixes")
+        if watch:
+            raise click.UsageError("--add-ignore cannot be combined with --watch")
+        if "-" in settings.paths:
+            raise click.UsageError("--add-ignore needs files, not standard input")
+    if settings.diff_base is not None and settings.fix:
+        # A fix is kept if it brings no new report; on unchanged lines nobody would see one.
+        raise click.UsageError("--diff-base cannot be combined with fixes")
+
+
+def _show_files(settings: Settings) -> int:
+    """Print the files of a run; return the exit code."""
+    from devlint import engine
+    from devlint.project import display_path
+
+    found = engine.found_by(settings)
+    put("".join(f"{printable(display_path(path))}\n" for path in found.files))
+    for text in (*found.notes, *found.warnings):
+        say("note", text)
+    for problem in found.problems:
+        say("error", str(problem))
+    return 2 if found.problems else 0
+
+
+def _show_settings(settings: Settings) -> int:
+    """Print what holds for the files of a run, once for each configuration; return the exit code."""
+    from devlint import engine
+    from devlint.explain import describe_settings
+
+    shown = [
+        describe_settings(batch.configuration, batch.root, len(batch.files), rules)
+        for batch, rules in engine.effective(settings)
+    ]
+    put("\n".join(shown))
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """The options that do not change what is found, but what becomes of it; see their help."""
+    """The options that change the output and not the reports; see their help."""
 
     fix_only: bool
     diff: bool
@@ -119,9 +184,13 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
         from devlint import fixes
 
         put_bytes(fixes.unified_diff(run.changes))
-    elif settings.fix:
+    elif settings.fix or settings.add_ignore is not None:
         run = _write(run, stdin)
     _remarks(run, quiet=wanted.quiet, verbose=wanted.verbose)
+    if settings.add_ignore is not None:
+        if not wanted.quiet:
+            put(f"Silenced {run.outcome.fixed}.\n", err=True)
+        return run.exit_code_of_fixes(strict=False)
     if wanted.diff or wanted.fix_only:
         if not wanted.quiet:
             put(f"{'Would fix' if wanted.diff else 'Fixed'} {run.outcome.fixed}.\n", err=True)
@@ -154,7 +223,7 @@ def _again_and_again(settings: Settings, wanted: _Wishes) -> int:
 
     def files() -> list[Path]:
         with suppress(DevlintError):  # which the run has told already
-            known[:] = engine.files_of(settings)
+            known[:] = engine.found_by(settings).files
         return [*known, *configuring([*known, Path.cwd() / "here"])]
 
     try:
@@ -216,7 +285,7 @@ def _put(text: str, file: Path | None, colour: bool, *, err: bool, for_people: b
 
 
 def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
-    """Print to standard error what is no diagnostic."""
+    """Print notes, warnings and errors of a run to standard error."""
     from devlint.project import display_path
 
     if not quiet:

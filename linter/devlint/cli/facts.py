@@ -15,7 +15,7 @@ from devlint.errors import SourceError
 @click.option("--config", type=click.Path(path_type=Path), help="Use this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 def facts(place: str, config: Path | None, isolated: bool) -> int:
-    """Print what devlint knows of each name at each line of a file, and the facts that rules see."""
+    """Print the known values and the facts of a file. Rules see these facts."""
     from devlint.engine import facts_of
     from devlint.explain import describe_facts
     from devlint.settings import Settings

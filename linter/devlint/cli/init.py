@@ -11,10 +11,10 @@ from devlint.cli.terminal import put, say
 
 @click.command()
 def init() -> int:
-    """Configure devlint for the current folder, and accept what it reports there today.
+    """Configure devlint for the current folder. The reports of today go into a baseline.
 
-    The configuration goes into `pyproject.toml`, if there is one, else into `devlint.toml`. Nothing is written if
-    devlint is configured already.
+    The configuration goes into `pyproject.toml` if there is one, otherwise into `devlint.toml`. If devlint is
+    configured already, the command writes nothing.
     """
     from devlint.initial import initialise
     from devlint.project import display_path

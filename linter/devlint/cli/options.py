@@ -1,4 +1,4 @@
-"""Options that several commands share: they decide what is analysed and how, and arrive as one `Settings`."""
+"""Options of all analysing commands, collected into one `Settings`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import click
 Command = Callable[..., int]
 
 
-def _codes(ctx: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(code.strip() for code in value.split(",") if code.strip())
+def _list(ctx: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(entry.strip() for entry in value.split(",") if entry.strip())
 
 
 def complete_rules(ctx: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
@@ -26,7 +26,11 @@ def complete_rules(ctx: click.Context, option: click.Parameter, incomplete: str)
 
 
 def _rules_option(name: str, text: str) -> Callable[[Command], Command]:
-    return click.option(name, callback=_codes, shell_complete=complete_rules, metavar="RULES", help=text)
+    return click.option(name, callback=_list, shell_complete=complete_rules, metavar="RULES", help=text)
+
+
+def _patterns_option(name: str, text: str) -> Callable[[Command], Command]:
+    return click.option(name, callback=_list, metavar="PATTERNS", help=text)
 
 
 _PATH = click.Path(path_type=Path)
@@ -36,10 +40,12 @@ _SETTINGS = (
     _rules_option("--select", "Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between."),
     _rules_option("--ignore", "Turn off these rules."),
     _rules_option("--extend-select", "Turn on these rules too."),
-    click.option("--config", type=_PATH, help="Use this TOML file, or a profile, for every source file."),
+    click.option("--config", type=_PATH, help="Use this TOML file or profile for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
-    click.option("--force-exclude", is_flag=True, help="Exclude paths named here too, if excludes match them."),
-    click.option("--include-markdown", is_flag=True, help="Look at Python in Markdown files of folders too."),
+    _patterns_option("--exclude", "Skip these in folders, in place of the configured patterns; comma between."),
+    _patterns_option("--extend-exclude", "Skip these in folders too."),
+    click.option("--force-exclude", is_flag=True, help="Apply excludes to paths named here too."),
+    click.option("--include-markdown", is_flag=True, help="Check the Python in Markdown files of folders too."),
     click.option("--jobs", type=click.IntRange(1), help="Number of processes.  [default: by files and cores]"),
 )
 
@@ -55,6 +61,8 @@ def takes_settings(command: Command) -> Command:
         extend_select: tuple[str, ...] | None,
         config: Path | None,
         isolated: bool,
+        exclude: tuple[str, ...] | None,
+        extend_exclude: tuple[str, ...] | None,
         force_exclude: bool,
         include_markdown: bool,
         jobs: int | None,
@@ -69,6 +77,8 @@ def takes_settings(command: Command) -> Command:
             extend_select=extend_select or (),
             config=config,
             isolated=isolated,
+            exclude=exclude,
+            extend_exclude=extend_exclude or (),
             force_exclude=force_exclude,
             include_markdown=include_markdown,
             jobs=jobs,

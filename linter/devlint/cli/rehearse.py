@@ -11,8 +11,8 @@ from devlint.cli.run import torch_problem
 @click.option("--devices", type=click.IntRange(min=0), default=1, show_default=True, help="How many GPUs to pretend.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="K", help="End the program after K optimizer steps.")
 @click.option("--device-type", default="cuda", show_default=True, help="The type of the devices; only cuda so far.")
-@click.option("--report", metavar="FILE", help="Write the result there, as JSON.")
-@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as of `python -m`.")
+@click.option("--report", metavar="FILE", help="Write the result to this file, as JSON.")
+@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
 def rehearse(
@@ -24,11 +24,11 @@ def rehearse(
     script: str,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a script on this machine as if it had GPUs; what follows SCRIPT is the script's.
+    """Run a script as if this machine had GPUs. Arguments after SCRIPT belong to the script.
 
-    A device mistake on the path that runs raises what PyTorch would raise on such a machine. Exit code: 0 the script
-    ran and all of it was judged, 1 a device error, 2 wrong usage, 3 the script ran but some of it was not judged,
-    4 the script failed for another reason.
+    A device mistake on the executed path raises the error of PyTorch on such a machine. Exit code: 0 the script ran
+    and all of it was judged, 1 a device error, 2 wrong usage, 3 the script ran but some of it was not judged, 4 the
+    script failed for another reason.
     """
     if device_type != "cuda":
         raise click.UsageError(f"devices of the type {device_type} cannot be rehearsed, only those of the type cuda")

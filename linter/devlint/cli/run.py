@@ -8,10 +8,12 @@ import click
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--guard-mode", type=click.Choice(("raise", "warn", "record", "off")), help="What becomes of findings.")
-@click.option("--guard-level", type=click.Choice(("module", "adaptive", "deep")), help="How closely to look.")
-@click.option("--guard-report", metavar="PATH", help="Write a report there: .json, .html, or else text.")
-@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as of `python -m`.")
+@click.option(
+    "--guard-mode", type=click.Choice(("raise", "warn", "record", "off")), help="Raise, warn about or record findings."
+)
+@click.option("--guard-level", type=click.Choice(("module", "adaptive", "deep")), help="How much the guard checks.")
+@click.option("--guard-report", metavar="PATH", help="Write a report to this file: .json, .html, or else text.")
+@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
 def run(
@@ -22,11 +24,11 @@ def run(
     script: str,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a script with the runtime guard; what follows SCRIPT is the script's.
+    """Run a script with the runtime guard. Arguments after SCRIPT belong to the script.
 
-    `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` in the environment says what no option does. The exit code is the script's;
-    with `--guard-mode record`, 1 also where the guard has found something. A program that is interrupted ends by the
-    signal, as under Python.
+    The environment variable `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` sets the options that are not given. The exit code
+    is that of the script; with `--guard-mode record`, it is also 1 if the guard has findings. An interrupted program
+    ends by its signal, as under Python.
     """
     try:
         from devlint_guard.errors import GuardUsageError
@@ -41,9 +43,11 @@ def run(
 
 @click.command("merge-reports")
 @click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="Write it there: .json, .html, or text.")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), help="Write to this file: .json, .html, or text."
+)
 def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
-    """Join the JSON reports that the processes of one job have written, such as report.rank0.json, into one."""
+    """Join the JSON reports of one job into one. Each process writes a report, such as report.rank0.json."""
     try:
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.ranks import merge

@@ -7,11 +7,11 @@ import click
 
 @click.command()
 def server() -> int:
-    """Serve an editor over standard input and output, by the language server protocol."""
+    """Serve an editor by the language server protocol. It uses standard input and output."""
     try:
         import pygls  # noqa: F401  # the server imports it everywhere
     except ImportError as error:
-        raise click.ClickException("the language server needs pygls: pip install 'devlint[editor]'") from error
+        raise click.ClickException("the language server needs pygls: pip install 'pygls>=2,<3'") from error
     from devlint.editor.server import serve
 
     serve()

@@ -26,7 +26,7 @@ _COLOURS = click.Choice(("auto", "always", "never"))
 )
 @click.option("--color", type=_COLOURS, default="auto", show_default=True)
 def show(settings: Settings, page: Path | None, color: str) -> int:
-    """Print source with the inferred device of each value, in the terminal or as a page."""
+    """Print source with the device of each value. The output goes to the terminal or into a page."""
     from devlint import engine, report
     from devlint.view import page as pages
     from devlint.view import terminal
@@ -47,7 +47,7 @@ def show(settings: Settings, page: Path | None, color: str) -> int:
 @click.option("--output-file", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file.")
 @click.option("--color", type=_COLOURS, default="auto", show_default=True)
 def graph(settings: Settings, output_format: str, output_file: Path | None, color: str) -> int:
-    """Draw what modules are made of, and the devices that they go to."""
+    """Draw modules, their parts and their devices."""
     from devlint import engine, report
     from devlint.view import dot, graph_page, tree
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from lsprotocol import types
 
-from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
+from devlint.diagnostics import Diagnostic, Edit, Place, Safety, Severity
 from devlint.domain.device import UnknownDevice
 from devlint.editor.texts import Texts
 from devlint.editor.worker import Findings
 from devlint.facts import Occurrence, Step
+from devlint.fixes import choose
 from devlint.quoting import printable, printable_lines
-from devlint.suppressions import suppressing_comment
+from devlint.suppressions import insertion_for
 
 SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
@@ -151,7 +152,7 @@ def actions(
         place, shown = texts.place(one.place), _diagnostic(one, findings, texts)
         if place is None or shown is None or shown.range.end < wanted.start or wanted.end < shown.range.start:
             continue
-        edits = None if one.fix is None else _edits(one.fix, texts)
+        edits = None if one.fix is None else _edits(one.fix.edits, texts)
         if one.fix is not None and edits is not None:
             yield types.CodeAction(
                 title=printable(f"{one.code}: {one.fix.message}"),
@@ -160,11 +161,10 @@ def actions(
                 is_preferred=one.fix.safety is Safety.SAFE,
                 edit=_workspace_edit(edits, file, texts, versioned),
             )
-        comment = suppressing_comment(text, replace(one, place=place))
+        comment = insertion_for(text, replace(one, place=place))
         if comment is not None:
-            line, column, words = comment
-            here = texts.position(file, line, column)
-            insertion = types.TextEdit(types.Range(here, here), words)
+            here = texts.position(file, comment.line, comment.column)
+            insertion = types.TextEdit(types.Range(here, here), comment.text([one.code]))
             yield types.CodeAction(
                 title=f"{one.code}: suppress on this line",
                 kind=types.CodeActionKind.QuickFix,
@@ -173,10 +173,34 @@ def actions(
             )
 
 
-def _edits(fix: Fix, texts: Texts) -> list[types.TextEdit] | None:
-    """Return the edits of a fix; None if one of the lines that they are for has changed."""
+FIX_ALL = "source.fixAll.devlint"
+"""The kind of the action that makes all safe fixes of a document; a client asks for it, for example at each save."""
+
+
+def fix_all(findings: Findings, texts: Texts, file: str, *, versioned: bool) -> types.CodeAction | None:
+    """Return the action that makes all safe fixes of a document that go together; None if there is none.
+
+    A fix of a line that has changed since the analysis is left out.
+
+    Args:
+        findings: the last findings in the document.
+        texts: the texts that the findings are in, and as they are now.
+        file: the document, as shown to the user.
+        versioned: see `actions`.
+    """
+    current = [one for one in findings.result.diagnostics if one.fix is not None and _edits(one.fix.edits, texts)]
+    edits = _edits(choose(current, unsafe=False).edits, texts)
+    if not edits:
+        return None
+    return types.CodeAction(
+        title="devlint: make all safe fixes", kind=FIX_ALL, edit=_workspace_edit(edits, file, texts, versioned)
+    )
+
+
+def _edits(wanted: Iterable[Edit], texts: Texts) -> list[types.TextEdit] | None:
+    """Return edits for the client; None if one of the lines that they are for has changed."""
     edits: list[types.TextEdit] = []
-    for edit in fix.edits:
+    for edit in wanted:
         where = texts.range(edit.place)
         if where is None:
             return None

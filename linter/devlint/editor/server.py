@@ -38,7 +38,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """One client's documents, and the words for what is found in them."""
+    """One client's documents and their analyses."""
 
     def __init__(self) -> None:
         super().__init__("devlint", __version__, protocol_cls=_Protocol)
@@ -74,7 +74,7 @@ class Server(LanguageServer):
         return Texts(analysis.findings.basis.reads, analysis.documents, self.documents, self.codec)
 
     def analysed(self, path: Path, analysis: Analysis, *, is_news: bool) -> None:
-        """Send the diagnostics of a document, or have the client ask for what has changed."""
+        """Send the diagnostics of a document, or have the client ask for the new ones."""
         self._complaint = ""
         workspace, failure = self.client_capabilities.workspace, analysis.findings.result.traceback
         if is_news and failure:
@@ -175,20 +175,25 @@ def _answer(server: Server) -> None:
         return [] if analysis is None else list(answers.hints(analysis.findings, ls.texts(analysis), params.range))
 
     @server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, answers.FIX_ALL]),
     )
     async def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
         only = params.context.only
-        if only is not None and not any(kind in ("", types.CodeActionKind.QuickFix) for kind in only):
+        wants_quick = only is None or any(kind in ("", types.CodeActionKind.QuickFix) for kind in only)
+        wants_all = any(kind and f"{answers.FIX_ALL}.".startswith(f"{kind}.") for kind in only or ())
+        if not (wants_quick or wants_all):
             return []
         path = path_of(params.text_document.uri)
         analysis = await ls.analyses.last(path)
         if analysis is None:
             return []
-        found = answers.actions(
-            analysis.findings, ls.texts(analysis), display_path(path), params.range, versioned=ls.edits_versions
-        )
-        return list(found)
+        file, texts, versioned = display_path(path), ls.texts(analysis), ls.edits_versions
+        found: list[types.CodeAction] = []
+        if wants_quick:
+            found += answers.actions(analysis.findings, texts, file, params.range, versioned=versioned)
+        every = answers.fix_all(analysis.findings, texts, file, versioned=versioned) if wants_all else None
+        return found if every is None else [*found, every]
 
 
 def serve() -> None:

@@ -66,7 +66,7 @@ class Findings:
     Attributes:
         result: the outcome as the command line has it; without traces.
         occurrences: each value at each place.
-        pages: the addresses of the rules' files, by code, for the codes in the result.
+        pages: the addresses of the rules' documentation, by code, for the codes in the result.
         basis: the settings and files that it rests on.
     """
 
@@ -308,11 +308,13 @@ def _digest(path: Path, contents: Mapping[Path, bytes]) -> str | None:
 
 
 def _pages(diagnostics: Collection[Diagnostic]) -> dict[str, str]:
-    """Return where the rules of some diagnostics are documented: in the files of their classes."""
+    """Return the addresses of the documentation of some rules: their pages, else the files of their classes."""
     from inspect import getsourcefile
 
     from devlint.registry import load_rules
 
     wanted = {one.code for one in diagnostics}
-    files = {rule.code: getsourcefile(rule) for rule in load_rules() if rule.code in wanted} if wanted else {}
-    return {code: Path(file).as_uri() for code, file in files.items() if file is not None}
+    rules = [rule for rule in load_rules() if rule.code in wanted] if wanted else []
+    files = {rule.code: getsourcefile(rule) for rule in rules}
+    pages = {code: Path(file).as_uri() for code, file in files.items() if file is not None}
+    return pages | {rule.code: page for rule in rules if (page := rule.page()) is not None}

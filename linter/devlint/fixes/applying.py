@@ -21,7 +21,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     """Return the text with the edits made.
 
     Args:
-        text: with its line ends as they are in the file; what is inserted gets those of the line it goes to.
+        text: with its line ends as they are in the file; an insertion gets the line ends of its line.
         edits: in order, without overlap.
 
     Raises:
@@ -57,7 +57,7 @@ def _line_end_at(ends: Sequence[re.Match[str]], line: int) -> str:
 def moved(text: str, edits: Sequence[Edit], line: int, column: int) -> tuple[tuple[int, int], ...]:
     """Return where a position of the text is after the edits, as lines and columns.
 
-    That are two places for a position at which an edit inserts something: before and behind what is inserted.
+    A position at which an edit inserts text has two places: before and after the insertion.
 
     Args:
         text: with `\\n` for every line end.

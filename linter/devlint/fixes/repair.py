@@ -1,4 +1,4 @@
-"""Makes fixes in rounds: make what can be made at once, look again, keep what helped, until nothing is left."""
+"""Makes fixes in rounds: make all compatible fixes, analyse again, keep those that helped, until none is left."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from devlint.records import dataclass
 from devlint.sources import program_of
 
 MOST_ROUNDS = 60
-"""Each round makes a fix that helps, refuses one, or halves their number; what is left then is for the next run."""
+"""Each round makes a fix that helps, refuses one, or halves their number; the next run continues with the rest."""
 
 Contents: TypeAlias = Mapping[Path, bytes]
-"""What stands for the content of files, by absolute path, instead of what is on the disk."""
+"""Contents of files by absolute path, in place of those on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Checked:
 
 
 Found: TypeAlias = Mapping[str, Checked]
-"""What was found, by file as shown to the user."""
+"""The results, by file as shown to the user."""
 
 _Place: TypeAlias = tuple[str, str, str, int, int]
 """A diagnostic: its file, code and message, and where it begins."""
@@ -63,7 +63,7 @@ class Repair:
         given: content that stands for files from the start, such as standard input.
 
     Attributes:
-        warnings: what was not fixed although there is a fix, and why.
+        warnings: the fixes that were not made, and why.
     """
 
     def __init__(self, look: Callable[[Contents], Found], *, unsafe: bool, given: Contents) -> None:

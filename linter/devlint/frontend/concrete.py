@@ -24,8 +24,8 @@ _FRAMES_PER_LEVEL = 12
 def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]) -> list[Diagnostic]:
     """Return what the rules report of one file, sorted; the file is parsed only if it concerns a rule.
 
-    What is nested too deeply for LibCST is cut. Facts about what was cut are reported all the same, and nothing in
-    such a file is fixed, since a fix would take what stands in the place of the cut for code.
+    Code that is nested too deeply for LibCST is cut. Facts about the cut code are reported all the same. Such a file
+    gets no fix, because a fix would take the text in place of the cut for code.
 
     Args:
         text: the file's text, without a byte order mark.
@@ -59,7 +59,7 @@ def check(text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]]
 
 
 def _flat(text: str, display: str) -> Flat:
-    """Return the text with what is nested too deeply cut.
+    """Return the text without the code that is nested too deeply.
 
     Raises:
         RuleError: it is not Python.
@@ -98,7 +98,7 @@ def _visit(flat: Flat, display: str, facts: FileFacts, rules: list[Rule]) -> Non
 
 
 class _Wrapper(MetadataWrapper):
-    """LibCST visits a module for positions, and once more for what may be found along with others: nothing here."""
+    """LibCST visits a module for positions, and once more for metadata that share a visit: there are none here."""
 
     def visit_batched(
         self,
@@ -112,7 +112,7 @@ class _Wrapper(MetadataWrapper):
 
 
 def _hand_over(rules: Sequence[OperationRule], shared: Shared) -> None:
-    """Shows the operations of which there are facts to the rules that ask for no other nodes."""
+    """Shows the operations with facts to the rules that ask for no other nodes."""
     for node in shared.facts:
         if isinstance(node, OPERATIONS):
             for rule in rules:

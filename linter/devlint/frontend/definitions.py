@@ -1,4 +1,4 @@
-"""Lowering of what opens a scope: functions, lambdas and classes."""
+"""Lowering of functions, lambdas and classes, which open a scope."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _bind_type_parameters(scope: ScopeBuilder, node: ast.AST) -> None:
 
 
 def _is_stub(body: Sequence[ast.stmt]) -> bool:
-    """Whether nothing stands in a body but placeholders; what is behind a `raise` is not reached."""
+    """Whether a body has placeholders only; code after a `raise` is not reached."""
     for statement in body:
         if not _is_placeholder(statement):
             return False

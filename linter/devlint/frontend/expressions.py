@@ -205,7 +205,7 @@ def _format(scope: ScopeBuilder, node: ast.JoinedStr) -> ir.Register:
 
 
 def _template(scope: ScopeBuilder, node: ast.JoinedStr) -> ir.Register:
-    """A t-string: its interpolations are evaluated, what they make together is not followed."""
+    """A t-string: its interpolations are evaluated, its result is unknown."""
     for part in node.values:
         if type(part) is not ast.Constant:
             scope.value(part)

@@ -2,8 +2,8 @@
 
 LibCST nests what people write side by side: each call of `x.a().b().c()` holds the one before it, each `elif` stands in
 the `else` of the one before it, and so do the operands of `a + b + c`, the pieces of a text in several quotes and the
-names of `import a.b.c`. A few hundred of them are more than its native parser and its visitors can take. What is
-replaced keeps its lines and columns, so everything else stays where it is.
+names of `import a.b.c`. A few hundred of them are more than its native parser and its visitors can take. A replaced
+stretch keeps its lines and columns, so everything else stays in its place.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ own parser refuses 200 nested brackets, but neither long chains of operators nor
 """
 
 CUT_BELOW = 300
-"""What goes beyond `MAX_DEPTH` is cut here, so that what is cut is long enough to put a name in its place."""
+"""Code beyond `MAX_DEPTH` is cut here, so that the cut is long enough for a name in its place."""
 
 _LINE = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _SHORT_TEXT = 100
 """Characters of a literal that cannot have too many pieces."""
 
 _WHOLE = (ast.JoinedStr, ast.pattern, ast.Import, ast.ImportFrom)
-"""What has parts that no name can stand for; it is replaced as a whole."""
+"""Nodes with parts that a name cannot replace; they are replaced as a whole."""
 
 _NO_VALUE = (ast.Starred, ast.Slice, ast.FormattedValue)
 """Expressions that a name in brackets cannot stand for."""
@@ -48,7 +48,7 @@ class Flat:
     Attributes:
         text: the text, with `(_)` where something was cut, or nothing where that was an `elif`.
         depth: how deeply it is nested.
-        cut: the stretches of what was cut, in source order.
+        cut: the cut stretches, in source order.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Flat:
 
 
 def flatten(text: str, most: int = MAX_DEPTH, below: int = CUT_BELOW) -> Flat:
-    """Return a text without what is nested too deeply.
+    """Return a text without the code that is nested too deeply.
 
     Args:
         text: a program.
@@ -145,7 +145,7 @@ class _Depths:
             return 1
 
     def too_deep(self, tree: ast.AST, most: int, below: int) -> Iterator[tuple[Stretch, bool]]:
-        """Yield what has to go, and whether it is an `elif`."""
+        """Yield the stretches to cut, and whether each is an `elif`."""
         pending: list[tuple[ast.AST, int, bool]] = [(tree, 0, False)]
         while pending:
             node, above, is_branch = pending.pop()

@@ -241,7 +241,7 @@ class MakeClass(NamedTuple):
 
 
 class Yield(NamedTuple):
-    """`yield source` or `yield from source`; `target` receives what is sent in."""
+    """`yield source` or `yield from source`; `target` receives the sent value."""
 
     target: Register
     source: Register | None
@@ -258,7 +258,7 @@ class Await(NamedTuple):
 
 
 class Anything(NamedTuple):
-    """A value about which nothing is known: what an exception handler or a pattern binds, for instance."""
+    """An unknown value, such as that of an exception handler or a pattern."""
 
     target: Register
     span: Span
@@ -320,7 +320,7 @@ class DeleteSubscript(NamedTuple):
 class Import(NamedTuple):
     """`import module as name`; without `as`, `name` is the first component and `module` the whole path.
 
-    `whole`: `name` stands for `module`; otherwise for its first component, of which `module` is a part.
+    `whole`: `name` stands for `module`; otherwise for the first component of `module`.
     """
 
     name: str
@@ -474,7 +474,7 @@ class Scope:
 
     Attributes:
         name: dotted path inside the file: "" for the file itself, "Net.forward", "f.<lambda>".
-        body: what is executed.
+        body: the executed block.
         local_names: names bound in this scope; all others are looked up outside.
         global_names: names declared `global`.
         nonlocal_names: names declared `nonlocal`.

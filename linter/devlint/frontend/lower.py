@@ -45,7 +45,7 @@ def lower(text: str, filename: str) -> ir.File:
 
 
 def lower_tree(tree: ast.Module, text: str) -> ir.File:
-    """Lowers a parsed file; `text` is what it was parsed from."""
+    """Lowers a parsed file; `text` is its source text."""
     scope = ScopeBuilder("", _TABLES, {})
     scope.run(tree.body)
     # At the level of a file, `global` declares what holds anyway.

@@ -136,7 +136,7 @@ class ScopeBuilder:
         return block
 
     def anything(self, span: ir.Span) -> ir.Register:
-        """A register about which nothing is known."""
+        """A register with an unknown value."""
         register = self.register()
         self.out.append(ir.Anything(register, span))
         return register

@@ -1,4 +1,4 @@
-"""Lowering of what stands on the left of an assignment, in a `for` or `with`, or after `del`."""
+"""Lowering of targets: on the left of an assignment, in a `for` or `with`, or after `del`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def store(scope: ScopeBuilder, node: ast.expr, source: ir.Register, statement: a
     Args:
         scope: where.
         node: the target.
-        source: what is stored.
+        source: the stored value.
         statement: the assignment, whose span a subscript store gets; the target's own span without one.
     """
     kind = type(node)
@@ -98,7 +98,7 @@ def _in_place(scope: ScopeBuilder, operator: str, left: ir.Register, value: ast.
 
 
 def delete(scope: ScopeBuilder, node: ast.expr) -> None:
-    """Lowers one target of `del`; a deleted name belongs to the scope although nothing is bound."""
+    """Lowers one target of `del`; a deleted name belongs to the scope without a binding."""
     span = span_of(node)
     if isinstance(node, ast.Name):
         scope.store_counts.setdefault(node.id, 0)

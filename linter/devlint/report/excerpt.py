@@ -15,7 +15,7 @@ ReadLine: TypeAlias = Callable[[int], str | None]
 
 TAB = 4
 MAX_WIDTH = 160
-"""Wider lines are cut around what is underlined."""
+"""Wider lines are cut around the underlined part."""
 
 _BEFORE = 20
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -136,7 +136,7 @@ def _fit(line: str, marks: Sequence[Mark]) -> tuple[str, list[_Columns]]:
 
 
 def _layout(line: str) -> tuple[list[str], list[int]]:
-    """Return what is printed for each character, and the column where each starts, with the end as last."""
+    """Return the printed form of each character and the column of its start; the last column is the end."""
     cells: list[str] = []
     offsets = [0]
     for character in line:

@@ -9,7 +9,7 @@ from devlint.report.outcome import Outcome
 
 
 def render(outcome: Outcome) -> str:
-    """Render one command a line. Columns are given for what stands on one line; GitHub knows no others."""
+    """Render one command a line. Only a report on one line has columns; GitHub knows no others."""
     rows = [_diagnostic(diagnostic) for diagnostic in outcome.diagnostics]
     rows += [_problem(problem) for problem in outcome.problems]
     return "".join(f"{row}\n" for row in rows)

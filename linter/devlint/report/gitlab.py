@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from devlint.diagnostics import Severity
+from devlint.report.categories import code_quality_category
 from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints, of_text
 from devlint.report.json import text_of
@@ -38,8 +39,10 @@ def render(outcome: Outcome) -> str:
 
 def _issue(name: str, message: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, object]:
     return {
+        "type": "issue",
         "description": message,
         "check_name": name,
+        "categories": [code_quality_category(name)],
         "fingerprint": fingerprint,
         "severity": severity,
         "location": {"path": file, "lines": {"begin": line}},

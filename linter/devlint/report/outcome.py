@@ -15,13 +15,13 @@ class Outcome:
     """The result of a run, ready to be rendered.
 
     Attributes:
-        diagnostics: what is reported, in order.
+        diagnostics: the reported ones, in order.
         files: how many files were looked at.
         seconds: how long it took; the only part that differs between two runs over the same files.
         lines: the source lines of every file and cell that a diagnostic speaks of, by `Place.source`.
         problems: the files that could not be analysed and why, in order.
-        silenced: what is not reported, in order.
-        has_baseline: what is reported is not in a baseline, of which there is at least one.
+        silenced: the diagnostics that are not reported, in order.
+        has_baseline: there is a baseline, and `diagnostics` are those that it lacks.
         rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
         fixed: how many diagnostics are gone because their fixes were made.
         unforeseen: what recorded runs have met and no diagnostic tells of, in order.

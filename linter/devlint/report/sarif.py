@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from devlint import __version__
-from devlint.diagnostics import Diagnostic, Fix, Place, Related, RuleText, Silenced, Silencer
+from devlint.diagnostics import Certainty, Diagnostic, Fix, Place, Related, RuleText, Silenced, Silencer
 from devlint.errors import DevlintError
+from devlint.report.categories import category_of
 from devlint.report.cells import in_its_cell
 from devlint.report.fingerprint import fingerprints
 from devlint.report.json import text_of
@@ -18,6 +19,9 @@ from devlint.report.outcome import Outcome
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _ROOT = "%SRCROOT%"
+
+_RANKS = {Certainty.CERTAIN: 90.0, Certainty.ON_ACCELERATOR: 60.0, Certainty.POSSIBLE: 30.0}
+"""The priority of a result, from 0 to 100: on how many runs the line fails."""
 
 
 def render(outcome: Outcome) -> str:
@@ -35,6 +39,7 @@ def render(outcome: Outcome) -> str:
                 "rules": [_rule(rule) for rule in rules.values()],
             }
         },
+        "automationDetails": {"id": "devlint/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": _message("the folder that devlint was started in")}},
         "invocations": [
@@ -55,13 +60,20 @@ def render(outcome: Outcome) -> str:
 
 
 def _rule(rule: RuleText) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
         "id": rule.code,
         "name": rule.rule,
         "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.description or rule.summary},
         "help": {"text": rule.documentation, "markdown": rule.documentation},
         "defaultConfiguration": {"level": rule.severity.value},
+        "properties": {
+            "tags": ["pytorch", "device", category_of(rule.code)],
+            "precision": "medium" if rule.opt_in else "high",
+            "problem.severity": rule.severity.value,
+        },
     }
+    return found if rule.page is None else {**found, "helpUri": rule.page}
 
 
 def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -> dict[str, object]:
@@ -77,6 +89,7 @@ def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -
         "level": diagnostic.severity.value,
         "message": _message("\n".join(sentences)),
         "locations": [{"physicalLocation": _physical(diagnostic.place)}],
+        "rank": _RANKS[diagnostic.certainty],
         "partialFingerprints": {"devlint/v1": fingerprint},
         "properties": {"certainty": diagnostic.certainty.value},
     }

@@ -1,4 +1,4 @@
-"""`--statistics`: how often each rule has reported something, instead of what."""
+"""`--statistics`: the number of reports per rule instead of the reports."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def summary(outcome: Outcome, unreadable: int) -> str:
 
 
 def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
-    """Return what `--fix` would do about what is reported, "" where it would do nothing.
+    """Return the number of reports that `--fix` would settle, as a sentence; "" for none.
 
     Args:
         outcome: the run.
@@ -148,7 +148,7 @@ class _Frame:
 
 
 def _how_to_fix(fix: Fix, advice: str | None) -> str:
-    """Which option makes the fix, and what it does where the advice does not say it."""
+    """Return the option that makes the fix, with the fix itself if the advice does not give it."""
     option = "`--fix`" if fix.safety is Safety.SAFE else "`--fix --unsafe-fixes`"
     return f"{option} does so" if fix.message == advice else f"{fix.message} ({option})"
 

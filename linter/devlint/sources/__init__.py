@@ -1,7 +1,7 @@
 """What a file holds as one Python program: a source file, the cells of a notebook, the fenced code of a Markdown text.
 
-`Program.text` is what is analysed. It has the same lines and columns as `Program.original`, which is what the author
-sees, so that a place in one is a place in the other; what is no Python has been replaced.
+devlint analyses `Program.text`. It has the same lines and columns as `Program.original`, the text of the author, so
+that a place in one is a place in the other. Lines that are not Python have been replaced.
 """
 
 from __future__ import annotations

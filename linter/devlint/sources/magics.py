@@ -88,7 +88,7 @@ def _without(prompt: re.Pattern[str], lines: list[str], count: int) -> list[str]
 
 
 def _replaced(lines: Sequence[str]) -> Iterator[str]:
-    """Replace what is no Python, one logical line after the other, each with as many lines."""
+    """Replace lines that are not Python, one logical line after the other, each by as many lines."""
     index = 0
     while index < len(lines):
         length, found = _logical(lines, index)
@@ -144,7 +144,7 @@ def _continued(lines: Sequence[str], index: int) -> int:
 
 
 class _Inside:
-    """Whether the end of what was read is inside of brackets, a string of several lines, or a continued line.
+    """Whether the text so far ends inside of brackets, a string of several lines, or a continued line.
 
     `comment`: where the comment of the last line begins, or the line ends.
     """

@@ -1,8 +1,8 @@
 """Markdown: the fenced Python of a text as one program, each line where it stands in the text.
 
 A fence that is indented, in a list for instance, begins with `if 1:` in the place of its opening line, so that its
-lines may keep their columns. What no Python parser understands, such as an excerpt with `...` in the place of an
-argument list, is left out fence by fence: it is an illustration.
+lines may keep their columns. A fence that Python cannot parse, such as an excerpt with `...` instead of an argument
+list, is an illustration and left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _code(lines: Sequence[str], indent: int) -> list[str] | None:
-    """Return a fence as Python, its opening line first; None for what is none."""
+    """Return a fence as Python, its opening line first; None if it is not Python."""
     plain = without_magics("\n".join(lines))
     if plain is None:
         return None

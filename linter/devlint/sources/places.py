@@ -1,4 +1,4 @@
-"""Places of a notebook's program as places in its cells, for whoever reads a report."""
+"""Places of a notebook's program as places in its cells, for the reader of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from devlint.sources.notebook import cell_at
 from devlint.sources.program import Cell
 
 CellsOf = Callable[[str], Sequence[Cell]]
-"""The cells of a file as shown to the user; none for what is no notebook."""
+"""The cells of a file as shown to the user; none for a file that is not a notebook."""
 
 _LINE = re.compile(r"\bin line (\d+)\b")
 

@@ -1,4 +1,4 @@
-"""Sources of cells written back into the text of a notebook, of which every byte stays that need not change."""
+"""Sources of cells written back into the text of a notebook; every byte that need not change stays."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _rewritten(text: str, stretch: _Stretch, source: str) -> str:
 
 
 def _changes(old: Sequence[str], new: str) -> list[tuple[int, int, str]]:
-    """Return which strings of a source change, as the first one and the one behind the last, and to what together."""
+    """Return the strings of a source that change, as the first one and the one behind the last, and their new text."""
     text = "".join(old)
     ends = list(accumulate(map(len, old)))
     begins = [0, *ends]

@@ -71,7 +71,7 @@ class Catalogue:
         return self._functions[name]
 
     def class_(self, name: str) -> ClassEntry | None:
-        """What is known of a class, or None.
+        """The entry of a class, or None.
 
         Raises:
             CatalogueError: the stub has an error.

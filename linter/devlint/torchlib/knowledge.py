@@ -1,7 +1,7 @@
 """Names that tell what a value is: attributes that only tensors have, or only modules.
 
-A value that is used with such a name is one of those, whatever else is known of it. A name that numpy arrays,
-strings, containers or other common objects have as well proves nothing and is not listed.
+A value that is used with such a name is one of those, even without other evidence. A name that numpy arrays, strings,
+containers or other common objects have as well proves nothing and is not listed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ NEEDS_CUDA = frozenset(
     torch.cuda.get_device_properties torch.cuda.get_device_capability torch.Tensor.pin_memory
     """.split()
 )
-"""Functions that raise where there is no CUDA device, whatever they are given (torch 2.13)."""
+"""Functions that raise without a CUDA device, for any arguments (torch 2.13)."""
 
 NOTHING_BEHIND_WITHOUT_CUDA = (NEEDS_CUDA - {"torch.Tensor.pin_memory"}) | {
     f"torch.cuda.{name}" for name in ("current_stream", "default_stream", "get_rng_state", "mem_get_info")
@@ -119,7 +119,7 @@ CRITERION_ENDINGS = ("Loss", "Loss2d", "Criterion", "Metric")
 """How the names of losses and metrics end, in torch and in most programs."""
 
 METRIC_LIBRARIES = ("torchmetrics.", "ignite.metrics.", "torcheval.metrics.")
-"""Packages whose modules are metrics, whatever they are called."""
+"""Packages whose modules are metrics under any name."""
 
 PLAIN_BASES = frozenset(
     """
@@ -170,4 +170,4 @@ KEEPING_DECORATORS = frozenset(
     torch.jit.unused torch.no_grad typing.final typing.no_type_check typing.override
     """.split()
 )
-"""Decorators after which a function takes and returns what it did before."""
+"""Decorators that keep the arguments and results of a function."""

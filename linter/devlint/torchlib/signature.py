@@ -18,7 +18,7 @@ from devlint.errors import CatalogueError
 from devlint.records import dataclass
 
 Rank: TypeAlias = "int | str | None"
-"""A number, the name of a rank variable (or a word such as `broadcast`, or `R + 1`), or None: nothing is known."""
+"""A number, the name of a rank variable (or a word such as `broadcast`, or `R + 1`), or None if it is unknown."""
 
 MARKERS = frozenset({"in_place", "moves", "transfer", "stateless"})
 """The decorators a stub may use, besides `overload`."""
@@ -126,7 +126,7 @@ class GeneratorTerm:
 
 @dataclass(frozen=True, slots=True)
 class InstanceTerm:
-    """`transformers.BatchEncoding[D]`: an instance of that class of a library; what it holds is on D."""
+    """`transformers.BatchEncoding[D]`: an instance of that class of a library; its contents are on D."""
 
     cls: str
     device: str
@@ -199,7 +199,7 @@ class Parameter:
     Args:
         name: as the function declares it.
         kind: "positional", "normal", "keyword", "args" or "kwargs".
-        terms: what it takes.
+        terms: its arguments.
         default: None if an argument is required; else the source text of the default.
     """
 
@@ -216,7 +216,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One form of a function: what it takes, what it returns, what it does besides."""
+    """One overload of a function: its arguments, its result, its effects."""
 
     name: str
     parameters: tuple[Parameter, ...]

@@ -1,4 +1,4 @@
-"""Reading stub files: a file is cut into declarations by indentation, none of which is parsed here."""
+"""Reading stub files: a file is cut into declarations by indentation; other code parses them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from devlint.view.journeys import journeys
 
 
 def render(looks: Sequence[Look]) -> str:
-    """Return a directed graph: classes and what they hold, names and the devices they go to."""
+    """Return a directed graph: classes and their attributes, names and the devices they go to."""
     known = {(module.place.file, module.name) for look in looks for module in look.facts.modules}
     rows: list[str] = []
     for look in looks:

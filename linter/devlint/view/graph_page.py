@@ -1,4 +1,4 @@
-"""How modules and devices relate, as a page: a map of where modules go, and boxes of what they are made of."""
+"""Modules and devices as a page: a map of the moves, and boxes with the parts of modules."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _section(look: Look, ids: Mapping[tuple[str, str], str], *, alone: bool) -> 
         parts.append("<h3>Where modules go</h3>")
         parts.append(f'<div class="map">{_map(travels)}</div>')
     if look.facts.modules:
-        parts.append("<h3>What they are made of</h3>")
-        parts.append('<p class="note">As constructors leave it. What is registered moves with its module.</p>')
+        parts.append("<h3>The parts of modules</h3>")
+        parts.append('<p class="note">As constructors leave it. Registered parts move with their module.</p>')
         boxes = "".join(_class(module, ids, Numbering(look.source)) for module in look.facts.modules)
         parts.append(f'<div class="classes">{boxes}</div>')
     return f"<section>\n{''.join(parts)}\n</section>\n"

@@ -19,7 +19,7 @@ _MOVED = re.compile(r"([A-Za-z_][\w.]*)\.\w+\(")
 class Stop:
     """A module is on a device from this line on; `why` is the last step of its story, "" where there is none.
 
-    `line` is that of the program, `where` is what it is called: `line 7`.
+    `line` is that of the program, `where` is its name for people: `line 7`.
     """
 
     line: int

@@ -54,7 +54,7 @@ def _header(title: str, files: Sequence[_File], seen: Sequence[Occurrence]) -> s
 
 
 def _contents(files: Sequence[_File]) -> str:
-    """List the files of a page that has several, with what was found in each."""
+    """List the files of a page that has several, with the number of reports in each."""
     if len(files) == 1:
         return ""
     rows = []

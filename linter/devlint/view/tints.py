@@ -43,7 +43,7 @@ def tint_of(seen: Occurrence) -> Tint:
 
 
 def tint_of_devices(devices: Iterable[Device]) -> Tint:
-    """Return the colour of what is on these devices, as far as they are known."""
+    """Return the colour for values on these devices, as far as they are known."""
     known = tuple(device for device in devices if not isinstance(device, UnknownDevice))
     tints = {tint_of_device(device) for device in known}
     if not tints:

@@ -15,7 +15,7 @@ _STAYS = "not registered, no move reaches it"
 
 
 def render(looks: Sequence[Look], palette: Palette) -> str:
-    """Return the modules of each file that has any: classes with what they hold, then names and where they go."""
+    """Return the modules of each file that has any: classes with their attributes, then names and their moves."""
     return "\n".join(filter(None, (_file(look, palette) for look in looks)))
 
 

@@ -27,7 +27,7 @@ _CHANGED = "has changed while devlint looked at it, and is not written"
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Give a file a new content, whatever it holds; who reads it meanwhile sees the old content or the new one.
+    """Give a file a new content, over any old one; a reader meanwhile sees the old content or the new one.
 
     A symbolic link stays one. A device or a pipe, such as `/dev/stdout`, is written to.
 

@@ -30,7 +30,7 @@ _SECONDS_LEFT = 24 * 3600
 
 
 class Temporary:
-    """A new file beside its target, for a `with` statement: what has not got the target's name by its end is removed.
+    """A new file beside its target, for a `with` statement, which removes the file unless it got the target's name.
 
     Args:
         target: the file in whose folder it is.
@@ -89,7 +89,7 @@ class Temporary:
         self.path = whole
 
     def replace(self) -> None:
-        """Take the target's name, from whatever has it."""
+        """Take the target's name, also from an existing file."""
         if sys.platform == "win32":
             self._close()
         os.replace(self.path, self.target)

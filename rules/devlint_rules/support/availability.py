@@ -159,7 +159,7 @@ def _takes_any_device(syntax: Syntax, argument: cst.Arg) -> bool:
 
 
 def _moved(call: cst.Call, device: str, syntax: Syntax) -> Edit | None:
-    """`.to(device)` for `.cuda()` and `.cuda(1)`; what else is said to it stays."""
+    """`.to(device)` for `.cuda()` and `.cuda(1)`; its other arguments stay."""
     assert isinstance(call.func, cst.Attribute)
     others = [argument for argument in call.args if argument.keyword is not None and argument.keyword.value != "device"]
     given = [argument for argument in call.args if argument not in others]

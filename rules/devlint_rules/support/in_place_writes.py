@@ -21,7 +21,7 @@ _OF_ITSELF = frozenset({"grad", "requires_grad", "requires_grad_", "retain_grad"
 """Attributes that a copy elsewhere does not share: those of a leaf of the graph, and the memory of the host."""
 
 _COPIES = frozenset({"clone", "cpu", "cuda", "to"})
-"""Methods whose result is another tensor: whatever is done to it does not concern the one that they are called on."""
+"""Methods with a new tensor as result: a later write to the result does not change the receiver."""
 
 _FROM_THE_HOST = re.compile(r"(np|numpy|plt)\.|(.*\.)?(pack_padded_sequence|pack)$")
 """Functions that take their tensors from the CPU only."""
@@ -74,8 +74,8 @@ def _is_method(call: cst.Call) -> bool:
 def stays_itself(name: str, place: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
     """Whether the scope of a place writes to the value of a name, reads what only a leaf has, or needs it on the CPU.
 
-    The name may not be given a copy then: what is written later would not reach those who hold the original, and
-    lengths that the program has brought to the CPU would leave it again.
+    Such a name must not become a copy: later writes would not reach the holders of the original, and lengths that the
+    program has brought to the CPU would leave it again.
     """
     for node in syntax.names(name):
         if surroundings.together(syntax.place(node), place) and _needs_itself(node, syntax):

@@ -48,8 +48,8 @@ def on_two_devices(conflict: Conflict) -> str:
             return _wanted_on_cpu(conflict)
         case ConflictKind.RESULT:
             first, second = conflict.first, conflict.second
-            told = f"{quoted(second.name)} is returned from {in_words(second.device)}"
-            return f"{told}, and on another path {quoted(first.name)} from {in_words(first.device)}"
+            told = f"{quoted(second.name)} is returned on {in_words(second.device)}"
+            return f"{told}, and on another path {quoted(first.name)} on {in_words(first.device)}"
         case ConflictKind.ESCAPING_CPU_TENSOR:
             return _of_handed_on(conflict)
         case ConflictKind.UNKNOWN_OPERAND:
@@ -74,13 +74,13 @@ def _of_operands(conflict: Conflict) -> str:
 
 def _of_unplaced(conflict: Conflict) -> str:
     first, second, operation = conflict.first, conflict.second, _operation(conflict)
-    told = f"{quoted(second.name)} is on {in_words(second.device)}, and"
+    told = f"{quoted(second.name)} is on {in_words(second.device)}"
     where = in_words(first.device)
     if conflict.operation == first.name:
-        return f"{told} goes to {operation}: nothing says that {where} is the same"
+        return f"{told} and goes to {operation}, but {where} may be another one"
     if conflict.operation.startswith("self."):
-        return f"{told} goes to {operation} beside {quoted(first.name)} on {where}"
-    return f"{told} nothing says that {where} is the same: {operation} needs one device"
+        return f"{told} and goes to {operation} together with {quoted(first.name)} on {where}"
+    return f"{told}, but {where} may be another one: {operation} needs one device"
 
 
 def _of_handed_on(conflict: Conflict) -> str:
@@ -92,7 +92,8 @@ def _of_handed_on(conflict: Conflict) -> str:
             what = f"is kept in {quoted(stored.removesuffix(' ='))}"
         case called:
             what = f"goes to {quoted(called)}"
-    return f"{quoted(made.name)} is on {in_words(made.device)} and {what}, whatever {in_words(beside.device)} is"
+    told = f"{quoted(made.name)} is on {in_words(made.device)} and {what}"
+    return f"{told}, but {in_words(beside.device)} may be another one"
 
 
 def _of_index(conflict: Conflict) -> str:
@@ -100,10 +101,10 @@ def _of_index(conflict: Conflict) -> str:
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
     where = in_words(second.device)
     if conflict.operation == ASSIGNED:
-        return f"{told}, and {quoted(second.name)} on {where}: nothing is copied when a tensor is assigned by index"
+        return f"{told}, and {quoted(second.name)} on {where}: an assignment by index does not copy"
     if conflict.operation == SELECTED:
         index = "an index" if _names_its_device(second) else f"{quoted(second.name)}"
-        return f"{told}, from where {index} on {where} cannot select"
+        return f"{index} on {where} cannot index {quoted(first.name)} on {in_words(first.device)}"
     return f"{told} and its index {quoted(second.name)} on {where}: {_operation(conflict)} needs one device"
 
 
@@ -116,7 +117,7 @@ def _of_generator(conflict: Conflict) -> str:
 def _wanted_on_cpu(conflict: Conflict) -> str:
     value, operation, cpu = conflict.first, _operation(conflict), in_words(conflict.second.device)
     if _names_its_device(value):
-        return f"{operation} needs {quoted(value.name)} on {cpu}, whatever {in_words(value.device)} is"
+        return f"{operation} needs {quoted(value.name)} on {cpu}, but {in_words(value.device)} may be another one"
     return f"{quoted(value.name)} is on {in_words(value.device)}, {operation} needs it on {cpu}"
 
 
@@ -142,10 +143,7 @@ def story(steps: Sequence[Step], value: str = "") -> tuple[Related, ...]:
 
 
 def both_stories(conflict: Conflict) -> tuple[Related, ...]:
-    """How the first value got its device, how the second did, where they meet, and who calls for that.
-
-    Nothing is said twice.
-    """
+    """Return the steps of both values, the operation, and the call that decides, each step once."""
     called = quoted(conflict.operation) + " is called here"
     meets = f"{_operation(conflict)} needs one device here"
     if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):

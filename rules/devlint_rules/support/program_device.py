@@ -37,7 +37,7 @@ _PLAIN_TYPES = frozenset(
 def devices_in_reach(place: Place, syntax: Syntax, surroundings: Surroundings) -> list[str]:
     """Return the expressions that hold a device at a place: the file moves to them, or creates on them, elsewhere.
 
-    A parameter called `device` is one of them. What is bound more than once may be another device there.
+    A parameter called `device` is one of them. A name with several bindings may be another device there.
     """
     found: set[str] = set()
     around = syntax.class_at(place)

@@ -16,7 +16,7 @@ class WordingRule(Rule):
     """
 
     def said(self, node: cst.CSTNode, name: str) -> None:
-        """Looks at one name: an attribute and its full name, or an import and what it imports."""
+        """Looks at one name: an attribute with its full name, or an import with the imported name."""
         raise NotImplementedError
 
     def visit_Attribute(self, node: cst.Attribute) -> None:  # noqa: N802
@@ -29,7 +29,7 @@ class WordingRule(Rule):
             self.said(node, name)
 
     def visit_ImportAlias(self, node: cst.ImportAlias) -> None:  # noqa: N802
-        """Hands over what is imported."""
+        """Hands over the imported names."""
         name = self.syntax().derive(Named).imported.get(node)
         if name is not None:
             self.said(node, name)
@@ -48,7 +48,7 @@ class Named:
         self._meant.update((_local(node, name), name) for node, name in self.imported.items() if _keeps(node))
 
     def meaning(self, node: cst.BaseExpression) -> str:
-        """The full name of what a name or attribute is called in the file: `torch.cuda.synchronize`; "" for others."""
+        """Return the full name behind a name or attribute of the file: `torch.cuda.synchronize`; "" for others."""
         parts: list[str] = []
         while isinstance(node, cst.Attribute):
             parts.append(node.attr.value)
@@ -80,5 +80,5 @@ def _local(node: cst.CSTNode, name: str) -> str:
 
 
 def _keeps(node: cst.CSTNode) -> bool:
-    """Whether an import binds what it names: `import torch.cuda` binds `torch`."""
+    """Whether an import binds the name that it mentions: `import torch.cuda` binds `torch`."""
     return isinstance(node, cst.ImportAlias) and (node.asname is not None or isinstance(node.name, cst.Name))

@@ -40,7 +40,7 @@ class LightningGuard(Callback):
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far."""
+        """The findings so far."""
         return self._running.findings
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -26,7 +26,7 @@ class RunningGuard:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far."""
+        """The findings so far."""
         return [] if self._guard is None else self._guard.findings
 
     def begin(self, module: Module) -> None:

@@ -28,7 +28,7 @@ class TransformersGuard(TrainerCallback):
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far."""
+        """The findings so far."""
         return self._running.findings
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -7,14 +7,15 @@
 All tensors are plain tensors on the CPU. Each storage has a label that says where it would be (`labels`). A dispatch
 mode compares the labels of an operator's tensors by PyTorch's own rules before the operator runs, and labels what the
 operator makes (`dispatch`, with `plans` and `checks`). What a program asks `torch.cuda` is answered for a pretended
-machine (`machine`, `cuda_api`). Nothing is native code, and nothing is tied to one build of torch.
+machine (`machine`, `cuda_api`). It has no native code, and no tie to one build of torch.
 
     x = torch.ones(2)          aten.ones, called by the program: its storage has no label, and is on the CPU
     y = x.cuda()               a copy, whose storage gets the label cuda:0
     z = y[0]                   a view: the same storage, so the same label
     x + y                      aten.add.Tensor is ELEMENTWISE, the labels are cpu and cuda:0: it raises
 
-A rehearsal knows what the linter guesses, on the one path that runs. It says in `unjudged` what it could not judge.
+A rehearsal knows what the linter guesses, on the one path that runs. It lists in `unjudged` the places that it could
+not judge.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
 
 
 def _uncompiled(model: object = None, **options: object) -> object:
-    """Stand for `torch.compile`: what it would compile runs as it is."""
+    """Replace `torch.compile`: the function or module runs uncompiled."""
     return (lambda function: function) if model is None else model
 
 

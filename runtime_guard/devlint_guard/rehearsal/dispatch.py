@@ -91,7 +91,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
 
 
 def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Run an operator of which nothing is known beforehand."""
+    """Run an operator without a plan."""
     with _C.DisableTorchFunction():
         operands = plan.operands(args, kwargs)
         target = checks.judge(plan, operands, args) if operands else None
@@ -109,7 +109,8 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) -> torch.device | None:
-    """Return the device of what a factory or a copy makes, and let the operator work on the CPU; None for other types.
+    """Return the device for the result of a factory or a copy, and let the operator work on the CPU; None for other
+    types.
 
     Args:
         plan: that of the factory.

@@ -124,7 +124,7 @@ def _sweep() -> None:
 
 
 def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Return the plain tensors of which a sparse tensor is made, if it is one."""
+    """Return the plain tensors inside of a sparse tensor, if it is one."""
     with _C.DisableTorchFunctionSubclass(), torch.no_grad():
         layout = tensor.layout
         if layout is torch.sparse_coo:

@@ -29,7 +29,7 @@ class Replacements:
         setattr(owner, name, value)
 
     def undo(self) -> None:
-        """Put back what was there, the latest first."""
+        """Restore the originals, the latest first."""
         while self._undone:
             owner, name, before = self._undone.pop()
             if before is _ABSENT:

@@ -12,10 +12,10 @@ from devlint_guard.callers import caller_of
 
 @dataclass(slots=True)
 class Unjudged:
-    """What was not judged, with the user's line and how often.
+    """The operations that were not judged, with the user's line and their number.
 
     Attributes:
-        places: by what it was and where, how often it happened.
+        places: the number of times, by operation and place.
     """
 
     places: Counter[tuple[str, str]] = field(default_factory=Counter)

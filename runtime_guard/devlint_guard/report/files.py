@@ -18,9 +18,9 @@ _FORMS = {".json": json.render, ".html": html.render, ".htm": html.render}
 
 
 def write(record: Record, path: Path) -> None:
-    """Writes a record: `.json`, `.html`, and as text whatever else the file is called; whole or not at all.
+    """Writes a record: JSON for `.json`, HTML for `.html`, text for any other name; whole or not at all.
 
-    A link stays one. What is no regular file, such as `/dev/stdout`, is written to.
+    A link stays one. A special file, such as `/dev/stdout`, is written to directly.
 
     Raises:
         OSError: the file cannot be written; then it is as it was.

@@ -16,7 +16,7 @@ _STYLE = Path(__file__).with_name("page.css")
 
 
 def render(record: Record) -> str:
-    """A record as a whole HTML document; text of the program is shown as text, whatever it contains."""
+    """A record as a whole HTML document; text of the program is always shown as text."""
     sections = [
         _findings("findings", "Findings", record.findings, "Nothing was found."),
         ledger(record.transfers) if record.transfers or record.config.get("ledger") else "",

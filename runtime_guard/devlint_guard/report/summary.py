@@ -17,7 +17,7 @@ _ARROWS = {
 
 
 def render(record: Record) -> str:
-    """What was found, the suspects, and what was transferred; a sentence where there is none of it."""
+    """The findings, the suspects and the transfers; a sentence if there are none."""
     findings = [*record.findings, *record.suspects]
     parts = [render_all(findings) if findings else "devlint has found nothing"]
     if record.transfers:

@@ -55,7 +55,7 @@ def bring_together(conflict: Conflict, site: Site) -> Remedy:
     """The change that puts both values on one device.
 
     Args:
-        conflict: the two values; what is on the CPU moves, else what comes second.
+        conflict: the two values; the one on the CPU moves, otherwise the second.
         site: where the operation is reported.
     """
     if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
@@ -83,7 +83,9 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
         return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
-        return Remedy(f"put both on one device; a copy of {quoted(written.name)} would not keep what is written to it")
+        return Remedy(
+            f"put both on one device; {quoted(written.name)} would not get the values that are written to a copy"
+        )
     return _bring(conflict, other, written, site)
 
 
@@ -239,7 +241,7 @@ def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
 
 
 def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
-    """Advice for what a module keeps; the fix is that of `unregistered-tensor-attribute`, where it is stored."""
+    """Return advice for an attribute of a module; `unregistered-tensor-attribute` reports and fixes its assignment."""
     move = f"move it to {_device_in_words(settled, site)}" if target is None else f"use `{name}.to({target})`"
     return f"in a module, register it, so that it moves along: {_buffer(name)}; elsewhere {move}"
 
@@ -299,7 +301,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
 
 
 def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
-    """Another goal for a call such as `x.to("cuda:1")` or `x.cuda(1)`; what else it does stays."""
+    """Return the edits that give `x.to("cuda:1")` or `x.cuda(1)` another goal; its other arguments stay."""
     if not isinstance(move.func, cst.Attribute):
         return ()
     given = [argument for argument in move.args if argument.keyword is not None and argument.keyword.value == "device"]
@@ -346,7 +348,7 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
 
 
 def _device_of_argument(side: Meeting) -> str | None:
-    """Source text, at a call, for the device of what the called function is given; None where no name tells it."""
+    """Return source text, at a call, for the device of an argument; None if no name gives it."""
     if (
         side.kind is not OriginKind.PARAMETER
         or not isinstance(side.device, Variable)

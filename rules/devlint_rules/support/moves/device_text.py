@@ -19,7 +19,7 @@ STAYING = frozenset(
     sigmoid softmax sqrt squeeze sum transpose unsqueeze view
     """.split()
 )
-"""Methods of tensors whose result is where the tensor is, whatever else they are given."""
+"""Methods of tensors with a result on the device of the tensor, for any arguments."""
 
 
 HARMLESS = frozenset("shape size dim ndim numel dtype fill_ zero_ normal_ uniform_ random_ requires_grad_".split())
@@ -35,11 +35,11 @@ def root_of(text: str) -> str:
 
 
 def alike(text: str, *, of_module: bool) -> str | None:
-    """What is where an expression is, and can be read at no cost: `x` of `x.unsqueeze(0) > 0`; None without one.
+    """Return a name on the device of an expression, cheap to read: `x` of `x.unsqueeze(0) > 0`; None without one.
 
     Args:
         text: the expression.
-        of_module: whether it may be a module, which has no attribute `device`; what is reckoned with is none.
+        of_module: whether it may be a module, which has no attribute `device`; a computed value is not a module.
     """
     node = parsed(text)
     while node is not None:

@@ -75,7 +75,7 @@ def _is_harmless(read: cst.Name, site: Site) -> bool:
 
 
 def _branch(node: cst.BaseExpression, binding: Binding, site: Site) -> cst.CSTNode | None:
-    """The outermost test or loop between a binding and an expression: what is outside may need the move as well."""
+    """Return the outermost test or loop between a binding and an expression: code outside may need the move too."""
     (block, *_) = site.syntax.parents(binding.following)
     found: cst.CSTNode | None = None
     inner: cst.CSTNode = node

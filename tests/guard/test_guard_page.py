@@ -1,4 +1,4 @@
-"""What the README shows of the guard: the program prints what stands below it, and every option is explained."""
+"""The page of the guard: the program prints what stands below it, and every option is explained."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from tests.judge import Judge
 
 
 def _section() -> str:
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    return text.partition("\n## Guard a debug run\n")[2].partition("\n## ")[0]
+    return (REPOSITORY / "runtime_guard" / "guard.md").read_text(encoding="utf-8")
 
 
 def _block(language: str) -> str:

@@ -1,0 +1,164 @@
+"""`--diff-base`: reports on lines that changed since a commit, in repositories of git."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.stand_in import Shell
+
+CODE = "import torch\nclash\n\nraw_cuda\n"
+
+
+class Repository(Shell):
+    """The command line in a git repository."""
+
+    def git(self, *arguments: str) -> None:
+        environment = {
+            **os.environ,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_AUTHOR_NAME": "somebody",
+            "GIT_AUTHOR_EMAIL": "somebody@example.org",
+            "GIT_COMMITTER_NAME": "somebody",
+            "GIT_COMMITTER_EMAIL": "somebody@example.org",
+        }
+        subprocess.run(["git", *arguments], cwd=self.folder, env=environment, check=True, capture_output=True)
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "change")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository(tmp_path, monkeypatch)
+    made.git("init", "-q", "-b", "main", ".")
+    made.write("a.py", CODE)
+    made.commit()
+    return made
+
+
+def _since(shell: Shell, base: str, *paths: str) -> list[str]:
+    return shell.concise("--diff-base", base, *paths)
+
+
+def test_unchanged_lines_are_not_reported(repository: Repository) -> None:
+    assert repository.concise() == ["a.py:2:1: DEV101", "a.py:4:1: DEV302"]
+    assert _since(repository, "main") == []
+
+
+def test_a_changed_line_is_reported_wherever_it_moves(repository: Repository) -> None:
+    repository.write("a.py", "import torch\n# a new line\nclash\n\nraw_cuda + 1\n")
+    assert _since(repository, "main") == ["a.py:5:1: DEV302"]
+
+
+def test_a_new_file_and_a_staged_change_count_as_changed(repository: Repository) -> None:
+    repository.write("new.py", CODE)
+    repository.write("a.py", CODE + "clash\n")
+    repository.git("add", "-A")
+    assert _since(repository, "main") == ["a.py:5:1: DEV101", "new.py:2:1: DEV101", "new.py:4:1: DEV302"]
+
+
+def test_the_base_is_the_last_common_commit(repository: Repository) -> None:
+    repository.git("checkout", "-q", "-b", "feature")
+    repository.write("a.py", CODE + "clash\n")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    repository.write("a.py", "import torch\n\n\nraw_cuda\n")
+    repository.commit()
+    repository.git("checkout", "-q", "feature")
+    assert _since(repository, "main") == ["a.py:5:1: DEV101"]
+    assert _since(repository, "HEAD") == []
+
+
+def test_paths_may_be_named_from_a_folder_below(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.write("sub/b.py", CODE)
+    repository.commit()
+    repository.write("sub/b.py", CODE + "clash\n")
+    monkeypatch.chdir(repository.folder / "sub")
+    assert _since(repository, "main", "..") == ["b.py:5:1: DEV101"]
+
+
+def test_a_notebook_is_compared_by_its_code(repository: Repository) -> None:
+    def notebook(*lines: str) -> str:
+        cell: dict[str, object] = {
+            "cell_type": "code",
+            "source": list(lines),
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
+        return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+    repository.write("n.ipynb", notebook("import torch\n", "clash\n"))
+    repository.commit()
+    repository.write("n.ipynb", notebook("import torch\n", "raw_cuda\n", "clash\n"))
+    assert _since(repository, "main") == ["n.ipynb:cell 1:2:1: DEV302"]
+
+
+def test_a_file_that_cannot_be_analysed_is_always_an_error(repository: Repository) -> None:
+    repository.write("a.py", "import torch\nx = (\n")
+    repository.commit()
+    result = repository.run("check", "--diff-base", "main")
+    assert result.exit_code == 2
+    assert "DEV901" in result.stdout
+
+
+def test_a_filter_of_the_repository_does_not_run(repository: Repository, tmp_path: Path) -> None:
+    mark = tmp_path.parent / f"{tmp_path.name}-ran"
+    repository.write(".gitattributes", "*.py filter=evil diff=evil\n")
+    for key in ("filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.evil.command"):
+        repository.git("config", key, f"touch {mark}")
+    repository.git("config", "core.fsmonitor", f"touch {mark}")
+    repository.write("a.py", CODE + "clash\n")
+    assert _since(repository, "main") == ["a.py:5:1: DEV101"]
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--diff-base", "mian"], 'error: --diff-base: "mian" is no branch, tag or commit of this repository'),
+        (["--diff-base", "--all"], 'error: --diff-base: "--all" is no branch, tag or commit of this repository'),
+        (["--diff-base", "alone"], 'error: --diff-base: HEAD and "alone" have no common commit here'),
+        (["--diff-base", "main", "--fix"], "error: --diff-base cannot be combined with fixes"),
+        (["--diff-base", "main", "--diff"], "error: --diff-base cannot be combined with fixes"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(repository: Repository, arguments: list[str], message: str) -> None:
+    repository.git("checkout", "-q", "--orphan", "alone")
+    repository.write("other.txt", "so that this commit is another one\n")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    result = repository.run("check", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(message)
+
+
+def test_without_a_repository_there_is_nothing_to_compare_with(shell: Shell) -> None:
+    shell.write("a.py")
+    result = shell.run("check", "--diff-base", "main")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: --diff-base: the working folder is in no git repository\n",
+    )
+
+
+def test_without_git_the_error_says_so(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repository.folder))
+    result = repository.run("check", "--diff-base", "main")
+    assert (result.exit_code, result.stderr) == (2, "error: --diff-base: git is not installed\n")
+
+
+def test_a_file_of_another_repository_is_an_error(
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other") / "b.py"
+    other.write_text(CODE)
+    result = repository.run("check", "--diff-base", "main", str(other))
+    assert result.exit_code == 2
+    assert "--diff-base: is not in the repository of the working folder" in result.stderr
