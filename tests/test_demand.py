@@ -29,6 +29,7 @@ BUILT = "from setuptools import setup\n\nsetup(name='lib')\n"
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(".git").mkdir()
+    Path("start.py").write_text("if __name__ == '__main__':\n    print()\n")  # so that it is a program
 
 
 def _write(files: Mapping[str, str]) -> None:
@@ -77,6 +78,17 @@ def test_the_calls_of_a_program_decide(callers: list[str], found: list[tuple[str
 def test_a_library_is_there_for_others_unless_a_call_says_otherwise(files: Mapping[str, str], *, found: bool) -> None:
     _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": ADDS, **files})
     assert _reported() == [("pkg/lib.py", 5, "DEV103")] * found
+
+
+def test_what_nobody_runs_is_there_for_others() -> None:
+    _write({"lib.py": ADDS})
+    assert _reported() == []
+    Path("start.py").unlink()
+    assert _reported() == FOUND
+    _write({"run.py": UNKNOWN})
+    assert _reported() == FOUND
+    _write({"run.py": UNKNOWN + "\n\nmain(open)\n"})  # which runs it
+    assert _reported() == []
 
 
 def test_a_script_of_a_library_is_a_program() -> None:
@@ -196,12 +208,12 @@ def test_a_folder_that_nothing_marks_is_no_project_if_it_is_too_wide(
 ) -> None:
     (tmp_path / ".git").rmdir()
     monkeypatch.setattr("devlint.discovery.MOST_UNMARKED", 5)
-    _write({"pkg/lib.py": ADDS, "pkg/run.py": ON_DEVICE})
-    assert _reported("pkg/lib.py") == [("pkg/lib.py", 5, "DEV103")]
-    _write({f"more/{number}.py": "" for number in range(4)})
+    _write({"pkg/lib.py": ADDS, "pkg/run.py": ON_CPU})
     assert _reported("pkg/lib.py") == []
+    _write({f"more/{number}.py": "" for number in range(4)})
+    assert _reported("pkg/lib.py") == [("pkg/lib.py", 5, "DEV103")]
     monkeypatch.chdir("pkg")  # which is the project then
-    assert _reported("lib.py") == FOUND
+    assert _reported("lib.py") == []
 
 
 def test_the_report_shows_the_call() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from devlint.errors import SourceError
 from devlint.project import Asked, Project, Source
 
 NAMING = "naming"
+"""Which files may name what a file defines?"""
+
 BESIDE = "beside"
-"""The questions: which files may name what a file defines; which have a word and are imported together with it."""
+"""Which files have a word, and are imported together with a file?"""
+
+ENTRY = "entry"
+"""Is there a file that people run? The first one is the answer."""
 
 
 class Importers:
@@ -41,8 +46,19 @@ class Importers:
 
     def answer(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
         """Answer a question about a file; the files are in the order of their paths."""
-        found = self._naming(source, word) if question == NAMING else self._beside(source, word)
+        match question:
+            case "naming":
+                found = self._naming(source, word)
+            case "beside":
+                found = self._beside(source, word)
+            case "entry":
+                found = self._entry()
+            case _:
+                raise ValueError(f"there is no question {question!r}")
         return tuple(sorted(found, key=lambda one: one.display))
+
+    def _entry(self) -> list[Source]:
+        return next(([one] for one in self._members() if is_entry(one) and not self._project.is_test(one)), [])
 
     def _naming(self, source: Source, name: str) -> list[Source]:
         """The members that contain a name and import a file, directly or from a file that imports it.
@@ -143,6 +159,27 @@ def imported_names(source: Source) -> set[str]:
                 names.add(base)
                 names.update(f"{base}.{alias.name}" if base else alias.name for alias in node.names)
     return {name for name in names if name}
+
+
+def is_entry(source: Source) -> bool:
+    """Return whether people run a file.
+
+    It is a notebook, asks for its own name, has a loop or a `with` at its top level, or calls its own function there.
+    """
+    if source.is_script or source.cells:
+        return True
+    try:
+        body = ast.parse(source.text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    own = {item.name for item in body if isinstance(item, ast.FunctionDef)}
+    return any(isinstance(item, (ast.For, ast.While, ast.With)) or _calls(item, own) for item in body)
+
+
+def _calls(item: ast.stmt, names: Collection[str]) -> bool:
+    """Whether a statement is a call of a function with one of some names."""
+    call = item.value if isinstance(item, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names
 
 
 def absolute_name(source: Source, module: str, level: int) -> str | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from devlint.analysis.recorder import Recorder
 from devlint.frontend.ir import Function
-from devlint.importers import NAMING, Importers
-from devlint.project import Source
+from devlint.importers import ENTRY, NAMING, Importers
+from devlint.project import Project, Source
 
 
 class Listener:
@@ -51,6 +51,36 @@ class Listener:
         if own is None or name is None or demand.is_nested(function):
             return []
         return [one.display for one in self._importers.ask(own, NAMING, name) if self._look(one)]
+
+
+class Roles:
+    """What the files of a project are there for.
+
+    Args:
+        project: finds files.
+        importers: answers whether people run one of them.
+        source_of: the source of a file that is known.
+    """
+
+    def __init__(self, project: Project, importers: Importers, source_of: Callable[[str], Source | None]) -> None:
+        self._project = project
+        self._importers = importers
+        self._source_of = source_of
+
+    def is_of_library(self, file: str) -> bool:
+        """Whether the functions of a file are there for callers outside of the project.
+
+        They are in a package that is installed, and where nobody runs a file of the project.
+        """
+        source = self._source_of(file)
+        if source is None:
+            return False
+        return self._project.is_of_library(source) or not self._importers.ask(source, ENTRY, "")
+
+    def is_test(self, file: str) -> bool:
+        """Whether a file is there to test others."""
+        source = self._source_of(file)
+        return source is not None and self._project.is_test(source)
 
 
 def _called_as(function: Function) -> str | None:

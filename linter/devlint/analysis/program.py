@@ -35,7 +35,7 @@ from devlint.analysis.budget import Budget
 from devlint.analysis.data_loading import counts_on_default
 from devlint.analysis.demand import CallSite, Given
 from devlint.analysis.frame import Frame, InferredKinds
-from devlint.analysis.listening import Listener
+from devlint.analysis.listening import Listener, Roles
 from devlint.analysis.loaded_file import LoadedFile
 from devlint.analysis.questions import Asker
 from devlint.analysis.recorder import Recorder
@@ -113,10 +113,10 @@ class Program(FileTexts):
         self.catalogue = catalogue
         self.devices = devices
         self.sight = None if view is None else Sight(view, self.source)
-        self.recorder = Recorder(self.place, self)
+        self._importers = Importers(project)
+        self.recorder = Recorder(self.place, Roles(project, self._importers, self._source_of))
         self.steps = Steps()
         self._too_long = too_long
-        self._importers = Importers(project)
         self._listener = Listener(self.recorder, self._importers, self._source_of, self._look)
         self.observing = False
         self.lines = 0
@@ -128,14 +128,6 @@ class Program(FileTexts):
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._moved_later: dict[ir.Scope, Set[ir.Span]] = {}
-
-    def is_of_library(self, file: str) -> bool:
-        """Whether the functions of a file are there for other projects to call."""
-        return (source := self._source_of(file)) is not None and self.project.is_of_library(source)
-
-    def is_test(self, file: str) -> bool:
-        """Whether a file is there to test others."""
-        return (source := self._source_of(file)) is not None and self.project.is_test(source)
 
     # --- files ----------------------------------------------------------------------------------------------
 

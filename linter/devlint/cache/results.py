@@ -221,7 +221,7 @@ def _holds(trace: Trace, project: Project, importers: Importers, is_file: Callab
         return False
     try:
         return all(importers.still_holds(project.peek(Path(path)), asked) for asked in trace.asked)
-    except SourceError:
+    except (SourceError, ValueError):  # a question that this version does not ask
         return False
 
 
