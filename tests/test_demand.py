@@ -1,6 +1,6 @@
-"""What a function's callers hand over decides whether a meeting inside it is an error, whichever files are named.
+"""The arguments of all callers decide whether a conflict inside a function is reported, whichever files are named.
 
-Each project is a few files; what is asked is which lines are reported of which of them.
+Each project is a few files. Each test asks which lines are reported.
 """
 
 from __future__ import annotations
@@ -220,4 +220,4 @@ def test_the_report_shows_the_call() -> None:
     _write({"lib.py": ADDS, "run.py": ON_DEVICE})
     (found,) = engine.run(Settings(("lib.py",), select=("DEV1",), jobs=1)).outcome.diagnostics
     shown = [(one.place.file, one.place.line, one.message) for one in found.related]
-    assert ("run.py", 6, "this call hands over what is on an accelerator") in shown
+    assert ("run.py", 6, "this call hands over a tensor on an accelerator") in shown

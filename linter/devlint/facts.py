@@ -57,7 +57,7 @@ class Conflict:
         via: the calls between the reported place and the operation, outermost first, when the operation is
             inside a called function.
         observed: it rests on where a run of the program has had a value.
-        witness: the call that hands over what is on an accelerator, when one of the two values is an argument.
+        witness: the call that hands over a tensor on an accelerator, when one of the two values is an argument.
     """
 
     kind: ConflictKind

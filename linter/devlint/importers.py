@@ -20,7 +20,7 @@ ENTRY = "entry"
 
 
 class Importers:
-    """Looks through the members of a project, each of which is parsed only where its text makes an import likely.
+    """Searches the members of a project; a member is parsed only where its text makes an import likely.
 
     Args:
         project: the files.

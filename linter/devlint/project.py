@@ -26,7 +26,7 @@ _INSTALLED = (".dist-info", ".egg-info")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
 _METADATA = ("[project]", "[tool.poetry]", "[tool.flit.metadata]")
-"""The tables of a `pyproject.toml` that name what is built."""
+"""The tables of a `pyproject.toml` that name a distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Asked:
     """A question about the members of a project that was asked about one file; see `importers`.
 
     Attributes:
-        question, word: what was asked.
+        question, word: the question.
         found: the files that are the answer, sorted.
     """
 
@@ -392,7 +392,7 @@ class Project:
         return self._sources[path]
 
     def peek(self, path: Path) -> Source:
-        """Return a file that no analysis rests on, which is not traced; see `Asked` for what is.
+        """Return a file without a trace, since no analysis rests on its whole content; see `Asked`.
 
         Raises:
             SourceError: it cannot be read or decoded.

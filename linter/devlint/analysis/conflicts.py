@@ -224,7 +224,7 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
 
 
 def _is_untold(side: Operand) -> bool:
-    """Whether nothing says how a value came to be, but that it was given or is computed where it is used."""
+    """Whether the story of a value is unknown: it is an argument, or is computed where it is used."""
     origin = side.origin
     return origin is None or origin.kind is OriginKind.PARAMETER or origin.span == side.span
 

@@ -1,15 +1,15 @@
-"""Demand: what the calls of a function, in all files of the project, hand over and stand behind.
+"""Demand: the arguments that all calls of a function in the project hand over, and the checks before these calls.
 
-A function that adds what it is given to a tensor on the CPU is right if every call passes one from there, is wrong if
-one call passes a tensor on an accelerator, and cannot be judged where no call says. One that uses CUDA needs no check
-of its own if every call stands behind one.
+A function adds its argument to a tensor on the CPU. It is right if every call passes a tensor on the CPU. It is wrong
+if one call passes a tensor on an accelerator. Without such calls it cannot be judged. A function that uses CUDA needs
+no check of its own if a check stands before every call.
 
 A call counts if its file may name the function, by its imports and its text; which files those are is a fact about the
 project and not about the files that have been looked at.
 
 Example: `def total(x): return x + torch.zeros(3)` in `lib.py`, `total(y)` in `def use(y)` of `a.py`, and
-`use(batch.to(device))` in `b.py`. `a.py` hands on the parameter `y` of `use`, `b.py` hands over what was moved, so `x`
-is on an accelerator when the program runs on one, and the conflict in `total` is reported.
+`use(batch.to(device))` in `b.py`. `a.py` hands on the parameter `y` of `use`, and `b.py` hands over a moved tensor. So
+`x` is on an accelerator when the program runs on one, and the conflict in `total` is reported.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import NamedTuple, Protocol, TypeAlias
 from devlint.frontend.ir import Function, Scope, Span
 
 Parameter: TypeAlias = tuple[Function, str]
-"""A parameter of a function, or a place in what is handed over for one: `x`, `batch['x']`, `rows[*]`."""
+"""A parameter of a function, or a place in its argument: `x`, `batch['x']`, `rows[*]`."""
 
 
 LONGEST_PLACE = 120
-"""Characters of a place: a function that hands a part of what it is given to itself makes ever longer ones."""
+"""Characters of a place: a function that calls itself with a part of its argument makes ever longer places."""
 
 
 def root_of(place: str) -> str:
@@ -78,8 +78,8 @@ class Unwitnessed(NamedTuple):
 
 
 Doubt: TypeAlias = "Parameter | Function | Builds | Unwitnessed"
-"""What a fact may be wrong for: all calls pass for a parameter what is on the CPU; all of a function stand behind a
-check; all of a method stand in constructors; none passes what is on an accelerator."""
+"""A reason that may refute a fact: all calls pass a tensor on the CPU; a check stands before all calls of a function;
+all calls of a method stand in constructors; no call passes a tensor on an accelerator."""
 
 
 class _Call(NamedTuple):
@@ -90,7 +90,7 @@ class _Call(NamedTuple):
 
 
 class Files(Protocol):
-    """What is asked about the files of calls and functions."""
+    """Questions about the files of calls and functions."""
 
     def is_of_library(self, file: str) -> bool:
         """Whether the functions of a file are there for other projects to call."""
@@ -100,7 +100,7 @@ class Files(Protocol):
 
 
 class Demand:
-    """What is known of the calls of functions.
+    """The calls of functions, and the questions that they answer.
 
     Args:
         about: the files of the project.
@@ -196,7 +196,7 @@ class Demand:
                 return self._wheres(doubt) == {Where.CPU}
 
     def witness(self, doubts: Iterable[Doubt]) -> CallSite | None:
-        """Return the first call that hands over what is on an accelerator for a parameter that is doubted."""
+        """Return the first call that hands over a tensor on an accelerator for a doubted parameter."""
         parameters = [one for doubt in doubts if isinstance(doubt, Unwitnessed) for one in doubt.parameters]
         sources = set().union(*map(self._sources, parameters))
         found = {
@@ -245,7 +245,7 @@ class Demand:
         return seen
 
     def _wheres(self, parameter: Parameter) -> Set[Where]:
-        """Where the calls have what they hand over for a parameter; nothing where there is no call."""
+        """The places of the arguments that the calls hand over for a parameter; empty without calls."""
         return {given for one in self._sources(parameter) for given in self._of(one) if isinstance(given, Where)}
 
     def _is_witnessed(self, parameter: Parameter) -> bool:
@@ -267,7 +267,7 @@ class Demand:
                 pending += [call.scope for call in self._calls_of(one)]
 
     def _is_for_constructors(self, function: Scope, seen: set[Scope]) -> bool:
-        """Whether every call of a function, of which there is one, stands in a constructor, or in one of which so."""
+        """Whether there are calls, and each stands in a constructor or in a function that only constructors call."""
         if function in seen or function.name.endswith(".__init__"):
             return True
         seen.add(function)
@@ -275,7 +275,7 @@ class Demand:
         return bool(calls) and all(self._is_for_constructors(call.scope, seen) for call in calls)
 
     def _is_behind_a_check(self, function: Scope, seen: set[Scope]) -> bool:
-        """Whether every call of a function, of which there is one, stands behind a check, or in one that does."""
+        """Whether there are calls, and a check stands before each, or before all calls of the function around it."""
         if function in seen:
             return True
         seen.add(function)

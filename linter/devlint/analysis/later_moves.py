@@ -1,9 +1,9 @@
-"""What a body moves after a call: who moves a result, or what was handed over, had it on the CPU at the call.
+"""Moves after a call: a body that moves a result or an argument later had it on the CPU at the call.
 
     x, mask = self.mask_out(x, lengths)
     x, mask = to_cuda(x, mask)
 
-`x` is on the CPU where `mask_out` gets it, as the next line moves what comes out of it.
+`x` is on the CPU where `mask_out` gets it, as the next line moves the result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def calls_before_moves(body: ir.Block, moves_arguments: Callable[[str], bool]) -
 
     Args:
         body: the instructions.
-        moves_arguments: whether calling what a name stands for moves what it is given.
+        moves_arguments: whether a call of the function with a name moves its arguments.
     """
     text = _Text(body)
     moved: set[object] = set()
@@ -61,7 +61,7 @@ class _Text:
         self._texts = {item.target: item.value for item in self.instructions if isinstance(item, ir.Const)}
 
     def moved_by(self, call: ir.Call) -> Collection[object]:
-        """What `x.cuda()` and `x.to(device)` move: the name, or the register of what is computed."""
+        """The operand that `x.cuda()` or `x.to(device)` moves: its name, or its register if it has no name."""
         method = self._attributes.get(call.function)
         if method is None or not (method.name == "cuda" or (method.name == "to" and self._is_to_device(call))):
             return ()

@@ -1,4 +1,4 @@
-"""Finding the calls that decide what is doubted about a file: which other files have to be looked at for them."""
+"""Finding the calls that decide the doubts about a file: the other files that have to be analysed for them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Listener:
     A project without doubtful facts is not looked through.
 
     Args:
-        recorder: what was found, with the doubts.
+        recorder: the facts, with the doubts.
         importers: answers which files may name a function.
         source_of: the source of a file that is known.
-        look: executes a file and records what is in it; whether that could be done.
+        look: executes a file and records its facts; the result says whether that was possible.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Listener:
     def listen(self, file: str) -> None:
         """Look at files until the calls of each function are known that decide a doubt about a file.
 
-        What is found in one file may lead to the callers of that.
+        A call in one file may lead to the callers of the function around it.
         """
         files = self._recorder.demand.files
         while asked := self._recorder.open_questions(file):

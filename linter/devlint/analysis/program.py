@@ -224,7 +224,7 @@ class Program(FileTexts):
         self._listener.listen(source.display)
 
     def _look(self, source: Source) -> bool:
-        """Executes a file that may hold calls, and records what is in it; whether that could be done."""
+        """Execute a file that may hold calls, and record its facts; the result says whether that was possible."""
         if source.display in self._too_long:
             return False
         try:
@@ -493,7 +493,7 @@ class Program(FileTexts):
         return value
 
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
-        """The calls in a body of a file after which it moves a result, or what was handed over."""
+        """The calls in a body of a file whose results or arguments the body moves afterwards."""
         known = self._moved_later.get(scope)
         if known is None:
 

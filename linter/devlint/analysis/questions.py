@@ -65,7 +65,7 @@ class Names(Protocol):
         """Return what a file binds to a name; None if it does not bind the name."""
 
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
-        """Return the calls in a body of a file after which it moves a result, or what was handed over."""
+        """Return the calls in a body of a file whose results or arguments the body moves afterwards."""
 
     def member(self, globals_: Globals, name: str) -> Value:
         """Return an attribute of a source file: what it binds, or a file of the package of that name."""
@@ -136,7 +136,7 @@ class Functions(Protocol):
     def note_call(
         self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Collection[Given]], call: CallSite
     ) -> None:
-        """Note a call of a function, with what it hands over by place in the parameters."""
+        """Note a call of a function, with the devices of its arguments by place in the parameters."""
 
     def found(self, asker: Asker, value: Value) -> None:
         """Note a function definition that was executed."""

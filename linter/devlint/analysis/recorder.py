@@ -85,7 +85,7 @@ class Recorder:
         self.demand.note_argument(function, parameter, given, call)
 
     def open_questions(self, file: str) -> set[Function]:
-        """The functions whose callers have to be known to decide what is doubted about the facts of a file.
+        """The functions whose callers decide the doubts about the facts of a file.
 
         With those of the functions in which conflicts of the file are told, or where they are met.
         """
@@ -104,7 +104,7 @@ class Recorder:
     def _with_certainty(self, file: str, span: object, fact: Fact) -> Fact:
         """A fact with what the calls of the function say about it.
 
-        A conflict with an argument is merely possible if no call hands over what is on an accelerator.
+        A conflict with an argument is merely possible if no call hands over a tensor on an accelerator.
         """
         if not isinstance(fact, Conflict) or not isinstance(span, Span):
             return fact
@@ -115,7 +115,7 @@ class Recorder:
         if call is None or call.file == file:
             return fact
         return replace(
-            fact, witness=Step(self._place(call.file, call.span), "this call hands over what is on an accelerator")
+            fact, witness=Step(self._place(call.file, call.span), "this call hands over a tensor on an accelerator")
         )
 
     def _is_unwitnessed(self, doubts: tuple[Doubt, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Where a call has the tensors that it hands over: what one call says about the parameters of the called function."""
+"""The devices of the arguments of one call, by place in the parameters of the called function."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from devlint.frontend.ir import Span
 
 DEEPEST_PART = 2
 MOST_PARTS = 64
-"""How far into what is handed over is looked, and at how many parts of each container."""
+"""How deep an argument is searched for tensors, and how many parts of each container."""
 
 _PLACED = (OriginKind.MOVED, OriginKind.MODULE, OriginKind.CREATED)
-"""Events that put a tensor where something else is: what it follows then is what the program chose."""
+"""Events that put a tensor on the device of another value: the program chose that device."""
 
 
 def of(
     frame: Frame, recorded: Frame, env: Environment, bound: Mapping[str, ArgumentValue], span: Span
 ) -> dict[str, set[Given]]:
-    """Return where a call has what it hands over, by place of the called function: `x`, `batch['x']`, `rows[*]`.
+    """Return the devices of the arguments of a call, by place in the parameters: `x`, `batch['x']`, `rows[*]`.
 
     A place that holds no tensor, module or device is left out.
 
@@ -54,7 +54,7 @@ def of(
 
 
 def _parts(frame: Frame, env: Environment, place: str, value: Value, depth: int) -> Iterator[tuple[str, Value]]:
-    """A value at a place, and what it holds."""
+    """A value at a place, and its parts."""
     if isinstance(value, MaybeNone):
         value = value.present
     yield place, value

@@ -67,7 +67,7 @@ class Variable:
 
     @property
     def root(self) -> str:
-        """The name that the place begins with: `x` for `x['a'].device`; empty for what an execution has produced."""
+        """The name that the place begins with: `x` for `x['a'].device`; empty for the result of a call."""
         match = re.match(r"\w+", self.place)
         return match[0] if match else ""
 
