@@ -35,6 +35,7 @@ ACCEPTED = {
     "signatures": ["[]"],
     "observed": ["[]"],
     "devices": ["0", "8"],
+    "min-certainty": ['"certain"', '"on-accelerator"', '"possible"'],
     "baseline": ['"baseline.json"'],
     "extend": ['"profile:vllm"'],
 }
@@ -50,6 +51,7 @@ REFUSED = {
     "signatures": ['"a.pyi"'],
     "observed": ['"run.json"'],
     "devices": ["-1", "true", "1.5", '"2"'],
+    "min-certainty": ['"likely"', "1"],
     "baseline": ["[]"],
     "extend": ["1"],
     "selct": ['["DEV1"]'],

@@ -6,6 +6,7 @@ Each project is a few files. Each test asks which lines are reported.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -221,3 +222,47 @@ def test_the_report_shows_the_call() -> None:
     (found,) = engine.run(Settings(("lib.py",), select=("DEV1",), jobs=1)).outcome.diagnostics
     shown = [(one.place.file, one.place.line, one.message) for one in found.related]
     assert ("run.py", 6, "this call hands over a tensor on an accelerator") in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "table", "found"),
+    [
+        ([], "", []),
+        (["--min-certainty", "possible"], "", ["possible"]),
+        ([], "min-certainty = 'possible'\n", ["possible"]),
+        (["--min-certainty", "certain"], "min-certainty = 'possible'\n", []),
+    ],
+)
+def test_possible_errors_are_reported_if_asked_for(option: list[str], table: str, found: list[str]) -> None:
+    _write({"lib.py": ADDS, "run.py": UNKNOWN, "devlint.toml": table})
+    result = CliRunner().invoke(devlint, ["check", "lib.py", "--output-format", "json", "--no-cache", *option])
+    assert [one["certainty"] for one in json.loads(result.stdout)["diagnostics"]] == found
+
+
+def test_the_least_certainty_hides_the_others() -> None:
+    _write({"lib.py": ADDS + "\n\nshifted(torch.ones(3, device='cuda'))\ntorch.ones(3).cuda() + torch.ones(3)\n"})
+
+    def codes(*option: str) -> list[str]:
+        result = CliRunner().invoke(devlint, ["check", "--select", "DEV1", "--output-format", "json", *option])
+        return [one["code"] for one in json.loads(result.stdout)["diagnostics"]]
+
+    assert codes("--no-cache") == ["DEV103", "DEV101"]
+    assert codes("--no-cache", "--min-certainty", "certain") == ["DEV101"]
+
+
+def test_a_comment_on_a_possible_error_is_needed() -> None:
+    _write(
+        {
+            "lib.py": ADDS.replace("torch.zeros(3)", "torch.zeros(3)  # devlint: ignore[DEV103] fed by hand"),
+            "run.py": UNKNOWN,
+        }
+    )
+    run = engine.run(Settings(("lib.py",), select=("ALL",), jobs=1))
+    assert [one.code for one in run.outcome.diagnostics] == []
+
+
+def test_an_unknown_certainty_is_refused() -> None:
+    _write({"lib.py": ADDS, "devlint.toml": "min-certainty = 'likely'\n"})
+    result = CliRunner().invoke(devlint, ["check", "lib.py"])
+    assert result.exit_code == 2
+    assert 'min-certainty: one of "certain", "on-accelerator", "possible" is wanted, this is "likely"' in result.stderr

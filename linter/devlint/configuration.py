@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from devlint.configuration_keys import KEYS, Key, Kind
 from devlint.configuration_keys import NAMES as KEY_NAMES
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Certainty, Severity
 from devlint.errors import ConfigError
 from devlint.project import in_working_folder, territory_of
 from devlint.reading import LARGEST, LARGEST_SETTINGS, leads_out, read_file, require_plain
@@ -249,6 +249,7 @@ class _Reader:
             Kind.RULES_BY_PATTERN: self._selectors_by_pattern,
             Kind.SEVERITY_BY_RULE: self._severities,
             Kind.COUNT: self._count,
+            Kind.CERTAINTY: self._certainty,
         }
         return readers[key.kind](key.name, self._table[key.name])
 
@@ -305,6 +306,15 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self._wrong_type(key, "a number of devices, 0 or more,", value)
         return value
+
+    def _certainty(self, key: str, value: object) -> Certainty:
+        levels = [level.value for level in Certainty]
+        wanted = ", ".join(f'"{level}"' for level in levels)
+        if not isinstance(value, str):
+            raise self._wrong_type(key, f"one of {wanted}", value)
+        if value not in levels:
+            raise self.error(key, f'{key}: one of {wanted} is wanted, this is "{value}"{did_you_mean(value, levels)}')
+        return Certainty(value)
 
     def _inside(self, key: str, name: str) -> Path:
         """Return a path that the file names, which may not lead out of the project."""

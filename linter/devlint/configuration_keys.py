@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from devlint.diagnostics import Certainty
 from devlint.records import dataclass
 
 
@@ -19,6 +20,7 @@ class Kind(enum.Enum):
     RULES_BY_PATTERN = "rules by pattern"
     SEVERITY_BY_RULE = "severity by rule"
     COUNT = "a number of devices"
+    CERTAINTY = "a certainty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ KEYS: Final = (
     Key("signatures", Kind.FILES, "Files that describe the devices of other libraries."),
     Key("observed", Kind.FILES, "JSON reports of recorded runs."),
     Key("devices", Kind.COUNT, "The number of CUDA devices of the machine; any number if it is not set."),
+    Key("min-certainty", Kind.CERTAINTY, "Report no error that is less certain: certain, on-accelerator or possible."),
     Key("baseline", Kind.FILE, "The file with the accepted reports."),
 )
 """All keys, in the order of the documentation."""
@@ -79,6 +82,7 @@ _SCHEMAS: Final[dict[Kind, dict[str, object]]] = {
         "additionalProperties": {"enum": ["error", "warning"]},
     },
     Kind.COUNT: {"type": "integer", "minimum": 0},
+    Kind.CERTAINTY: {"enum": [level.value for level in Certainty]},
 }
 
 

@@ -33,12 +33,12 @@ class Declaration:
     everywhere: bool = False
     undocumented: str = ""
 
-    def concerns(self, text: str, facts: FileFacts) -> bool:
+    def concerns(self, text: str, facts: FileFacts, least: Certainty = Certainty.POSSIBLE) -> bool:
         """Whether the rule has to visit a file with that text and those facts.
 
-        Conflicts that are merely possible concern opt-in rules alone.
+        Conflicts that are less certain than `least` concern opt-in rules alone.
         """
         if self.everywhere or (self.mentions and self.mentions in text):
             return True
         wanted = (anchored.fact for anchored in facts.facts if type(anchored.fact).__name__ in self.wants)
-        return any(self.opt_in or getattr(fact, "certainty", None) is not Certainty.POSSIBLE for fact in wanted)
+        return any(self.opt_in or getattr(fact, "certainty", Certainty.CERTAIN).is_at_least(least) for fact in wanted)

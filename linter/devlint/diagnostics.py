@@ -21,12 +21,18 @@ class Certainty(enum.Enum):
 
     CERTAIN: on every path that reaches the line. ON_ACCELERATOR: as soon as the code runs on an accelerator,
     because one side follows an input, a module or a device variable; or as soon as a call takes the branch of the
-    called function in which it happens. POSSIBLE: on some path only.
+    called function in which it happens. POSSIBLE: on some path only, or no call shows that an argument is on an
+    accelerator.
     """
 
     CERTAIN = "certain"
     ON_ACCELERATOR = "on-accelerator"
     POSSIBLE = "possible"
+
+    def is_at_least(self, other: Certainty) -> bool:
+        """Whether it promises as much as another one; the members stand in this order."""
+        order = [*Certainty]
+        return order.index(self) <= order.index(other)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -212,6 +212,25 @@ class _Workplace:
     def selection(self) -> Selection:
         return select_rules(self._settings, self.configuration, self._load().rules)
 
+    @property
+    def least(self) -> Certainty:
+        """The least certainty of a reported error, but for opt-in rules where nobody asks for one."""
+        return self._wanted or Certainty.ON_ACCELERATOR
+
+    @property
+    def _wanted(self) -> Certainty | None:
+        return self._settings.min_certainty or self.configuration.min_certainty
+
+    def reports(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic is certain enough."""
+        if self._wanted is None and diagnostic.code in self._opt_in:
+            return True
+        return diagnostic.certainty.is_at_least(self.least)
+
+    @cached_property
+    def _opt_in(self) -> frozenset[str]:
+        return frozenset(rule.code for rule in self._load().rules if rule.opt_in)
+
     def facts(self, source: Source) -> FileFacts:
         """Return the facts of a file, and keep them until the next file."""
         facts = self.analysis.facts(source, occurrences=self.observing)
@@ -319,7 +338,7 @@ class Inspector:
         try:
             facts = place.facts(source)
             phase = "rules"
-            found = self._check(source, facts, place.selection.rules_for(path))
+            found = self._check(place, source, facts, place.selection.rules_for(path))
             phase = "suppressions"
             if not found and not mentions_suppressions(source.text):
                 return FileResult(display)
@@ -338,14 +357,20 @@ class Inspector:
         kept, silenced = silence(source.text, source.display, found, enabled, self._load().rules)
         return FileResult(
             source.display,
-            tuple(graded(one, configuration) for one in kept),
-            silenced=tuple(replace(one, diagnostic=graded(one.diagnostic, configuration)) for one in silenced),
+            tuple(graded(one, configuration) for one in kept if place.reports(one)),
+            silenced=tuple(
+                replace(one, diagnostic=graded(one.diagnostic, configuration))
+                for one in silenced
+                if place.reports(one.diagnostic)
+            ),
             digest=source.digest,
         )
 
-    def _check(self, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
+    def _check(self, place: _Workplace, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look that the file concerns; only then is it parsed with LibCST."""
-        busy = tuple(rule for rule in rules if rule.concerns(source.text, facts))
+        # A comment also silences an error that is not reported, so that its level may change.
+        least = Certainty.POSSIBLE if mentions_suppressions(source.text) else place.least
+        busy = tuple(rule for rule in rules if rule.concerns(source.text, facts, least))
         return self._load().check(source.text, source.display, facts, busy) if busy else []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from devlint.diagnostics import Severity
+from devlint.diagnostics import Certainty, Severity
 from devlint.errors import ConfigError
 from devlint.patterns import Patterns
 from devlint.records import dataclass
@@ -31,6 +31,7 @@ class Settings:
         force_exclude: paths named on the command line are excluded like those found in folders.
         fix: make the fixes of diagnostics, in memory; the caller of the run writes the files.
         unsafe_fixes: make unsafe ones too.
+        min_certainty: report nothing less certain; None: as the configuration says.
         include_markdown: folders stand for the Markdown texts in them too.
         diff_base: report on lines only that changed since this commit; None: on all lines.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
@@ -53,6 +54,7 @@ class Settings:
     baseline: Path | None = None
     observed: tuple[Path, ...] = ()
     accepting: bool = False
+    min_certainty: Certainty | None = None
     diff_base: str | None = None
     add_ignore: str | None = None
 
@@ -73,6 +75,7 @@ class Configuration:
         inherited: the folders that keys from other files are relative to, by key, where that is not `root`.
         baseline: the file of the baseline, absolute; it need not exist.
         devices: how many CUDA devices to assume; None: any number.
+        min_certainty: report nothing less certain; None: only opt-in rules report possible errors.
     """
 
     file: str | None
@@ -87,6 +90,7 @@ class Configuration:
     signatures: tuple[Path, ...] = ()
     observed: tuple[Path, ...] = ()
     devices: int | None = None
+    min_certainty: Certainty | None = None
     baseline: Path | None = None
     inherited: tuple[tuple[str, Path], ...] = ()
 

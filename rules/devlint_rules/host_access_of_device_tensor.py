@@ -55,3 +55,4 @@ class HostAccessOfDeviceTensor(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.HOST
+    possible = False

@@ -52,3 +52,4 @@ class IndexOnOtherDevice(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.INDEX
+    possible = False

@@ -40,6 +40,11 @@ _SETTINGS = (
     _rules_option("--select", "Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between."),
     _rules_option("--ignore", "Turn off these rules."),
     _rules_option("--extend-select", "Turn on these rules too."),
+    click.option(
+        "--min-certainty",
+        type=click.Choice(["certain", "on-accelerator", "possible"]),
+        help="Report no error that is less certain.  [default: on-accelerator, and what opt-in rules report]",
+    ),
     click.option("--config", type=_PATH, help="Use this TOML file or profile for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
     _patterns_option("--exclude", "Skip these in folders, in place of the configured patterns; comma between."),
@@ -59,6 +64,7 @@ def takes_settings(command: Command) -> Command:
         select: tuple[str, ...] | None,
         ignore: tuple[str, ...] | None,
         extend_select: tuple[str, ...] | None,
+        min_certainty: str | None,
         config: Path | None,
         isolated: bool,
         exclude: tuple[str, ...] | None,
@@ -68,6 +74,7 @@ def takes_settings(command: Command) -> Command:
         jobs: int | None,
         **others: Any,
     ) -> int:
+        from devlint.diagnostics import Certainty
         from devlint.settings import Settings
 
         settings = Settings(
@@ -75,6 +82,7 @@ def takes_settings(command: Command) -> Command:
             select=select,
             ignore=ignore or (),
             extend_select=extend_select or (),
+            min_certainty=None if min_certainty is None else Certainty(min_certainty),
             config=config,
             isolated=isolated,
             exclude=exclude,

@@ -14,7 +14,7 @@ Moved: TypeAlias = Callable[[int, int], tuple[tuple[int, int], ...]]
 _MACHINES = "DEV3"
 """The rules about devices that a machine lacks; a program that needs such a device once may do so again."""
 
-_CERTAINTIES = (Certainty.POSSIBLE, Certainty.ON_ACCELERATOR, Certainty.CERTAIN)
+_CERTAINTIES = (*reversed(Certainty),)
 
 
 def useless(settled: Iterable[Diagnostic], after: Sequence[Diagnostic], moved: Moved) -> list[Diagnostic]:

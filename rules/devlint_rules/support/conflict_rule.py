@@ -15,20 +15,23 @@ from devlint_rules.support.site import Site
 
 
 class ConflictRule(SurroundedRule):
-    """Base of the rules that report every conflict of one `kind`: those that are merely `possible`, or the others.
+    """Base of the rules that report every conflict of one `kind`.
 
+    `possible`: only those that are merely possible, or only the others; None for all of them.
     `fixes`: the remedy is also offered as a fix, where there is one.
     """
 
     wants = (Conflict,)
     kind: ClassVar[ConflictKind]
-    possible: ClassVar[bool] = False
+    possible: ClassVar[bool | None] = None
     fixes: ClassVar[bool] = True
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
         for conflict in self.facts_of(node, Conflict):
-            if conflict.kind is not self.kind or (conflict.certainty is Certainty.POSSIBLE) is not self.possible:
+            if conflict.kind is not self.kind:
+                continue
+            if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
                 continue
             remedy = bring_together(conflict, Site(self.place_of(node), self.surroundings(), self.syntax()))
             self.report(
