@@ -501,8 +501,8 @@ def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
     """One requirement for each pair of devices: the first that the function meets."""
     found: dict[object, Requirement] = {}
     for requirement in requirements:
-        if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC:
-            continue
+        if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC:  # where the argument is, each call knows
+            requirement = replace(requirement, kind=conflicts.kind_of(requirement.first, requirement.second))
         devices = (requirement.first.device, requirement.second.device)
         ranks = (
             requirement.first.rank,
