@@ -127,7 +127,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.errors",
     ),
     "devlint.addresses": (),
-    "devlint.configuration_keys": (),
+    "devlint.configuration_keys": ("devlint.diagnostics",),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (
         "devlint.configuration",
@@ -422,8 +422,9 @@ def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint", "devlint.errors", "devlint.quoting", "devlint.reading", "devlint.records", "devlint.watching"),
-    ("devlint.addresses", "devlint.configuration_keys"),
+    ("devlint.addresses",),
     ("devlint.diagnostics", "devlint.patterns", "devlint.writing"),
+    ("devlint.configuration_keys",),
     ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources", "devlint.observed"),
     ("devlint.domain", "devlint.settings", "devlint.syntax"),
     ("devlint.facts", "devlint.project", "devlint.suppressions", "devlint.report"),

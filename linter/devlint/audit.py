@@ -73,7 +73,7 @@ class _Audit:
         if unused in self._enabled and (idle is not None or unknown):
             yield self._unused(unused, entry, idle, unknown)
         elif unexplained in self._enabled and not entry.reason and self._is_ours(entry):
-            advice = "say behind it why the report does not matter here"
+            advice = "add the reason after it"
             yield self._report(unexplained, entry, f"`{entry.text}` gives no reason", advice)
 
     def _report(

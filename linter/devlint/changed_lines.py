@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,7 +34,7 @@ class ChangedLines:
     """
 
     def __init__(self, base: str) -> None:
-        self._base = base
+        self._git = _program()
         self._top = Path(os.path.realpath(os.fsdecode(self._ask("rev-parse", "--show-toplevel")).rstrip("\n")))
         if base.startswith("-") or not self._answers("rev-parse", "--verify", "--quiet", f"{base}^{{commit}}"):
             raise ConfigError(f'--diff-base: "{base}" is no branch, tag or commit of this repository')
@@ -107,18 +108,30 @@ class ChangedLines:
         """Return the output of a git command; `missing` if it fails."""
         try:
             done = subprocess.run(
-                ["git", "-c", "protocol.allow=never", "--no-replace-objects", *command],
+                [self._git, "-c", "protocol.allow=never", "--no-replace-objects", *command],
                 env={**os.environ, "GIT_NO_LAZY_FETCH": "1"},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_SECONDS,
                 check=False,
             )
-        except FileNotFoundError:
-            raise ConfigError("--diff-base: git is not installed") from None
+        except OSError as error:
+            raise ConfigError(f"--diff-base: git cannot be run: {error.strerror or error}") from error
         except subprocess.TimeoutExpired:
             raise ConfigError(f"--diff-base: git gave no answer within {_SECONDS} seconds") from None
         return done.stdout if done.returncode == 0 else missing
+
+
+def _program() -> str:
+    """Return the path of git. A program of that name in the working folder may be the repository's: it is not run.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = shutil.which("git")
+    if found is None or not os.path.isabs(found) or Path(found).parent == Path.cwd():
+        raise ConfigError("--diff-base: git is not installed")
+    return found
 
 
 def _story(diagnostic: Diagnostic) -> list[Place]:

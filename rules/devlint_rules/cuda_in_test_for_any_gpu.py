@@ -83,7 +83,7 @@ class CudaInTestForAnyGpu(Rule):
     def _report(self, node: cst.CSTNode) -> None:
         self.report(
             node,
-            f"this is CUDA, in a test that `{_DECORATOR}` lets run on a GPU of any make",
+            f"this needs CUDA, but `{_DECORATOR}` runs the test on a GPU of any make",
             advice="use the device that the decorator has found",
         )
 

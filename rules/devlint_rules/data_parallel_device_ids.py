@@ -13,7 +13,7 @@ from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
-    "module-elsewhere": "the module is on {module}, and DataParallel looks for it on {wanted}, the first of {ids}",
+    "module-elsewhere": "the module is on {module}, but DataParallel looks for it on {wanted}, the first of {ids}",
     "duplicate": "{ids} names a device twice: two replicas share it and wait for each other",
     "empty": "{ids} names no device to run on",
     "not-cuda": "{ids} names a device that is not a CUDA device",

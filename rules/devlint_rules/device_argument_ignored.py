@@ -93,16 +93,16 @@ class DeviceArgumentIgnored(OperationRule):
             parameter, used = quoted(ignored.parameter), quoted(ignored.used)
             self.report(
                 node,
-                f"this goes to {used}, and the parameter {parameter} of the function is never read",
+                f"this goes to {used}, but the function never uses its parameter {parameter}",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=(Related(ignored.where, f"{parameter} is given here"),),
-                advice=f"use {parameter} in place of {used}, or take the parameter away",
+                advice=f"use {parameter} in place of {used}, or remove the parameter",
             )
         for found in self.facts_of(node, UnforwardedDevice):
             default = "None" if found.device is None else in_words(found.device)
             self.report(
                 node,
-                f"{quoted(found.construction)} is given no device, and keeps {default} as {quoted(found.attribute)}",
+                f"{quoted(found.construction)} gets no device, and keeps {default} as {quoted(found.attribute)}",
                 certainty=Certainty.ON_ACCELERATOR,
                 advice=f"pass `device=` to {quoted(found.module)}, as to the others",
             )

@@ -105,7 +105,7 @@ class DeviceOfOffloadedPipeline(Rule):
         text = quoted(f"{owner}.{_DEVICE}")
         self.report(
             node,
-            f"{text} is where the components of the pipeline wait while they are offloaded, not where they compute",
+            f"{text} is the device on which offloaded components wait, not the one on which they compute",
             certainty=Certainty.POSSIBLE,
             advice=f"use {quoted(f'{owner}.{_EXECUTION_DEVICE}')}",
         )

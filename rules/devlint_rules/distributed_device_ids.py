@@ -11,9 +11,9 @@ from devlint_rules.support.moves.wrappers import device_ids, module_moved
 from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
-    "module-elsewhere": "the module is on {module}, and {ids} has its inputs moved to {wanted}",
-    "module-on-cpu": "the module is on the CPU, and {ids} is for modules on a CUDA device",
-    "several-devices": "the module is spread over several devices, and {ids} is for modules on one",
+    "module-elsewhere": "the module is on {module}, but {ids} moves its inputs to {wanted}",
+    "module-on-cpu": "the module is on the CPU, but {ids} needs a module on a CUDA device",
+    "several-devices": "the module is spread over several devices, but {ids} needs a module on one",
     "several-types": "some parameters of the module are on the CPU and some are not",
     "several": "{ids} names several devices, DistributedDataParallel takes one",
     "output-without-ids": "{ids} as output_device needs device_ids",

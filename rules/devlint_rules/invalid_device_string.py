@@ -63,5 +63,5 @@ class InvalidDeviceString(OperationRule):
                 message = f"{text} is the number of devices or more, and the last device has one less"
                 advice = "use a number below `torch.cuda.device_count()`"
             elif "index was passed explicitly" in device.message:
-                message, advice = f"{text} gives the index twice", "leave one of the two out"
+                message, advice = f"{text} gives the index twice", "remove one of the two"
             self.report(node, message, pytorch=device.message, advice=advice)

@@ -84,5 +84,5 @@ class LayerBesideGivenModule(OperationRule):
                 "another device",
                 certainty=Certainty.POSSIBLE,
                 related=(Related(found.meets, f"its input comes from {module} here"),),
-                advice=f"build it where {quoted(found.parameter)} is, with `device=`",
+                advice=f"create it on the device of {quoted(found.parameter)}, with `device=`",
             )

@@ -58,6 +58,6 @@ class LoopInvariantTransfer(OperationRule):
         for again in self.facts_of(node, LoopInvariantTransferFact):
             self.report(
                 node,
-                f"each turn copies the same {quoted(again.name)} to {in_words(again.device)}",
+                f"each step of the loop copies the same {quoted(again.name)} to {in_words(again.device)}",
                 advice="move it once, before the loop",
             )

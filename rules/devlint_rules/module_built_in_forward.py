@@ -67,11 +67,11 @@ class ModuleBuiltInForward(OperationRule):
         for built in self.facts_of(node, Built):
             met = f"{quoted(built.name)}, which is on {in_words(built.device)}"
             if in_words(built.device).endswith(quoted(built.name)):
-                met = f"{quoted(built.name)}, which may be elsewhere"
-            home = "build it in `__init__`" if built.in_forward else "build it once, outside of the function"
+                met = f"{quoted(built.name)}, which may be on another device"
+            home = "create it in `__init__`" if built.in_forward else "create it once, outside of the function"
             self.report(
                 node,
-                f"{quoted(built.module)} is built on the CPU in each call, and called with {met}",
+                f"{quoted(built.module)} is created on the CPU in each call, and called with {met}",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=(Related(built.meets, f"meets {quoted(built.name)} here"),),
                 advice=f"{home}, so that it is trained and moved with the rest, or move it to {in_words(built.device)}",

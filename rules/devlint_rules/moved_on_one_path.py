@@ -67,7 +67,7 @@ class MovedOnOnePath(OperationRule):
         """Reports the moves at the node."""
         for found in self.facts_of(node, PartialMove):
             moved, other = found.moved, found.other
-            told, remedy = f"it is {quoted(other.name)}, which nothing moves", "move it behind the branches"
+            told, remedy = f"it is {quoted(other.name)}, which nothing moves", "move it after the branches"
             if found.other_moves:
                 told, remedy = f"{quoted(other.name)} instead", "move both on every path that moves one of them"
             self.report(

@@ -71,7 +71,8 @@ class OffloadedBesideKept(OperationRule):
             there = in_words(kept.device)
             self.report(
                 node,
-                f"{quoted(kept.name)} is collected on {there}, and {quoted(offloaded.name)} from there on cpu",
+                f"{quoted(kept.name)} is collected on {there}, "
+                f"but {quoted(offloaded.name)} from the same device on cpu",
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(offloaded.place, "cpu"), Label(kept.place, there)),
                 related=(*story(offloaded.trace, offloaded.name), *story(kept.trace, kept.name)),

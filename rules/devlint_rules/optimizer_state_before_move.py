@@ -67,8 +67,8 @@ class OptimizerStateBeforeMove(OperationRule):
             self.report(
                 node,
                 f"the state of {name} is on {in_words(stale.state)}, "
-                f"and its parameters have been moved to {in_words(stale.parameters)}",
+                f"but its parameters have moved to {in_words(stale.parameters)}",
                 certainty=stale.certainty,
                 related=story(stale.trace),
-                advice=f"move the module before {name} is built, loaded or stepped",
+                advice=f"move the module before {name} is created, loaded or stepped",
             )

@@ -62,5 +62,5 @@ class ReadBeforeSync(OperationRule):
                 node,
                 f"{reads} reads a copy that may not have arrived: nothing has waited for it",
                 related=story(read.related),
-                advice="call `torch.cuda.synchronize()` first, or leave `non_blocking=True` out",
+                advice="call `torch.cuda.synchronize()` first, or remove `non_blocking=True`",
             )

@@ -73,5 +73,5 @@ class SyncInLoop(OperationRule):
             self.report(
                 node,
                 f"{reads} each step waits for {in_words(sync.device)} to finish",
-                advice="keep the number on the device, and read it every so many steps or behind the loop",
+                advice="keep the number on the device, and read it every few steps or after the loop",
             )

@@ -76,8 +76,8 @@ class UnmovedModule(OperationRule):
             there = in_words(found.device)
             self.report(
                 node,
-                f"nothing here moves {quoted(found.module)}, and its input {quoted(found.name)} goes to {there}",
+                f"{quoted(found.module)} does not move here, but its input {quoted(found.name)} goes to {there}",
                 certainty=Certainty.POSSIBLE,
                 related=story(found.trace, found.name),
-                advice=f"move {quoted(found.module)} there as well, or its input to where that is",
+                advice=f"move {quoted(found.module)} there as well, or move the input to its device",
             )

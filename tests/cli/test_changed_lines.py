@@ -154,6 +154,18 @@ def test_without_git_the_error_says_so(repository: Repository, monkeypatch: pyte
     assert (result.exit_code, result.stderr) == (2, "error: --diff-base: git is not installed\n")
 
 
+def test_a_program_of_the_repository_is_not_taken_for_git(
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path_factory.mktemp("mark") / "ran"
+    repository.write("git", f"#!/bin/sh\ntouch {mark}\n").chmod(0o755)
+    for path in (".", str(repository.folder)):
+        monkeypatch.setenv("PATH", f"{path}{os.pathsep}{os.environ['PATH']}")
+        result = repository.run("check", "--diff-base", "main")
+        assert (result.exit_code, result.stderr) == (2, "error: --diff-base: git is not installed\n")
+    assert not mark.exists()
+
+
 def test_a_file_of_another_repository_is_an_error(
     repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

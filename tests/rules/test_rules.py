@@ -454,7 +454,7 @@ def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch:
         (SyncInLoop("loss.item()", "", CUDA0), "DEV501", "`loss.item()` in each step waits for cuda:0 to finish"),
         (SyncInLoop("loss", "print", Variable("x")), "DEV501", "print `loss` in each step waits for the device of `x`"),
         (CreateThenMove("torch.ones(3)", "cuda", CUDA1), "DEV502", "`torch.ones(3)` is created on the CPU, and `cuda`"),
-        (LoopInvariantTransfer("w", "to", CUDA0), "DEV503", "each turn copies the same `w` to cuda:0"),
+        (LoopInvariantTransfer("w", "to", CUDA0), "DEV503", "each step of the loop copies the same `w` to cuda:0"),
         (ReadBeforeSync("y.item()", "", ()), "DEV504", "`y.item()` reads a copy that may not have arrived"),
         (ReadBeforeSync("y", "testing", ()), "DEV504", "testing `y` reads a copy that may not have arrived"),
         (PinnedDeviceTensor("the dataset", CUDA0, SAID, ()), "DEV505", "the dataset gives tensors on cuda:0"),
@@ -492,9 +492,9 @@ def test_module_has_no_device_attribute() -> None:
         (
             "module-elsewhere",
             "[1, 0]",
-            "the module is on cpu, and DataParallel looks for it on cuda:1, the first of `[1",
+            "the module is on cpu, but DataParallel looks for it on cuda:1, the first of `[1",
         ),
-        ("module-elsewhere", "", "the module is on cpu, and DataParallel looks for it on cuda:1, the first of all dev"),
+        ("module-elsewhere", "", "the module is on cpu, but DataParallel looks for it on cuda:1, the first of all dev"),
         ("duplicate", "[0, 0]", "`[0, 0]` names a device twice"),
         ("empty", "[]", "`[]` names no device"),
         ("not-cuda", '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
@@ -518,9 +518,9 @@ def test_data_parallel_device_ids(problem: str, ids: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("problem", "ids", "words"),
     [
-        ("module-elsewhere", "[1]", "the module is on cpu, and `[1]` has its inputs moved to cuda:1"),
-        ("module-on-cpu", "[rank]", "the module is on the CPU, and `[rank]` is for modules on a CUDA device"),
-        ("several-devices", "[0]", "the module is spread over several devices, and `[0]` is for modules on one"),
+        ("module-elsewhere", "[1]", "the module is on cpu, but `[1]` moves its inputs to cuda:1"),
+        ("module-on-cpu", "[rank]", "the module is on the CPU, but `[rank]` needs a module on a CUDA device"),
+        ("several-devices", "[0]", "the module is spread over several devices, but `[0]` needs a module on one"),
         ("several-types", "", "some parameters of the module are on the CPU and some are not"),
         ("several", "[0, 1]", "`[0, 1]` names several devices, DistributedDataParallel takes one"),
         ("output-without-ids", "1", "`1` as output_device needs device_ids"),

@@ -111,7 +111,7 @@ def _of_index(conflict: Conflict) -> str:
 def _of_generator(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
     drawn = f"{_operation(conflict)} draws numbers on {in_words(first.device)}"
-    return f"{drawn} from {quoted(second.name)}, which is a generator of {in_words(second.device)}"
+    return f"{drawn} with {quoted(second.name)}, a generator of {in_words(second.device)}"
 
 
 def _wanted_on_cpu(conflict: Conflict) -> str:

@@ -205,7 +205,7 @@ def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
 def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
     """What feeds a program makes its own generator on the CPU unless it is given one."""
     device = "" if drawn.device == CPU else f'device="{drawn.device}"'
-    advice = f"hand over a generator for {drawn.device}: `generator=torch.Generator({device})`"
+    advice = f"pass a generator for {drawn.device}: `generator=torch.Generator({device})`"
     torch = site.syntax.named("torch")
     places = [site.place, *(step.place for side in (drawn, conflict.second) for step in side.trace)]
     calls = [call for call in (site.syntax.at(place, cst.Call) for place in places) if call is not None]

@@ -56,9 +56,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         target = None
     given = _given_device(call, site)
     if given is not None:
-        return Remedy(
-            f"let {quoted(given)}, which line {birth.place.line} creates it on, be the device of {quoted(settled.name)}"
-        )
+        return Remedy(f"set {quoted(given)}, the device in line {birth.place.line}, to that of {quoted(settled.name)}")
     takes = _takes_device(creator[1])
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
