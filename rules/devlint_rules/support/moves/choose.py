@@ -341,7 +341,7 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         )
         if side.kind is OriginKind.PARAMETER or named:
             return device_attribute(place)
-    same = alike(side.name, of_module=side.kind is OriginKind.MODULE)
+    same = alike(side.name, site.surroundings, of_module=side.kind is OriginKind.MODULE)
     return written_device(side) if same is None else device_attribute(same)
 
 

@@ -65,6 +65,8 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     together = site.surroundings.together(birth.place, site.place)
     if target is None or not site.surroundings.knows(target, birth.place):
         target = _followed(settled)
+    if target is None or not site.surroundings.knows(target, birth.place):
+        target = site.device(settled, birth.place)
     if takes and together and target is not None and site.surroundings.knows(target, birth.place):
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
