@@ -254,6 +254,25 @@ def train(device: torch.device, scale: torch.Tensor):
         {second}
 """
 
+BRANCHES = """\
+import torch
+
+device = torch.device("cuda:0")
+
+
+def measure(net: torch.nn.Module, real):
+    net.to(device)
+    if real:
+        for x in real:
+            out = net(x.to(device))
+    else:
+        x = torch.randn(3, 3, device=device)
+        labels = {labels}
+        for _ in range(3):
+            out = x @ x
+            print(out[0] + labels)
+"""
+
 CAUSES = {
     "batch whose parts are used": (
         ("DEV103",),
@@ -355,6 +374,30 @@ CAUSES = {
         "import torch\n\nnet, x = torch.nn.Linear(3, 3), torch.ones(3)\n"
         "if torch.cuda.is_available():\n    x = x.cuda()\n"
         "net.to(x.device)\nfor _ in range(3):\n    net(x)\n",
+    ),
+    "value that two branches use, beside one that moved": (
+        ("DEV103",),
+        TRAIN.format(
+            first="out = x.to(device).exp()",
+            second="if len(y) > 2:\n            print(y)\n        else:\n            print(out * y)",
+        ),
+        TRAIN.format(
+            first="y = y.to(device)\n        out = x.to(device).exp()",
+            second="if len(y) > 2:\n            print(y)\n        else:\n            print(out * y)",
+        ),
+    ),
+    "name that has a value in another branch": (
+        ("DEV101",),
+        BRANCHES.format(labels="torch.arange(3)"),
+        BRANCHES.format(labels="torch.arange(3, device=device)"),
+    ),
+    "function of torch": (
+        ("DEV103",),
+        _net("self.scale = nn.Parameter(torch.ones(2, 3))", "return torch.exp(self.scale) * torch.ones(2, 3)"),
+        _net(
+            "self.scale = nn.Parameter(torch.ones(2, 3))",
+            "return torch.exp(self.scale) * torch.ones(2, 3, device=self.scale.device)",
+        ),
     ),
     "part of a tensor": (
         ("DEV103",),

@@ -48,7 +48,7 @@ def alike(text: str, surroundings: Surroundings, *, of_module: bool) -> str | No
             case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
                 node, of_module = value, False
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)) if surroundings.imports(owner):
-                node = node.args[0] if node.args and name in STAYING else None
+                node, of_module = node.args[0] if node.args and name in STAYING else None, False
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if _fills(name):
                 node, of_module = value, False
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in STAYING:
