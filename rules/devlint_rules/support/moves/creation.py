@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import libcst as cst
-from devlint.diagnostics import Edit, Safety
+from devlint.diagnostics import Edit, Place, Safety
 from devlint.domain.device import Variable
 from devlint.facts import Meeting, OriginKind
 
 from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.bindings import keeps_its_value
 from devlint_rules.support.moves.device_text import (
     HARMLESS,
     device_argument,
@@ -17,6 +18,7 @@ from devlint_rules.support.moves.device_text import (
     holds_for,
     is_addressable,
     is_written_out,
+    root_of,
 )
 from devlint_rules.support.program_device import devices_in_reach, operands_decide
 from devlint_rules.support.scopes import inside, stands_for_a_value
@@ -63,11 +65,9 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
-    if target is None or not site.surroundings.knows(target, birth.place):
-        target = _followed(settled)
-    if target is None or not site.surroundings.knows(target, birth.place):
-        target = site.device(settled, birth.place)
-    if takes and together and target is not None and site.surroundings.knows(target, birth.place):
+    if target is None or not site.means_the_same(target, birth.place):
+        target = _followed(settled, birth.place, site) or site.device(settled, birth.place)
+    if takes and together and target is not None:
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
@@ -98,12 +98,14 @@ def given_operands(stray: Meeting, site: Site) -> bool:
     return operands_decide(call, site.syntax)
 
 
-def _followed(settled: Meeting) -> str | None:
+def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
     device = settled.device
     if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place):
         return None
-    return device.place if device.names_device else f"{device.place}.device"
+    text = device.place if device.names_device else f"{device.place}.device"
+    is_kept = keeps_its_value(root_of(text), None, at, site.syntax, site.surroundings)
+    return text if is_kept and site.surroundings.knows(text, at) else None
 
 
 def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Site) -> Remedy | None:

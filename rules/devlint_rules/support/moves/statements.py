@@ -52,7 +52,7 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
 def _device_at(at: Place, target: str | None, settled: Meeting, site: Site) -> str | None:
     """Source text for the device of a value at an earlier place: the name that the program gave it, or its own."""
     chosen = site.device(settled, at)
-    if target is None or is_written_out(target) or not site.surroundings.knows(target, at):
+    if target is None or is_written_out(target) or not site.means_the_same(target, at):
         return chosen
     return target if chosen is None or is_written_out(chosen) else chosen
 
