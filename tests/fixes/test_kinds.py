@@ -254,6 +254,21 @@ def train(device: torch.device, scale: torch.Tensor):
         {second}
 """
 
+GIVEN = """\
+import torch
+
+def encode(rows, marks):
+    net = torch.nn.Linear(3, 3)
+    if torch.cuda.is_available():
+        net = net.cuda()
+    device = next(net.parameters()).device
+    {first}
+    out = net(torch.from_numpy(rows).to(device))
+    show(out, mask)
+    {second}
+    return out.masked_fill(~mask, 0.0)
+"""
+
 BRANCHES = """\
 import torch
 
@@ -385,6 +400,18 @@ CAUSES = {
             first="y = y.to(device)\n        out = x.to(device).exp()",
             second="if len(y) > 2:\n            print(y)\n        else:\n            print(out * y)",
         ),
+    ),
+    "name that has another value where the other tensor is created": (
+        ("DEV103",),
+        "import torch\n\ndef f(x: torch.Tensor, mask=None):\n    keep = torch.ones(3)\n    mask = x > 0\n"
+        "    return mask * keep\n",
+        "import torch\n\ndef f(x: torch.Tensor, mask=None):\n    keep = torch.ones(3, device=x.device)\n"
+        "    mask = x > 0\n    return mask * keep\n",
+    ),
+    "value that a call is given before": (
+        ("DEV101",),
+        GIVEN.format(first="mask = torch.from_numpy(marks)", second="mask = mask[..., None].bool()"),
+        GIVEN.format(first="mask = torch.from_numpy(marks)\n    mask = mask.to(device)", second="mask = mask[..., None].bool()"),
     ),
     "name that has a value in another branch": (
         ("DEV101",),

@@ -193,7 +193,7 @@ def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
         return Remedy(f"make the generator for {_device_in_words(drawn, site)}")
     made = site.syntax.at(generator.trace[-1].place, cst.Call)
     edits: tuple[Edit, ...] = ()
-    if made is not None and not made.args and site.surroundings.knows(target, site.syntax.place(made)):
+    if made is not None and not made.args and site.means_the_same(target, site.syntax.place(made)):
         edit = site.syntax.keyword(made, "device", target)
         edits = () if edit is None else (edit,)
     advice = f"make the generator for that device: `torch.Generator(device={target})`"

@@ -11,6 +11,7 @@ from devlint.facts import Meeting, OriginKind
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import Binding, reads_between, sources
 from devlint_rules.support.moves.device_text import HARMLESS, is_written_out, root_of
+from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import names_in, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
@@ -38,8 +39,14 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     for binding in reversed(found):
         at = _start(site.syntax.place_of(binding.following))
         device = _device_at(at, target, settled, site)
+        is_given = device is None and _is_used_earlier(binding, site)
+        if is_given:  # that call needs the move as well
+            reach = devices_in_reach(at, site.syntax, site.surroundings)
+            device = reach[0] if len(reach) == 1 else None
         if device is not None and site.rebinds(binding.name):
             return _behind(binding, device, stray, site)
+        if is_given:
+            return Remedy(f"move {quoted(binding.name)} where it gets its value")
     if branch is not None and _is_read_behind(nearest.name, branch, site):
         return Remedy(f"move {quoted(nearest.name)} where it gets its value")
     if nearest.name == stray.name or target is None or not site.rebinds(nearest.name):
