@@ -411,7 +411,9 @@ CAUSES = {
     "value that a call is given before": (
         ("DEV101",),
         GIVEN.format(first="mask = torch.from_numpy(marks)", second="mask = mask[..., None].bool()"),
-        GIVEN.format(first="mask = torch.from_numpy(marks)\n    mask = mask.to(device)", second="mask = mask[..., None].bool()"),
+        GIVEN.format(
+            first="mask = torch.from_numpy(marks)\n    mask = mask.to(device)", second="mask = mask[..., None].bool()"
+        ),
     ),
     "name that has a value in another branch": (
         ("DEV101",),
