@@ -66,7 +66,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
     if target is None or not site.means_the_same(target, birth.place):
-        target = _followed(settled, birth.place, site) or site.device(settled, birth.place)
+        target = _followed(settled, birth.place, site) or _named_device(settled, birth.place, site)
     if takes and together and target is not None:
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
@@ -106,6 +106,12 @@ def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     text = device.place if device.names_device else f"{device.place}.device"
     is_kept = keeps_its_value(root_of(text), None, at, site.syntax, site.surroundings)
     return text if is_kept and site.surroundings.knows(text, at) else None
+
+
+def _named_device(settled: Meeting, at: Place, site: Site) -> str | None:
+    """The name by which the program has put a value on its device; one that is written out there stands once only."""
+    device = site.device(settled, at)
+    return None if device is None or is_written_out(device) else device
 
 
 def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Site) -> Remedy | None:
