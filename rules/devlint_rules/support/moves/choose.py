@@ -90,7 +90,7 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
 def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The change that puts a value where another one is."""
     if stray.kind is OriginKind.OBJECT:
-        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
+        return Remedy(f"make {quoted(stray.name)} from tensors {_on(_device_in_words(settled, site))}")
     kept_result = keep_the_result(stray, site)
     if kept_result is not None:
         return kept_result
@@ -133,7 +133,7 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
     birth = stray.trace[-1].place
-    return Remedy(f"in line {birth.line}, where it is created, put it on {_device_in_words(settled, site)}")
+    return Remedy(f"in line {birth.line}, where it is created, put it {_on(_device_in_words(settled, site))}")
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
@@ -259,7 +259,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if stray.place == site.place:  # a value inside of the function that the operation calls
         birth = stray.trace[-1]
         where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
-        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it on {goal}")
+        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it {_on(goal)}")
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
@@ -364,6 +364,11 @@ def _device_in_words(side: Meeting, site: Site) -> str:
     if _is_name(chosen):
         return f"{quoted(chosen or '')}, where {quoted(side.name)} is"
     return f"{'' if is_symbolic(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
+
+
+def _on(device: str) -> str:
+    """A device in words, behind what is put on it: "on cuda:0, where `x` is", or "where `x` is"."""
+    return device if device.startswith("where ") else f"on {device}"
 
 
 def _is_known(variable: Variable, site: Site) -> bool:

@@ -9,6 +9,7 @@ from devlint.diagnostics import Edit, Place, Safety
 from devlint.domain.device import Variable
 from devlint.facts import Meeting, OriginKind
 
+from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import keeps_its_value
 from devlint_rules.support.moves.device_text import (
@@ -31,6 +32,9 @@ CREATED_MODULE = re.compile(r"`(torch\.nn\.(?!functional|init|utils)|torchmetric
 """How a trace tells that a module was created."""
 
 _OF_SELF = re.compile(r"\bself\.")
+
+_PLAIN = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)
+"""What holds modules without registering them."""
 
 _MODULES = re.compile(r"(Loss|Criterion|Net|Network|Model|Module|Head|Encoder|Decoder|Embedding|Layer|Block|Metric)$")
 """How the classes of modules are called."""
@@ -176,6 +180,11 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
 
 def plain_container(stray: Meeting, site: Site) -> str | None:
     """Return the advice for a module that `__init__` builds in a plain list or dict, or that is attached late."""
+    if CREATED_MODULE.search(stray.trace[-1].what) is None:
+        return None
+    kept = _plain_display(stray, site)
+    if kept is not None:
+        return _kept_in_list(*kept)
     call = site.syntax.at(stray.trace[-1].place, cst.Call)
     if call is None or stray.trace[-1].place.file != site.place.file:
         return None
@@ -186,19 +195,39 @@ def plain_container(stray: Meeting, site: Site) -> str | None:
                 display = parent
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=owner) as target)]):
                 text = site.syntax.code(target)
-                if display is not None and CREATED_MODULE.search(stray.trace[-1].what):
-                    kind = "nn.ModuleDict" if isinstance(display, (cst.Dict, cst.DictComp)) else "nn.ModuleList"
-                    return f"keep {quoted(text)} in an `{kind}`, so that it moves with its owner"
-                if (
-                    parent.value is call
-                    and site.syntax.code(owner) != "self"
-                    and CREATED_MODULE.search(stray.trace[-1].what)
-                ):
+                if display is not None:
+                    return _kept_in_list(text, display)
+                if parent.value is call and site.syntax.code(owner) != "self":
                     return f"attach {quoted(text)} before {quoted(site.syntax.code(owner))} is moved, or move it too"
                 return None
             case cst.BaseStatement() | cst.Lambda():
                 return None
     return None
+
+
+def _plain_display(stray: Meeting, site: Site) -> tuple[str, cst.CSTNode] | None:
+    """Return the attribute of a module that a value is an element of, and the display that is stored there."""
+    node, attributes = site.node(stray), list[cst.Attribute]()
+    match node:
+        case cst.Subscript(value=cst.Attribute() as attribute):
+            attributes.append(attribute)
+        case cst.Name():
+            loops = (one for one in site.syntax.parents(node) if isinstance(one, cst.For))
+            for loop in loops:
+                if any(name.value == node.value for name in site.syntax.within(loop.target, cst.Name)):
+                    attributes += site.syntax.within(loop.iter, cst.Attribute)
+    for attribute in attributes:
+        text, cls = site.syntax.code(attribute), site.syntax.around(attribute, cst.ClassDef)
+        stores = [one.value for one in site.syntax.stores(text) if site.syntax.around(one, cst.ClassDef) is cls]
+        is_plain = len(stores) == 1 and isinstance(stores[0], _PLAIN)
+        if is_plain and cls is not None and derives_from_module(site.syntax, cls):
+            return text, stores[0]
+    return None
+
+
+def _kept_in_list(text: str, display: cst.CSTNode) -> str:
+    kind = "nn.ModuleDict" if isinstance(display, (cst.Dict, cst.DictComp)) else "nn.ModuleList"
+    return f"keep {quoted(text)} in an `{kind}`, so that it moves with its owner"
 
 
 def _of_sized(call: cst.Call, site: Site) -> str | None:

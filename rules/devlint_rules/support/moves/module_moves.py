@@ -29,6 +29,9 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
     made = move_module_where_made(stray.name, settled, site)
     if made is not None:
         return made
+    if not site.sees(stray):
+        file = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
+        return Remedy(f"in line {stray.place.line}{file}, move {quoted(stray.name)}, which is a module, to {goal}")
     call = f"{stray.name}.to({target})"
     node = site.node(stray)
     edits = () if node is None else statement(call, stray.name, target, node, site)
