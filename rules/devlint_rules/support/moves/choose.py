@@ -133,7 +133,8 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
     birth = stray.trace[-1].place
-    return Remedy(f"in line {birth.line}, where it is created, put it {_on(_device_in_words(settled, site))}")
+    file = "" if birth.file == site.place.file else f" of {birth.file}"
+    return Remedy(f"in line {birth.line}{file}, where it is created, put it {_on(_device_in_words(settled, site))}")
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
@@ -260,6 +261,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         birth = stray.trace[-1]
         where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
         return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it {_on(goal)}")
+    if not site.sees(stray) and CREATOR.fullmatch(stray.trace[-1].what):
+        return _create_beside(stray, settled, site)
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
