@@ -269,6 +269,23 @@ def encode(rows, marks):
     return out.masked_fill(~mask, 0.0)
 """
 
+BESIDE = """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 3)
+
+    def start(self):
+        return torch.zeros(3, device=next(self.fc.parameters()).device)
+
+    def forward(self):
+        x = torch.zeros(3)
+        rest = self.start()
+{between}        return self.fc(torch.cat([x, rest])[:3])
+"""
+
 BRANCHES = """\
 import torch
 
@@ -415,6 +432,11 @@ CAUSES = {
             first="mask = torch.from_numpy(marks)\n    mask = mask.to(device)", second="mask = mask[..., None].bool()"
         ),
     ),
+    "tensor that was created beside a module": (
+        ("DEV103", "DEV306"),
+        BESIDE.format(between=""),
+        BESIDE.format(between="        x = x.to(rest.device)\n"),
+    ),
     "name that has a value in another branch": (
         ("DEV101",),
         BRANCHES.format(labels="torch.arange(3)"),
@@ -477,6 +499,16 @@ NONE = {
         "DEV103",
         "import torch\n\ndef q(x: torch.Tensor, rows):\n    return torch.ones(rows)\n\n"
         "def f(x: torch.Tensor):\n    return x * q(x, 3)\n",
+    ),
+    "value that is computed from several, of which one is on the device": (
+        "DEV103",
+        _net(
+            "self.fc = nn.Linear(2, 2)",
+            "coarse, fine = torch.LongTensor([0]), torch.LongTensor([0]).cuda()\n"
+            "        for _ in range(len(x)):\n            coarse = coarse.float()\n"
+            "            both = torch.cat([coarse, fine])\n            fine, coarse = self.fc(both).chunk(2)\n"
+            "        return fine",
+        ),
     ),
     "element of several that numpy reads": (
         "DEV105",

@@ -34,7 +34,7 @@ from devlint_rules.support.moves.device_text import (
 )
 from devlint_rules.support.moves.discarded import keep_the_result
 from devlint_rules.support.moves.module_moves import move_module, move_owner
-from devlint_rules.support.moves.statements import move_at_source, statement
+from devlint_rules.support.moves.statements import is_computed_from_several, move_at_source, statement
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import inside
 from devlint_rules.support.site import Remedy, Site
@@ -273,6 +273,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
     operand = site.operand(stray)
+    if is_computed_from_several(stray, site):
+        return move_where_created(stray, settled, site) or _create_beside(stray, settled, site)
     at_source = move_at_source(stray, target, settled, site)
     if at_source is not None:
         return at_source

@@ -108,8 +108,19 @@ def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place):
         return None
     text = device.place if device.names_device else f"{device.place}.device"
+    # A tensor that was put beside a module has the device of that module, which has no attribute for it.
+    may_be_module = settled.kind in (OriginKind.CREATED, OriginKind.MOVED) and not device.names_device
+    if may_be_module and not _is_written(text, site):
+        return None
     is_kept = keeps_its_value(root_of(text), None, at, site.syntax, site.surroundings)
     return text if is_kept and site.surroundings.knows(text, at) else None
+
+
+def _is_written(attribute: str, site: Site) -> bool:
+    """Whether the file reads an attribute somewhere, so that what it belongs to has it."""
+    name = attribute.rpartition(".")[2]
+    attributes = site.syntax.within(site.syntax.module, cst.Attribute)
+    return any(one.attr.value == name and site.syntax.code(one) == attribute for one in attributes)
 
 
 def _named_device(settled: Meeting, at: Place, site: Site) -> str | None:

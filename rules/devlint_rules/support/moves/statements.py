@@ -12,7 +12,7 @@ from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import Binding, reads_between, sources
 from devlint_rules.support.moves.device_text import HARMLESS, is_written_out, root_of
 from devlint_rules.support.program_device import devices_in_reach
-from devlint_rules.support.scopes import names_in, stands_for_a_value
+from devlint_rules.support.scopes import inside, names_in, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
 _BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
@@ -54,6 +54,27 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     text = f"{nearest.name} = {nearest.name}.to({target})"
     edits = statement(text, nearest.name, target, node, site)
     return Remedy(f"move it before it is used: {quoted(text)}", edits, Safety.UNSAFE, site.subject(nearest.name))
+
+
+def is_computed_from_several(stray: Meeting, site: Site) -> bool:
+    """Whether a local name holds what was computed from several names, of which an earlier statement created one.
+
+    The others may be on the device already: then what computes it fails first, and a later move comes too late.
+    """
+    node, birth = site.node(stray), stray.trace[-1].place
+    if node is None or stray.kind is not OriginKind.CREATED or not site.surroundings.together(birth, site.place):
+        return False
+    nearest = next(sources(node, birth, site.syntax, site.surroundings), None)
+    if nearest is None or nearest.value is None:
+        return False
+    where = site.syntax.place(nearest.value)
+    names = {
+        name.value
+        for name in site.syntax.within(nearest.value, cst.Name)
+        if stands_for_a_value(name, next(site.syntax.parents(name))) and site.surroundings.binds(name.value, where)
+    }
+    before = (birth.line, birth.column) < (where.line, where.column)
+    return before and not inside(birth, where) and len(names - {stray.name}) > 1
 
 
 def _device_at(at: Place, target: str | None, settled: Meeting, site: Site) -> str | None:
