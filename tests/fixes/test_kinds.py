@@ -225,7 +225,10 @@ UNSAFE = {
         "DEV103",
         "import torch\n\ndef f(x: torch.Tensor):\n    m = torch.ones(3)\n    g(m)\n    return x + m\n",
     ),
-    "checkpoint that is used": ("DEV304", "import torch\nx = torch.load('a.pt')\nprint(x)\n"),
+    "checkpoint that is used": (
+        "DEV304",
+        "import torch\nx = torch.load('a.pt')\ntorch.nn.Linear(3, 3).load_state_dict(x['net'])\nprint(x['rest'])\n",
+    ),
     "list that is added to another": (
         "DEV202",
         _net("self.parts = [nn.Linear(3, 3)]", "return (self.parts + [print])[0](x)"),
@@ -509,6 +512,10 @@ NONE = {
             "            both = torch.cat([coarse, fine])\n            fine, coarse = self.fc(both).chunk(2)\n"
             "        return fine",
         ),
+    ),
+    "checkpoint of which nothing is copied": (
+        "DEV304",
+        "import torch\nx = torch.load('a.pt')\nweights = {key: value.detach() for key, value in x.items()}\n",
     ),
     "element of several that numpy reads": (
         "DEV105",
