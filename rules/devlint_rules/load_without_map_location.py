@@ -48,6 +48,7 @@ class LoadWithoutMapLocation(OperationRule):
     `map_location="cpu"` is safe if the program only passes the checkpoint to `load_state_dict`, which copies from any
     device. Otherwise it is unsafe, because the tensors would then be on the CPU on machines that load them to a GPU
     today.
+    devlint offers no fix if the program neither copies nor moves a part of the checkpoint.
 
     ## Known limits
     devlint does not know whether the file was written on the CPU, or whether it holds tensors at all. Any
@@ -80,10 +81,20 @@ class LoadWithoutMapLocation(OperationRule):
         syntax = self.syntax()
         call = syntax.at(place, cst.Call)
         edit = None if call is None else syntax.keyword(call, "map_location", '"cpu"')
-        if call is None or edit is None:
+        if call is None or edit is None or not self._leaves_the_cpu(call):
             return None
         safety = Safety.SAFE if self._is_copied_from(call) else Safety.UNSAFE
         return Fix(safety, 'add `map_location="cpu"`', (edit,))
+
+    def _leaves_the_cpu(self, load: cst.Call) -> bool:
+        """Whether something copies from a checkpoint, or moves it: else what is read would stay where nothing is."""
+        syntax = self.syntax()
+        parent = next(syntax.parents(load))
+        targets = parent.targets if isinstance(parent, cst.Assign) else ()
+        names = {one.target.value for one in targets if isinstance(one.target, cst.Name)}
+        scope = syntax.around(load, cst.FunctionDef) or syntax.module
+        uses = [node for node in syntax.within(scope, cst.Name) if node.value in names]
+        return any(_is_placed(syntax, node) for node in (load, *uses))
 
     def _is_copied_from(self, load: cst.Call) -> bool:
         """Whether all that happens to a checkpoint is that something copies from it: `load_state_dict` does."""
@@ -99,6 +110,21 @@ class LoadWithoutMapLocation(OperationRule):
             return False
         uses = [node for node in syntax.within(scope, cst.Name) if node.value == name.value and node is not name]
         return bool(uses) and all(_is_state(syntax, use) for use in uses)
+
+
+def _is_placed(syntax: Syntax, node: cst.BaseExpression) -> bool:
+    """Whether an expression is a part of what `load_state_dict` is given, or is moved or read by numpy."""
+    inner: cst.CSTNode = node
+    for parent in syntax.parents(node):
+        match parent:
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="load_state_dict")) as function):
+                return inner is not function
+            case cst.Attribute(value=value, attr=cst.Name(value="to" | "cuda" | "cpu" | "numpy")) if value is inner:
+                return True
+            case cst.BaseStatement():
+                return False
+        inner = parent
+    return False
 
 
 def _is_state(syntax: Syntax, node: cst.BaseExpression) -> bool:

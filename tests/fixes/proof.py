@@ -32,6 +32,7 @@ from devlint.settings import Settings
 from tests.conftest import REPOSITORY
 from tests.expectations import read
 from tests.judge import Judge, Variant, Verdict
+from tests.judge.memory import RememberingJudge
 
 LACKING = ("no-cuda", "ordinal")
 """The kinds of errors of a machine without the device."""
@@ -319,13 +320,17 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(prog="python -m tests.fixes.proof", description=main.__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only files or programs with this in their paths")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="keep the verdicts there, and go on from them")
     options = parser.parse_args()
     units: list[tuple[Path, Path, tuple[Path, ...], list[Program]]] = [
         (file, file.parent, (file,), programs_of(file)) for file in fixtures()
     ]
     units += [(one.folder, one.folder, (), [one]) for one in programs()]
     found: dict[str, list[Tried]] = {}
-    with Judge() as judge, tempfile.TemporaryDirectory() as folder:
+    with (
+        Judge() if options.state is None else RememberingJudge(options.state) as judge,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         for number, (path, root, files, own) in enumerate(units):
             if options.names and not any(name in str(path) for name in options.names):
                 continue
@@ -335,6 +340,7 @@ def main() -> int:
             for one in found[str(path)]:
                 if one.result in (Result.BROKEN, Result.USELESS):
                     print(f"{one.diagnostic.place}: {one.diagnostic.code}: {one.results}", flush=True)
+            print(f"{len(found)} {path}: {len(found[str(path)])} fixes", file=sys.stderr, flush=True)
     print(table(found))
     return int(any(one.result in (Result.BROKEN, Result.USELESS) for fixes in found.values() for one in fixes))
 

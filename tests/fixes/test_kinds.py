@@ -225,7 +225,10 @@ UNSAFE = {
         "DEV103",
         "import torch\n\ndef f(x: torch.Tensor):\n    m = torch.ones(3)\n    g(m)\n    return x + m\n",
     ),
-    "checkpoint that is used": ("DEV304", "import torch\nx = torch.load('a.pt')\nprint(x)\n"),
+    "checkpoint that is used": (
+        "DEV304",
+        "import torch\nx = torch.load('a.pt')\ntorch.nn.Linear(3, 3).load_state_dict(x['net'])\nprint(x['rest'])\n",
+    ),
     "list that is added to another": (
         "DEV202",
         _net("self.parts = [nn.Linear(3, 3)]", "return (self.parts + [print])[0](x)"),
@@ -252,6 +255,57 @@ def train(device: torch.device, scale: torch.Tensor):
     for x, y in DataLoader(ROWS):
         {first}
         {second}
+"""
+
+GIVEN = """\
+import torch
+
+def encode(rows, marks):
+    net = torch.nn.Linear(3, 3)
+    if torch.cuda.is_available():
+        net = net.cuda()
+    device = next(net.parameters()).device
+    {first}
+    out = net(torch.from_numpy(rows).to(device))
+    show(out, mask)
+    {second}
+    return out.masked_fill(~mask, 0.0)
+"""
+
+BESIDE = """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 3)
+
+    def start(self):
+        return torch.zeros(3, device=next(self.fc.parameters()).device)
+
+    def forward(self):
+        x = torch.zeros(3)
+        rest = self.start()
+{between}        return self.fc(torch.cat([x, rest])[:3])
+"""
+
+BRANCHES = """\
+import torch
+
+device = torch.device("cuda:0")
+
+
+def measure(net: torch.nn.Module, real):
+    net.to(device)
+    if real:
+        for x in real:
+            out = net(x.to(device))
+    else:
+        x = torch.randn(3, 3, device=device)
+        labels = {labels}
+        for _ in range(3):
+            out = x @ x
+            print(out[0] + labels)
 """
 
 CAUSES = {
@@ -286,7 +340,7 @@ CAUSES = {
         "import torch\n\ndevice = torch.device('cuda')\nrate = 0.5\nmask = torch.FloatTensor([1, 2]).unsqueeze(1)\n"
         "mask = mask.to(device)\nprint(mask * rate * torch.ones(2, 1, device=device))\n",
     ),
-    "buffer, and what is computed from it": (
+    "buffer, and a value computed from it": (
         ("DEV103", "DEV201"),
         _net("self.shift = torch.ones(3)", "shift = self.shift.repeat(2, 1)\n        return x + shift"),
         _net(
@@ -356,6 +410,49 @@ CAUSES = {
         "if torch.cuda.is_available():\n    x = x.cuda()\n"
         "net.to(x.device)\nfor _ in range(3):\n    net(x)\n",
     ),
+    "value that two branches use, beside one that moved": (
+        ("DEV103",),
+        TRAIN.format(
+            first="out = x.to(device).exp()",
+            second="if len(y) > 2:\n            print(y)\n        else:\n            print(out * y)",
+        ),
+        TRAIN.format(
+            first="y = y.to(device)\n        out = x.to(device).exp()",
+            second="if len(y) > 2:\n            print(y)\n        else:\n            print(out * y)",
+        ),
+    ),
+    "name that has another value where the other tensor is created": (
+        ("DEV103",),
+        "import torch\n\ndef f(x: torch.Tensor, mask=None):\n    keep = torch.ones(3)\n    mask = x > 0\n"
+        "    return mask * keep\n",
+        "import torch\n\ndef f(x: torch.Tensor, mask=None):\n    keep = torch.ones(3, device=x.device)\n"
+        "    mask = x > 0\n    return mask * keep\n",
+    ),
+    "value that a call is given before": (
+        ("DEV101",),
+        GIVEN.format(first="mask = torch.from_numpy(marks)", second="mask = mask[..., None].bool()"),
+        GIVEN.format(
+            first="mask = torch.from_numpy(marks)\n    mask = mask.to(device)", second="mask = mask[..., None].bool()"
+        ),
+    ),
+    "tensor that was created beside a module": (
+        ("DEV103", "DEV306"),
+        BESIDE.format(between=""),
+        BESIDE.format(between="        x = x.to(rest.device)\n"),
+    ),
+    "name that has a value in another branch": (
+        ("DEV101",),
+        BRANCHES.format(labels="torch.arange(3)"),
+        BRANCHES.format(labels="torch.arange(3, device=device)"),
+    ),
+    "function of torch": (
+        ("DEV103",),
+        _net("self.scale = nn.Parameter(torch.ones(2, 3))", "return torch.exp(self.scale) * torch.ones(2, 3)"),
+        _net(
+            "self.scale = nn.Parameter(torch.ones(2, 3))",
+            "return torch.exp(self.scale) * torch.ones(2, 3, device=self.scale.device)",
+        ),
+    ),
     "part of a tensor": (
         ("DEV103",),
         "import torch\n\ndef f(x: torch.Tensor):\n    return x[:, 1:] + torch.ones(3)\n",
@@ -405,6 +502,20 @@ NONE = {
         "DEV103",
         "import torch\n\ndef q(x: torch.Tensor, rows):\n    return torch.ones(rows)\n\n"
         "def f(x: torch.Tensor):\n    return x * q(x, 3)\n",
+    ),
+    "value computed from several operands, one on the device": (
+        "DEV103",
+        _net(
+            "self.fc = nn.Linear(2, 2)",
+            "coarse, fine = torch.LongTensor([0]), torch.LongTensor([0]).cuda()\n"
+            "        for _ in range(len(x)):\n            coarse = coarse.float()\n"
+            "            both = torch.cat([coarse, fine])\n            fine, coarse = self.fc(both).chunk(2)\n"
+            "        return fine",
+        ),
+    ),
+    "checkpoint without a copied part": (
+        "DEV304",
+        "import torch\nx = torch.load('a.pt')\nweights = {key: value.detach() for key, value in x.items()}\n",
     ),
     "element of several that numpy reads": (
         "DEV105",

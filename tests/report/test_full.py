@@ -196,7 +196,7 @@ def test_a_label_in_another_file_gets_an_excerpt_of_its_own() -> None:
           |
         1 | x
           | ^
-         ::: b.py:1:1
+         --> b.py:1:1
           |
         1 | y
           | ^ cpu

@@ -35,6 +35,17 @@ CASES = {
         "DEV103",
         ["keep `self.layers` in an `nn.ModuleList`, so that it moves with its owner"],
     ),
+    "blocks in a list": (
+        "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(3, 3)\n\n    def forward(self, x):\n        return self.fc(x)\n\n\n"
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.scale = nn.Parameter(torch.ones(3))\n        self.blocks = [Block() for _ in range(2)]\n\n"
+        "    def forward(self, x):\n        x = x * self.scale\n        for _, block in enumerate(self.blocks):\n"
+        "            x = block(x)\n        return x\n\n"
+        "    def first(self, x):\n        return self.blocks[0](x * self.scale)\n",
+        "DEV103",
+        ["keep `self.blocks` in an `nn.ModuleList`, so that it moves with its owner"] * 2,
+    ),
     "attribute of a module": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.shift = torch.ones(3)\n        self.shift = self.shift.unsqueeze(0)\n\n"

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis import classes
 from devlint.analysis.frame import Frame
-from devlint.domain.device import Device, Variable
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, Object, summary
 from devlint.domain.kinds import OriginKind
@@ -335,6 +335,16 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
             return UNKNOWN
 
 
+def _store_in_batch(frame: Frame, env: Environment, batch: Opaque, key: Value, value: Value) -> None:
+    """A loop over a loader stores something in a batch: where that is a mapping, its other elements stay."""
+    changed: Value = replace(batch, device=UNKNOWN_DEVICE, origin=None)
+    if isinstance(key, Constant) and isinstance(key.value, str):
+        rest = element(frame, batch, "[*]")
+        held = DictObject(((key.value, value),), rest, complete=False)
+        changed = allocate(frame, env, frame.scope.span, f"batch {batch.path}", held)
+    env.names.update({name: changed for name, known in env.names.items() if known == batch})
+
+
 SLICE = Host("slice")
 
 
@@ -364,6 +374,8 @@ def _pick(items: tuple[Value, ...], key: Value) -> Value:
 
 def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, value: Value) -> None:
     """`base[key] = value` for lists and dicts."""
+    if isinstance(base, Opaque) and base.origin is not None and base.origin.kind is OriginKind.LOADER:
+        _store_in_batch(frame, env, base, key, value)
     held = env.heap.get(base.object) if isinstance(base, Reference) else None
     if not isinstance(base, Reference) or held is None:
         return

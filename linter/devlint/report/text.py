@@ -123,7 +123,7 @@ class _Frame:
         self._excerpt("-->", place, marks, paint)
         for label in labels:
             if label.place.source != place.source:
-                self._excerpt(":::", label.place, self._marks(label.place, label.text), paint)
+                self._excerpt("-->", label.place, self._marks(label.place, label.text), paint)
 
     def _marks(self, place: Place, text: str) -> list[Mark]:
         return marks_of(place, text, partial(self._outcome.line, place.source))

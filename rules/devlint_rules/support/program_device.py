@@ -22,13 +22,6 @@ _CHOICE = re.compile(
 _SETTINGS = re.compile(
     r"(self\.)?_?(args?|opts?|options?|configs?|cfg|conf|hparams|params|flags|settings)", re.IGNORECASE
 )
-_NO_OPERAND = re.compile(
-    r"_?(args?|argv|opts?|options?|configs?|cfg|conf|hparams|flags|settings|.*(loader|dataset|path|file|dir|name|size"
-    r"|seed|epochs?|steps?|iters?|num|count|lr|rate)|(n|num|max|min|batch)_.*|[nkij])",
-    re.IGNORECASE,
-)
-"""The names of parameters that hold no tensor on a device and no module."""
-
 _PLAIN_TYPES = frozenset(
     {"int", "float", "str", "bool", "Path", "Namespace", "argparse.Namespace", "dict", "DataLoader"}
 )
@@ -133,7 +126,7 @@ def _parameters(function: cst.FunctionDef) -> list[cst.Param]:
 
 
 def _may_hold_device(parameter: cst.Param, syntax: Syntax) -> bool:
-    if parameter.name.value in ("self", "cls") or _NO_OPERAND.fullmatch(parameter.name.value):
+    if parameter.name.value in ("self", "cls"):
         return False
     if parameter.annotation is not None and syntax.code(parameter.annotation.annotation) in _PLAIN_TYPES:
         return False

@@ -10,6 +10,8 @@ from devlint.diagnostics import Place
 from devlint.rule import OperationRule
 from devlint.syntax import Syntax
 
+from devlint_rules.support.sure_names import SureNames
+
 Position = tuple[int, int]
 """Line and column."""
 
@@ -17,41 +19,41 @@ Position = tuple[int, int]
 class Surroundings:
     """The scopes of one file and the names that occur in them.
 
-    A scope is the stretch of a function or class; code outside all of them is in the scope None. A name counts
-    as known at a place if it occurs before it, in the scope of the place or in one around that; what an
-    assignment binds is known from its end on.
+    A scope is the stretch of a function or class; code outside all of them is in the scope None.
     """
 
     def __init__(self, syntax: Syntax) -> None:
         """Reads a file."""
         place_of, whole = syntax.place_of, syntax.module
+        self._sure = SureNames(syntax)
         self._scopes = [
             place_of(node) for kind in (cst.FunctionDef, cst.ClassDef) for node in syntax.within(whole, kind)
         ]
         self._scope_of: dict[Place, Place | None] = {}
         self._global: dict[str, bool] = {}
         self._bound: defaultdict[str, list[Place]] = defaultdict(list)
-        since: dict[cst.Name, Position] = {}
         for kind in _BINDING:
             for node in syntax.within(whole, kind):
-                names = _bound_by(node)
-                for name in names:
+                for name in _bound_by(node):
                     self._bound[name.value].append(place_of(name))
-                if isinstance(node, (cst.Assign, cst.AnnAssign)):
-                    since.update(dict.fromkeys(names, _end(place_of(node))))
-        self._names: defaultdict[str, list[tuple[Place, Position]]] = defaultdict(list)
+        self._imported = {_bound_by_import(alias) for alias in syntax.within(whole, cst.ImportAlias)}
+        self._names: defaultdict[str, list[Place]] = defaultdict(list)
         for name in syntax.within(whole, cst.Name):
             if stands_for_a_value(name, next(syntax.parents(name))):
-                place = place_of(name)
-                self._names[name.value].append((place, since.get(name, _start(place))))
+                self._names[name.value].append(place_of(name))
 
     def together(self, first: Place, second: Place) -> bool:
         """Whether two places are in one scope of one file, so that both see the same local names."""
         return first.file == second.file and self._scope(first) == self._scope(second)
 
     def knows(self, expression: str, place: Place) -> bool:
-        """Whether every name in an expression occurs before a place, where it can be seen from it."""
-        return all(self._occurs(name, place) for name in names_in(expression))
+        """Whether every name in an expression surely has a value at a place, and can be seen from it.
+
+        So does `self.device`, unless the function around the place stores it behind that place.
+        """
+        if expression.startswith("self.") and self._sure.is_stored_late(expression, place):
+            return False
+        return all(self._sure.has_value(name, place) for name in names_in(expression))
 
     def binds(self, text: str, place: Place) -> bool:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
@@ -66,6 +68,10 @@ class Surroundings:
     def binds_at_most_once(self, name: str, place: Place) -> bool:
         """Whether no more than one line in the scope of a place gives a name its value."""
         return sum(self.together(where, place) for where in self._bound.get(name, ())) <= 1
+
+    def imports(self, name: str) -> bool:
+        """Whether an import of the file binds a name."""
+        return name in self._imported
 
     def uses(self, name: str) -> bool:
         """Whether a name occurs anywhere in the file."""
@@ -84,7 +90,7 @@ class Surroundings:
         scope = self._scope(place)
         bound = set(self._bound.get(name, ()))
         return sum(
-            where not in bound and (scope is None or inside(where, scope)) for where, _ in self._names.get(name, ())
+            where not in bound and (scope is None or inside(where, scope)) for where in self._names.get(name, ())
         )
 
     def within_scope(self, inner: Place, place: Place) -> bool:
@@ -104,14 +110,6 @@ class Surroundings:
             around = [scope for scope in self._scopes if inside(place, scope)]
             self._scope_of[place] = max(around, key=_start, default=None)
         return self._scope_of[place]
-
-    def _occurs(self, name: str, place: Place) -> bool:
-        for occurrence, since in self._names.get(name, ()):
-            if occurrence.file == place.file and since <= _start(place):
-                scope = self._scope(occurrence)
-                if scope is None or inside(place, scope):
-                    return True
-        return False
 
 
 class SurroundedRule(OperationRule):
@@ -182,3 +180,10 @@ def _bound_by(node: cst.CSTNode) -> list[cst.Name]:
             case _:
                 pass
     return names
+
+
+def _bound_by_import(alias: cst.ImportAlias) -> str:
+    name: cst.CSTNode = alias.name if alias.asname is None else alias.asname.name
+    while isinstance(name, cst.Attribute):
+        name = name.value
+    return name.value if isinstance(name, cst.Name) else ""

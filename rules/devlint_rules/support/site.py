@@ -11,8 +11,9 @@ from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 from devlint_rules.support.in_place_writes import is_written, stays_itself
+from devlint_rules.support.moves.bindings import keeps_its_value
 from devlint_rules.support.moves.device_text import chosen_device, is_addressable
-from devlint_rules.support.scopes import Surroundings, inside
+from devlint_rules.support.scopes import Surroundings, inside, names_in
 
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
 """What holds values and cannot be moved itself."""
@@ -107,6 +108,12 @@ class Site:
         """Whether the name may be given a copy of its value before the operation, or in the scope of another place."""
         place = at or self.place
         return self.surroundings.binds(name, place) and not stays_itself(name, place, self.syntax, self.surroundings)
+
+    def means_the_same(self, text: str, at: Place) -> bool:
+        """Whether source text for a device at the operation can be read at an earlier place, and is that device."""
+        return self.surroundings.knows(text, at) and all(
+            keeps_its_value(name, at, self.place, self.syntax, self.surroundings) for name in names_in(text)
+        )
 
     def device(self, side: Meeting, at: Place | None = None) -> str | None:
         """Source text for the device that the program has put a value on; None where nothing known at `at` is it."""

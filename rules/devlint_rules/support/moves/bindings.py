@@ -145,6 +145,37 @@ def _named(target: cst.BaseExpression) -> Iterator[cst.Name]:
             pass
 
 
+def keeps_its_value(name: str, begin: Place | None, end: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Return whether a name stands for the same tensor at two places of a scope, or for what is computed from that.
+
+    Args:
+        name: a local name.
+        begin: the first place; None for where the scope begins.
+        end: the second place.
+        syntax, surroundings: of their file.
+    """
+    start = (0, 0) if begin is None else (begin.line, begin.column)
+    for node in syntax.names(name):
+        stored = _stored_anew(node, syntax) if surroundings.together(syntax.place_of(node), end) else None
+        if stored is not None and start < stored <= (end.line, end.column):
+            return False
+    return True
+
+
+def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
+    """Return from where on a name has a value that has nothing to do with its last one; None if a node is no store."""
+    parents = syntax.parents(node)
+    if not syntax.is_target(node) or isinstance(next(parents), (cst.Attribute, cst.Subscript, cst.AugAssign)):
+        return None
+    statement = next(one for one in parents if isinstance(one, (cst.BaseSmallStatement, cst.BaseStatement)))
+    where = syntax.place_of(statement)
+    if not isinstance(statement, cst.BaseSmallStatement):
+        return (where.line, where.column)
+    names = [one for one in syntax.within(statement, cst.Name) if one.value == node.value]
+    is_computed = any(not syntax.is_target(one) for one in names)
+    return None if is_computed else (where.end_line, where.end_column)
+
+
 def reads_between(binding: Binding, place: Place, syntax: Syntax) -> list[cst.Name]:
     """Return the places behind a binding and before a place that read its name."""
     begin = syntax.place_of(binding.following)

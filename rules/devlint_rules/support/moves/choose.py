@@ -34,7 +34,7 @@ from devlint_rules.support.moves.device_text import (
 )
 from devlint_rules.support.moves.discarded import keep_the_result
 from devlint_rules.support.moves.module_moves import move_module, move_owner
-from devlint_rules.support.moves.statements import move_at_source, statement
+from devlint_rules.support.moves.statements import is_computed_from_several, move_at_source, statement
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import inside
 from devlint_rules.support.site import Remedy, Site
@@ -92,7 +92,7 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
 def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The change that puts a value where another one is."""
     if stray.kind is OriginKind.OBJECT:
-        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
+        return Remedy(f"make {quoted(stray.name)} from tensors {_on(_device_in_words(settled, site))}")
     kept_result = keep_the_result(stray, site)
     if kept_result is not None:
         return kept_result
@@ -135,7 +135,8 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
     birth = stray.trace[-1].place
-    return Remedy(f"in line {birth.line}, where it is created, put it on {_device_in_words(settled, site)}")
+    file = "" if birth.file == site.place.file else f" of {birth.file}"
+    return Remedy(f"in line {birth.line}{file}, where it is created, put it {_on(_device_in_words(settled, site))}")
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
@@ -195,7 +196,7 @@ def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
         return Remedy(f"make the generator for {_device_in_words(drawn, site)}")
     made = site.syntax.at(generator.trace[-1].place, cst.Call)
     edits: tuple[Edit, ...] = ()
-    if made is not None and not made.args and site.surroundings.knows(target, site.syntax.place(made)):
+    if made is not None and not made.args and site.means_the_same(target, site.syntax.place(made)):
         edit = site.syntax.keyword(made, "device", target)
         edits = () if edit is None else (edit,)
     advice = f"make the generator for that device: `torch.Generator(device={target})`"
@@ -261,7 +262,9 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if stray.place == site.place:  # a value inside of the function that the operation calls
         birth = stray.trace[-1]
         where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
-        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it on {goal}")
+        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it {_on(goal)}")
+    if not site.sees(stray) and CREATOR.fullmatch(stray.trace[-1].what):
+        return _create_beside(stray, settled, site)
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
         return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
@@ -272,6 +275,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
     operand = site.operand(stray)
+    if is_computed_from_several(stray, site):
+        return move_where_created(stray, settled, site) or _create_beside(stray, settled, site)
     at_source = move_at_source(stray, target, settled, site)
     if at_source is not None:
         return at_source
@@ -343,7 +348,7 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         )
         if side.kind is OriginKind.PARAMETER or named:
             return device_attribute(place)
-    same = alike(side.name, of_module=side.kind is OriginKind.MODULE)
+    same = alike(side.name, site.surroundings, of_module=side.kind is OriginKind.MODULE)
     return written_device(side) if same is None else device_attribute(same)
 
 
@@ -366,6 +371,11 @@ def _device_in_words(side: Meeting, site: Site) -> str:
     if _is_name(chosen):
         return f"{quoted(chosen or '')}, where {quoted(side.name)} is"
     return f"{'' if is_symbolic(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
+
+
+def _on(device: str) -> str:
+    """A device in words, behind what is put on it: "on cuda:0, where `x` is", or "where `x` is"."""
+    return device if device.startswith("where ") else f"on {device}"
 
 
 def _is_known(variable: Variable, site: Site) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 import libcst as cst
-from devlint.diagnostics import Edit, Safety
+from devlint.diagnostics import Edit, Place, Safety
 from devlint.domain.device import Variable
 from devlint.facts import Meeting, OriginKind
 
+from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.bindings import keeps_its_value
 from devlint_rules.support.moves.device_text import (
     HARMLESS,
     device_argument,
@@ -17,6 +19,7 @@ from devlint_rules.support.moves.device_text import (
     holds_for,
     is_addressable,
     is_written_out,
+    root_of,
 )
 from devlint_rules.support.program_device import devices_in_reach, operands_decide
 from devlint_rules.support.scopes import inside, stands_for_a_value
@@ -29,6 +32,9 @@ CREATED_MODULE = re.compile(r"`(torch\.nn\.(?!functional|init|utils)|torchmetric
 """How a trace tells that a module was created."""
 
 _OF_SELF = re.compile(r"\bself\.")
+
+_PLAIN = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)
+"""What holds modules without registering them."""
 
 _MODULES = re.compile(r"(Loss|Criterion|Net|Network|Model|Module|Head|Encoder|Decoder|Embedding|Layer|Block|Metric)$")
 """How the classes of modules are called."""
@@ -61,9 +67,9 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
-    if target is None or not site.surroundings.knows(target, birth.place):
-        target = _followed(settled)
-    if takes and together and target is not None and site.surroundings.knows(target, birth.place):
+    if target is None or not site.means_the_same(target, birth.place):
+        target = _followed(settled, birth.place, site) or _named_device(settled, birth.place, site)
+    if takes and together and target is not None:
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
@@ -94,12 +100,31 @@ def given_operands(stray: Meeting, site: Site) -> bool:
     return operands_decide(call, site.syntax)
 
 
-def _followed(settled: Meeting) -> str | None:
+def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
     device = settled.device
     if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place):
         return None
-    return device.place if device.names_device else f"{device.place}.device"
+    text = device.place if device.names_device else f"{device.place}.device"
+    # A tensor that was put beside a module has the device of that module, which has no attribute for it.
+    may_be_module = settled.kind in (OriginKind.CREATED, OriginKind.MOVED) and not device.names_device
+    if may_be_module and not _is_written(text, site):
+        return None
+    is_kept = keeps_its_value(root_of(text), None, at, site.syntax, site.surroundings)
+    return text if is_kept and site.surroundings.knows(text, at) else None
+
+
+def _is_written(attribute: str, site: Site) -> bool:
+    """Whether the file reads an attribute somewhere, so that what it belongs to has it."""
+    name = attribute.rpartition(".")[2]
+    attributes = site.syntax.within(site.syntax.module, cst.Attribute)
+    return any(one.attr.value == name and site.syntax.code(one) == attribute for one in attributes)
+
+
+def _named_device(settled: Meeting, at: Place, site: Site) -> str | None:
+    """The name by which the program has put a value on its device; one that is written out there stands once only."""
+    device = site.device(settled, at)
+    return None if device is None or is_written_out(device) else device
 
 
 def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Site) -> Remedy | None:
@@ -164,6 +189,11 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
 
 def plain_container(stray: Meeting, site: Site) -> str | None:
     """Return the advice for a module that `__init__` builds in a plain list or dict, or that is attached late."""
+    if CREATED_MODULE.search(stray.trace[-1].what) is None:
+        return None
+    kept = _plain_display(stray, site)
+    if kept is not None:
+        return _kept_in_list(*kept)
     call = site.syntax.at(stray.trace[-1].place, cst.Call)
     if call is None or stray.trace[-1].place.file != site.place.file:
         return None
@@ -174,19 +204,39 @@ def plain_container(stray: Meeting, site: Site) -> str | None:
                 display = parent
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=owner) as target)]):
                 text = site.syntax.code(target)
-                if display is not None and CREATED_MODULE.search(stray.trace[-1].what):
-                    kind = "nn.ModuleDict" if isinstance(display, (cst.Dict, cst.DictComp)) else "nn.ModuleList"
-                    return f"keep {quoted(text)} in an `{kind}`, so that it moves with its owner"
-                if (
-                    parent.value is call
-                    and site.syntax.code(owner) != "self"
-                    and CREATED_MODULE.search(stray.trace[-1].what)
-                ):
+                if display is not None:
+                    return _kept_in_list(text, display)
+                if parent.value is call and site.syntax.code(owner) != "self":
                     return f"attach {quoted(text)} before {quoted(site.syntax.code(owner))} is moved, or move it too"
                 return None
             case cst.BaseStatement() | cst.Lambda():
                 return None
     return None
+
+
+def _plain_display(stray: Meeting, site: Site) -> tuple[str, cst.CSTNode] | None:
+    """Return the attribute of a module that a value is an element of, and the display that is stored there."""
+    node, attributes = site.node(stray), list[cst.Attribute]()
+    match node:
+        case cst.Subscript(value=cst.Attribute() as attribute):
+            attributes.append(attribute)
+        case cst.Name():
+            loops = (one for one in site.syntax.parents(node) if isinstance(one, cst.For))
+            for loop in loops:
+                if any(name.value == node.value for name in site.syntax.within(loop.target, cst.Name)):
+                    attributes += site.syntax.within(loop.iter, cst.Attribute)
+    for attribute in attributes:
+        text, cls = site.syntax.code(attribute), site.syntax.around(attribute, cst.ClassDef)
+        stores = [one.value for one in site.syntax.stores(text) if site.syntax.around(one, cst.ClassDef) is cls]
+        is_plain = len(stores) == 1 and isinstance(stores[0], _PLAIN)
+        if is_plain and cls is not None and derives_from_module(site.syntax, cls):
+            return text, stores[0]
+    return None
+
+
+def _kept_in_list(text: str, display: cst.CSTNode) -> str:
+    kind = "nn.ModuleDict" if isinstance(display, (cst.Dict, cst.DictComp)) else "nn.ModuleList"
+    return f"keep {quoted(text)} in an `{kind}`, so that it moves with its owner"
 
 
 def _of_sized(call: cst.Call, site: Site) -> str | None:

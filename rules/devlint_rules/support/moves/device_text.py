@@ -34,11 +34,12 @@ def root_of(text: str) -> str:
     return re.split(r"[.\[(]", text, maxsplit=1)[0]
 
 
-def alike(text: str, *, of_module: bool) -> str | None:
+def alike(text: str, surroundings: Surroundings, *, of_module: bool) -> str | None:
     """Return a name on the device of an expression, cheap to read: `x` of `x.unsqueeze(0) > 0`; None without one.
 
     Args:
         text: the expression.
+        surroundings: the names of its file; `torch` of `torch.exp(x)` is not a tensor.
         of_module: whether it may be a module, which has no attribute `device`; a computed value is not a module.
     """
     node = parsed(text)
@@ -46,6 +47,8 @@ def alike(text: str, *, of_module: bool) -> str | None:
         match node:
             case ast.Compare(left=value, comparators=[ast.Constant()]) | ast.BinOp(left=value, right=ast.Constant()):
                 node, of_module = value, False
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)) if surroundings.imports(owner):
+                node, of_module = node.args[0] if node.args and name in STAYING else None, False
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if _fills(name):
                 node, of_module = value, False
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in STAYING:
@@ -86,13 +89,14 @@ def written_device(side: Meeting) -> str | None:
 def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:
     """The device that a call has moved a value to, or created it on, as it is written there: `device`, `"cuda"`.
 
-    None where that call is in another file, or its text means something else, or nothing, at the place `at`.
+    What stands behind that call in the trace says where the device comes from. None where the call is in another file,
+    or its text means something else, or nothing, at the place `at`.
     """
-    last = side.trace[-1].place
-    call = syntax.at(last, cst.Call)
-    if call is None or last.file != at.file:
+    moves = [call for step in side.trace for call in [syntax.at(step.place, cst.Call)] if call is not None]
+    call = next((call for call in reversed(moves) if call_to_cuda(call) or device_argument(call) is not None), None)
+    if call is None or syntax.place(call).file != at.file:
         return None
-    written = device_argument(call)
+    last, written = syntax.place_of(call), device_argument(call)
     text = None if written is None else syntax.code(written)
     if call_to_cuda(call) and not call.args:
         return '"cuda"' if holds_for(last, at, syntax, surroundings) else None

@@ -6,6 +6,7 @@ import libcst as cst
 from devlint.diagnostics import Edit, Safety
 from devlint.facts import Meeting
 
+from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import binding_before, reads_between
 from devlint_rules.support.moves.creation import move_module_where_made
@@ -29,11 +30,24 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
     made = move_module_where_made(stray.name, settled, site)
     if made is not None:
         return made
+    if not site.sees(stray):
+        file = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
+        return Remedy(f"in line {stray.place.line}{file}, move {quoted(stray.name)}, which is a module, to {goal}")
+    if _is_kept_by_a_module(stray, site):
+        owner, bracket, _ = stray.name.partition("[")
+        kept = f"keep {quoted(owner)} in an `nn.ModuleList` or `nn.ModuleDict`, so that it moves with its owner"
+        return Remedy(kept if bracket else f"move {quoted(owner)}, which is a module, to {goal}")
     call = f"{stray.name}.to({target})"
     node = site.node(stray)
     edits = () if node is None else statement(call, stray.name, target, node, site)
     edits = edits if node is not None and _is_first_use(stray.name, node, edits, site) else ()
     return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, site.subject(stray.name))
+
+
+def _is_kept_by_a_module(stray: Meeting, site: Site) -> bool:
+    """Whether an attribute of a module, or an element of one, is left behind where that module is used."""
+    cls = site.syntax.class_at(site.place)
+    return root_of(stray.name) == "self" and cls is not None and derives_from_module(site.syntax, cls)
 
 
 def _is_first_use(name: str, node: cst.BaseExpression, edits: tuple[Edit, ...], site: Site) -> bool:

@@ -11,7 +11,8 @@ from devlint.facts import Meeting, OriginKind
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import Binding, reads_between, sources
 from devlint_rules.support.moves.device_text import HARMLESS, is_written_out, root_of
-from devlint_rules.support.scopes import names_in, stands_for_a_value
+from devlint_rules.support.program_device import devices_in_reach
+from devlint_rules.support.scopes import inside, names_in, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
 _BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
@@ -38,8 +39,14 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     for binding in reversed(found):
         at = _start(site.syntax.place_of(binding.following))
         device = _device_at(at, target, settled, site)
+        is_given = device is None and _is_used_earlier(binding, site)
+        if is_given:  # that call needs the move as well
+            reach = devices_in_reach(at, site.syntax, site.surroundings)
+            device = reach[0] if len(reach) == 1 else None
         if device is not None and site.rebinds(binding.name):
             return _behind(binding, device, stray, site)
+        if is_given:
+            return Remedy(f"move {quoted(binding.name)} where it gets its value")
     if branch is not None and _is_read_behind(nearest.name, branch, site):
         return Remedy(f"move {quoted(nearest.name)} where it gets its value")
     if nearest.name == stray.name or target is None or not site.rebinds(nearest.name):
@@ -49,10 +56,31 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     return Remedy(f"move it before it is used: {quoted(text)}", edits, Safety.UNSAFE, site.subject(nearest.name))
 
 
+def is_computed_from_several(stray: Meeting, site: Site) -> bool:
+    """Whether a local name holds what was computed from several names, of which an earlier statement created one.
+
+    The others may be on the device already: then what computes it fails first, and a later move comes too late.
+    """
+    node, birth = site.node(stray), stray.trace[-1].place
+    if node is None or stray.kind is not OriginKind.CREATED or not site.surroundings.together(birth, site.place):
+        return False
+    nearest = next(sources(node, birth, site.syntax, site.surroundings), None)
+    if nearest is None or nearest.value is None:
+        return False
+    where = site.syntax.place(nearest.value)
+    names = {
+        name.value
+        for name in site.syntax.within(nearest.value, cst.Name)
+        if stands_for_a_value(name, next(site.syntax.parents(name))) and site.surroundings.binds(name.value, where)
+    }
+    before = (birth.line, birth.column) < (where.line, where.column)
+    return before and not inside(birth, where) and len(names - {stray.name}) > 1
+
+
 def _device_at(at: Place, target: str | None, settled: Meeting, site: Site) -> str | None:
     """Source text for the device of a value at an earlier place: the name that the program gave it, or its own."""
     chosen = site.device(settled, at)
-    if target is None or is_written_out(target) or not site.surroundings.knows(target, at):
+    if target is None or is_written_out(target) or not site.means_the_same(target, at):
         return chosen
     return target if chosen is None or is_written_out(chosen) else chosen
 
