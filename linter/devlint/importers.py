@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
 
 from devlint.errors import SourceError
 from devlint.project import Asked, Project, Source
@@ -14,6 +14,8 @@ NAMING = "naming"
 
 BESIDE = "beside"
 """Which files have a word, and are imported together with a file?"""
+
+_SPACES = str.maketrans(dict.fromkeys(".,;()\\#", " "))
 
 ENTRY = "entry"
 """Is there a file that people run? The first one is the answer."""
@@ -28,7 +30,8 @@ class Importers:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._imports: dict[str, frozenset[str]] = {}
+        self._imports: dict[str, tuple[Source, ...]] = {}
+        self._import_words: dict[str, frozenset[str]] = {}
         self._importing: dict[str, tuple[Source, ...]] = {}
         self._words: dict[str, tuple[Source, ...]] = {}
 
@@ -58,7 +61,8 @@ class Importers:
         return tuple(sorted(found, key=lambda one: one.display))
 
     def _entry(self) -> list[Source]:
-        return next(([one] for one in self._members() if is_entry(one) and not self._project.is_test(one)), [])
+        every = (one for one in map(self._peek, self._project.members) if one and not self._project.is_test(one))
+        return next(([one] for one in every if is_entry(one)), [])
 
     def _naming(self, source: Source, name: str) -> list[Source]:
         """The members that contain a name and import a file, directly or from a file that imports it.
@@ -83,47 +87,63 @@ class Importers:
     def _beside(self, source: Source, word: str) -> list[Source]:
         """The members that contain a word and run in one program with a file: something imports both of them."""
         saying = [one for one in self._saying(word) if one.display != source.display and not self._project.is_test(one)]
-        above = self._above(source) if saying else set()
-        return [one for one in saying if not above.isdisjoint(self._above(one))]
+        together = self._together(source) if saying else set()
+        return [one for one in saying if one.display in together]
 
-    def _above(self, source: Source) -> set[str]:
-        """A file and those that import it, directly or through others."""
-        found = {source.display}
-        pending = [source]
+    def _together(self, source: Source) -> set[str]:
+        """The files that a file imports or that import it, directly or through others, and all that those import."""
+        above = self._closure([source], self._importers)
+        return {one.display for one in self._closure(above, self._imported_by)}
+
+    def _closure(self, start: Iterable[Source], after: Callable[[Source], Iterable[Source]]) -> list[Source]:
+        found = {one.display: one for one in start}
+        pending = list(found.values())
         while pending:
-            for one in self._importers(pending.pop()):
+            for one in after(pending.pop()):
                 if one.display not in found:
-                    found.add(one.display)
+                    found[one.display] = one
                     pending.append(one)
-        return found
+        return list(found.values())
 
     def _importers(self, source: Source) -> tuple[Source, ...]:
         """The members that import a file."""
         known = self._importing.get(source.display)
         if known is None:
             last = (source.module or source.path.stem).rpartition(".")[2]
-            likely = [one for one in self._saying(last) if one.display != source.display]
-            known = tuple(one for one in likely if source.display in self._imported_by(one))
+            likely = [
+                one for one in self._saying(last) if one.display != source.display and last in self._words_of(one)
+            ]
+            known = tuple(one for one in likely if source in self._imported_by(one))
             self._importing[source.display] = known
         return known
 
     def _saying(self, word: str) -> tuple[Source, ...]:
         """The members that contain a word."""
         if word not in self._words:
-            self._words[word] = tuple(one for one in self._members() if contains(one.text, word))
+            wanted = word.encode()
+            likely = (path for path in self._project.members if wanted in self._project.raw(path))
+            self._words[word] = tuple(one for one in map(self._peek, likely) if one and contains(one.text, word))
         return self._words[word]
 
-    def _members(self) -> Iterator[Source]:
-        for path in self._project.members:
-            with suppress(SourceError):
-                yield self._project.peek(path)
+    def _peek(self, path: Path) -> Source | None:
+        try:
+            return self._project.peek(path)
+        except SourceError:
+            return None
 
-    def _imported_by(self, source: Source) -> frozenset[str]:
+    def _words_of(self, source: Source) -> frozenset[str]:
+        """The words of the import statements of a file, and a few more."""
+        known = self._import_words.get(source.display)
+        if known is None:
+            known = self._import_words[source.display] = frozenset(words_of_imports(source.text))
+        return known
+
+    def _imported_by(self, source: Source) -> tuple[Source, ...]:
         """The files of the project that a file imports, anywhere in it."""
         known = self._imports.get(source.display)
         if known is None:
-            found = (self._project.find(name, source) for name in imported_names(source))
-            known = frozenset(one.display for one in found if one is not None)
+            found = (self._project.find(name, source) for name in sorted(imported_names(source)))
+            known = tuple({one.display: one for one in found if one is not None}.values())
             self._imports[source.display] = known
         return known
 
@@ -141,6 +161,16 @@ def contains(text: str, name: str) -> bool:
 
 def _continues(character: str) -> bool:
     return character.isalnum() or character == "_"
+
+
+def words_of_imports(text: str) -> Iterator[str]:
+    """Yield the words of the lines that begin an import, and of those that continue one."""
+    continues = False
+    for line in text.split("\n"):
+        if continues or line.lstrip().startswith(("import ", "from ")):
+            yield from line.translate(_SPACES).split()
+            opens = "(" in line or (continues and not line.rstrip().endswith("\\"))
+            continues = line.rstrip().endswith("\\") or (opens and ")" not in line)
 
 
 def imported_names(source: Source) -> set[str]:

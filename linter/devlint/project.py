@@ -316,6 +316,7 @@ class Project:
         self._inside = os.path.join(self.root, "")
         self._sources: dict[Path, Source] = {}
         self._peeked: dict[Path, Source] = {}
+        self._raw: dict[Path, bytes] = {}
         self._digests: dict[Path, str] = {}
         self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
@@ -390,6 +391,17 @@ class Project:
         if self._sources.get(path) != source:
             self._sources[path] = source
         return self._sources[path]
+
+    def raw(self, path: Path) -> bytes:
+        """Return the bytes of a file, empty if it cannot be read; those of a given content are its text."""
+        if path in self._sources:
+            return self._sources[path].text.encode("utf-8", "surrogatepass")
+        if path not in self._raw:
+            try:
+                self._raw[path] = read_bytes(path, display_path(path))
+            except SourceError:
+                self._raw[path] = b""
+        return self._raw[path]
 
     def peek(self, path: Path) -> Source:
         """Return a file without a trace, since no analysis rests on its whole content; see `Asked`.
