@@ -266,3 +266,11 @@ def test_an_unknown_certainty_is_refused() -> None:
     result = CliRunner().invoke(devlint, ["check", "lib.py"])
     assert result.exit_code == 2
     assert 'min-certainty: one of "certain", "on-accelerator", "possible" is wanted, this is "likely"' in result.stderr
+
+
+def test_standard_input_without_a_name_stands_alone() -> None:
+    text = ADDS.encode()
+    assert len(engine.run(Settings(("-",), select=("DEV1",)), stdin=text).outcome.diagnostics) == 1
+    _write({"lib.py": ADDS})
+    named = Settings(("-",), select=("DEV1",), stdin_filename="lib.py")
+    assert len(engine.run(named, stdin=text).outcome.diagnostics) == 0

@@ -55,12 +55,15 @@ class Importers:
             case "beside":
                 found = self._beside(source, word)
             case "entry":
-                found = self._entry()
+                found = self._entry(source)
             case _:
                 raise ValueError(f"there is no question {question!r}")
         return tuple(sorted(found, key=lambda one: one.display))
 
-    def _entry(self) -> list[Source]:
+    def _entry(self, source: Source) -> list[Source]:
+        """The first member that people run; none if the file is not a member, such as standard input."""
+        if source.path not in self._project.members:
+            return []
         every = (one for one in map(self._peek, self._project.members) if one and not self._project.is_test(one))
         return next(([one] for one in every if is_entry(one)), [])
 

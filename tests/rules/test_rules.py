@@ -107,14 +107,14 @@ def test_each_kind_of_conflict_belongs_to_one_rule(kind: str, rule: str) -> None
 
 
 @pytest.mark.parametrize("kind", ["operands", "module-input", "cpu-meets-symbolic"])
-def test_certainty_is_passed_on_and_possible_is_silent(kind: str) -> None:
+def test_certainty_is_passed_on(kind: str) -> None:
     def certainties(certainty: Certainty) -> list[Certainty]:
         conflict = _conflict(X_ON_CUDA, ONES_ON_CPU, kind=kind, certainty=certainty)
         return [found.certainty for found in _report(conflict)]
 
     assert certainties(Certainty.CERTAIN) == [Certainty.CERTAIN]
     assert certainties(Certainty.ON_ACCELERATOR) == [Certainty.ON_ACCELERATOR]
-    assert certainties(Certainty.POSSIBLE) == []
+    assert certainties(Certainty.POSSIBLE) == [Certainty.POSSIBLE]
 
 
 def test_labels_are_in_reading_order_and_steps_are_told_once() -> None:
