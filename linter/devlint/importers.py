@@ -49,15 +49,14 @@ class Importers:
 
     def answer(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
         """Answer a question about a file; the files are in the order of their paths."""
-        match question:
-            case "naming":
-                found = self._naming(source, word)
-            case "beside":
-                found = self._beside(source, word)
-            case "entry":
-                found = self._entry(source)
-            case _:
-                raise ValueError(f"there is no question {question!r}")
+        if question == NAMING:
+            found = self._naming(source, word)
+        elif question == BESIDE:
+            found = self._beside(source, word)
+        elif question == ENTRY:
+            found = self._entry(source)
+        else:
+            raise ValueError(f"there is no question {question!r}")
         return tuple(sorted(found, key=lambda one: one.display))
 
     def _entry(self, source: Source) -> list[Source]:
