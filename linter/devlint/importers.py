@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from devlint.errors import SourceError
@@ -61,8 +62,14 @@ class Importers:
 
     def _entry(self, source: Source) -> list[Source]:
         """The first member that people run; none if the file is not a member, such as standard input."""
-        if source.path not in self._project.members:
-            return []
+        return self._first_entry if source.path in self._members else []
+
+    @cached_property
+    def _members(self) -> frozenset[Path]:
+        return frozenset(self._project.members)
+
+    @cached_property
+    def _first_entry(self) -> list[Source]:
         every = (one for one in map(self._peek, self._project.members) if one and not self._project.is_test(one))
         return next(([one] for one in every if is_entry(one)), [])
 

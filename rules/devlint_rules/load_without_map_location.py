@@ -87,7 +87,7 @@ class LoadWithoutMapLocation(OperationRule):
         return Fix(safety, 'add `map_location="cpu"`', (edit,))
 
     def _leaves_the_cpu(self, load: cst.Call) -> bool:
-        """Whether something copies from a checkpoint, or moves it: else what is read would stay where nothing is."""
+        """Whether the program copies from a checkpoint or moves it; otherwise its tensors would stay on the CPU."""
         syntax = self.syntax()
         parent = next(syntax.parents(load))
         targets = parent.targets if isinstance(parent, cst.Assign) else ()

@@ -27,7 +27,7 @@ from devlint.analysis.client import (
     runs_forward,
     works_with_arrays,
 )
-from devlint.analysis.demand import Builds, Doubt, Parameter, Unwitnessed, root_of
+from devlint.analysis.demand import Builds, Doubt, Parameter, Unwitnessed
 from devlint.analysis.frame import Frame
 from devlint.analysis.pytorch_messages import wording
 from devlint.analysis.unregistered_tensor import within
@@ -44,6 +44,7 @@ from devlint.domain.device import (
     differ,
     is_symbolic,
     join,
+    root_of,
     variables_of,
 )
 from devlint.domain.environment import Environment

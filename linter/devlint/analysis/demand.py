@@ -18,6 +18,7 @@ import enum
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
+from devlint.domain.device import root_of
 from devlint.frontend.ir import Function, Scope, Span
 
 Parameter: TypeAlias = tuple[Function, str]
@@ -26,11 +27,6 @@ Parameter: TypeAlias = tuple[Function, str]
 
 LONGEST_PLACE = 120
 """Characters of a place: a function that calls itself with a part of its argument makes ever longer places."""
-
-
-def root_of(place: str) -> str:
-    """Return the parameter that a place is in."""
-    return place[: next((i for i, character in enumerate(place) if character in ".["), len(place))]
 
 
 class Where(enum.Enum):

@@ -320,7 +320,7 @@ class Frame:
 
     @property
     def recorded(self) -> Frame | None:
-        """The execution that records facts of which this one is, or is a part; none where a summary is made."""
+        """This execution if it records facts, or the recording one that it is a part of; None inside a summary."""
         return self if self.recording else self.within
 
     @property

@@ -59,6 +59,13 @@ FRESH = "?"
 """Begins the place of a value that no name of the surroundings holds: `?load()@3:5`, made in line 3."""
 
 
+def root_of(place: str) -> str:
+    """Return the name that a place begins with: `x` for `x['a'].device`."""
+    return place[
+        : next((i for i, character in enumerate(place) if not (character.isalnum() or character == "_")), None)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Variable:
     """The device that a place of the surroundings has: `Variable("x")`, `Variable("self.fc")`."""
@@ -68,8 +75,7 @@ class Variable:
     @property
     def root(self) -> str:
         """The name that the place begins with: `x` for `x['a'].device`; empty for the result of a call."""
-        match = re.match(r"\w+", self.place)
-        return match[0] if match else ""
+        return "" if self.place.startswith(FRESH) else root_of(self.place)
 
     @property
     def value_place(self) -> str:
