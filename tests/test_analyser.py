@@ -8,7 +8,8 @@ from types import FrameType
 
 import pytest
 from devlint import analysis
-from devlint.analysis import Analyser, execution
+from devlint.analysis import Analyser
+from devlint.analysis.interpreter import bodies
 from devlint.analysis.program import Program
 from devlint.facts import Conflict, FileFacts, UncheckedDevice
 from devlint.project import Project
@@ -93,7 +94,7 @@ def test_what_builds_documentation_is_executed_once(tmp_path: Path) -> None:
     executed: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code is execution.run.__code__:
+        if event == "call" and frame.f_code is bodies.run.__code__:
             executed.append(frame.f_locals["closure"].function.name)
 
     project = Project(tmp_path)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -400,8 +402,8 @@ def test_imports(name: str, path: Path) -> None:
     [
         ("devlint.cli", "import torch"),
         ("devlint.cli", "from devlint import analysis"),
-        ("devlint.analysis.calls", "import libcst"),
-        ("devlint.analysis.calls", "from devlint import rule"),
+        ("devlint.analysis.interpreter.calls", "import libcst"),
+        ("devlint.analysis.interpreter.calls", "from devlint import rule"),
         ("devlint.domain.value", "from devlint.facts import Fact"),
         ("devlint.domain.value", "from devlint.frontend.lower import lower"),
         ("devlint.frontend.lower", "from devlint.frontend.concrete import check"),
@@ -429,6 +431,16 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.domain", "devlint.settings", "devlint.syntax"),
     ("devlint.facts", "devlint.project", "devlint.suppressions", "devlint.report"),
     ("devlint.configuration", "devlint.declarations", "devlint.importers"),
+    ("devlint.analysis.index", "devlint.analysis.demand"),
+    ("devlint.analysis.execution",),
+    ("devlint.analysis.values",),
+    ("devlint.analysis.findings",),
+    ("devlint.analysis.library",),
+    ("devlint.analysis.summary",),
+    ("devlint.analysis.interpreter",),
+    ("devlint.analysis.transfers",),
+    ("devlint.analysis.shape",),
+    ("devlint.analysis.program",),
     ("devlint.analysis",),
     ("devlint.rule", "devlint.discovery"),
     ("devlint.frontend.concrete", "devlint.registry"),
@@ -493,8 +505,30 @@ def test_the_table_names_what_exists() -> None:
 def test_the_readme_of_the_linter_names_every_file() -> None:
     text = (REPOSITORY / "linter" / "README.md").read_text(encoding="utf-8")
     listed = {path.name for name, path in source_files() if _within(name, "devlint")} - {"__init__.py"}
-    in_transfers = {path.name for _, path in source_files() if path.parent.name == "transfers"}
-    assert {file for file in listed - in_transfers if f"`{file}`" not in text} == set()
+    of_analysis = {path.name for path in ANALYSIS.glob("*/*.py")}
+    assert {file for file in listed - of_analysis if f"`{file}`" not in text} == set()
+
+
+ANALYSIS = REPOSITORY / "linter" / "devlint" / "analysis"
+STEPS = sorted(path.parent for path in ANALYSIS.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("package", STEPS, ids=[step.name for step in STEPS])
+def test_each_step_of_the_analysis_lists_its_files_from_the_bottom_up(package: Path) -> None:
+    listed = re.findall(r"^\* `(\w+)`:", (package / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(path.stem for path in package.glob("*.py") if path.stem != "__init__")
+    area = f"devlint.analysis.{package.name}"
+    files = imported_by_file()
+    for number, name in enumerate(listed):
+        below = {f"{area}.{one}" for one in listed[:number]}
+        assert {other for other in files[f"{area}.{name}"] if _within(other, area)} - {area} <= below, name
+
+
+def test_the_page_of_the_linter_follows_a_value_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = doctest.testfile(str(REPOSITORY / "linter" / "README.md"), module_relative=False, encoding="utf-8")
+    assert done.attempted > 10
+    assert done.failed == 0
 
 
 def test_no_file_is_too_long() -> None:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from devlint.analysis import steps
+from devlint.analysis.execution import steps
 from devlint.diagnostics import Diagnostic
 from devlint.inspector import Batch, Inspector, internal_error
 from devlint.settings import Configuration, Settings

@@ -1,8 +1,9 @@
-"""The abstract interpreter: executes IR over the device domain and records facts.
+"""The analysis: it executes instructions over the device domain and records facts.
 
-`Analyser` is the door. Inside, `program` holds what outlives one execution; `statements` and `expressions` are
-the transfer functions; `apply_signature` applies device signatures and `conflicts` judges who meets; `summaries`
-and `self_object` carry what is known across calls and classes; `recorder` collects facts in the last pass.
+`Analyser` is the door. A file is executed by `interpreter`, one body at a time. `index` answers what the text alone
+says; `library` and `transfers` know the calls of libraries, `summary` those of the program, `shape` the objects that
+nobody has made. `findings` judges the operands of an operation, and `demand` knows what the calls of a function hand over.
+`program` holds what outlives one execution. `linter/README.md` follows one value through all of it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from devlint.analysis import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
-from devlint.analysis.observed_values import with_observed
+from devlint.analysis.interpreter import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
 from devlint.analysis.program import Program
 from devlint.analysis.transfers import (  # noqa: F401  # each registers its functions
     availability,
@@ -29,6 +29,7 @@ from devlint.analysis.transfers import (  # noqa: F401  # each registers its fun
     tensors,
     wrappers,
 )
+from devlint.analysis.values.observed_values import with_observed
 from devlint.errors import LimitError
 from devlint.facts import FileFacts
 from devlint.observed import View

@@ -14,39 +14,34 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
-from devlint.analysis import (
-    attribute_stores,
-    classes,
+from devlint.analysis.demand.callers import CallSite, Given
+from devlint.analysis.demand.listening import Listener, Roles
+from devlint.analysis.demand.recorder import Recorder
+from devlint.analysis.execution.budget import Budget
+from devlint.analysis.execution.frame import Frame, InferredKinds
+from devlint.analysis.execution.questions import Asker
+from devlint.analysis.execution.sight import Sight
+from devlint.analysis.execution.steps import Steps
+from devlint.analysis.findings import (
     client,
     cpu_layer_in_wrapper,
     device_not_forwarded,
-    execution,
-    imports,
-    later_moves,
-    moves,
-    observed_values,
     partial_move,
-    self_object,
-    structure,
     unknown_operand,
     unregistered_members,
 )
-from devlint.analysis.budget import Budget
-from devlint.analysis.data_loading import counts_on_default
-from devlint.analysis.demand import CallSite, Given
-from devlint.analysis.frame import Frame, InferredKinds
-from devlint.analysis.listening import Listener, Roles
-from devlint.analysis.loaded_file import LoadedFile
-from devlint.analysis.questions import Asker
-from devlint.analysis.recorder import Recorder
-from devlint.analysis.roots import Patterns, Root
-from devlint.analysis.sight import Sight
-from devlint.analysis.statements import execute
-from devlint.analysis.steps import Steps
-from devlint.analysis.substitution import handed_in
-from devlint.analysis.summaries import summary_of
-from devlint.analysis.texts import FileTexts
-from devlint.analysis.transfer_tables import CONSTRUCTORS
+from devlint.analysis.index import classes, imports, later_moves
+from devlint.analysis.index.loaded_file import LoadedFile
+from devlint.analysis.index.texts import FileTexts
+from devlint.analysis.interpreter import bodies
+from devlint.analysis.interpreter.data_loading import counts_on_default
+from devlint.analysis.interpreter.statements import execute
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS
+from devlint.analysis.shape import attribute_stores, self_object, structure
+from devlint.analysis.summary.outcome import summary_of
+from devlint.analysis.summary.roots import Patterns, Root
+from devlint.analysis.summary.substitution import handed_in
+from devlint.analysis.values import modules, observed_values
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap
@@ -203,11 +198,11 @@ class Program(FileTexts):
     def _seen_by_functions(self, frame: Frame, loaded: LoadedFile, after: Environment) -> Heap:
         """The objects of a file as its functions find them: a module that some function may move is anywhere."""
         for name, value in after.names.items():
-            on_cpu = moves.is_module(frame, after, value) and moves.module_device(frame, after, value)[0] == CPU
+            on_cpu = modules.is_module(frame, after, value) and modules.module_device(frame, after, value)[0] == CPU
             if on_cpu and isinstance(value, Reference):
                 handed_on = rf"^\s.*(\b{name}\s*\.\s*(to|cuda|xpu|mps|apply)\s*\(|[(,=*]\s*{name}\s*[,)])"
                 if re.search(handed_on, loaded.source.text, re.MULTILINE):
-                    moves.place_object(frame, after, value, UNKNOWN_DEVICE, None)
+                    modules.place_object(frame, after, value, UNKNOWN_DEVICE, None)
         return after.heap
 
     def report(self, source: Source, *, observing: bool = False) -> None:
@@ -308,7 +303,7 @@ class Program(FileTexts):
             frame.budget.running.add(function)
             if client.takes_inputs(function, owner):
                 self.recorder.demand.note_input(function)
-            outcome = execution.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
+            outcome = bodies.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
             if outcome.env is not None:
                 device_not_forwarded.note_unforwarded(outcome.frame, outcome.env)
             finished = last or proofs.count == 0
@@ -352,7 +347,7 @@ class Program(FileTexts):
                 if generic is not None:
                     bound[parameters[0].name], env.checked = generic.value, generic.checked
                     env.heap.update(generic.heap)
-        names = execution.parameter_values(frame, closure, owner, bound, has_self)
+        names = bodies.parameter_values(frame, closure, owner, bound, has_self)
         return names, env, site
 
     def _fresh(self, cls: UserClass) -> tuple[Reference, Heap]:
@@ -429,12 +424,12 @@ class Program(FileTexts):
                 return None
             bound[function.parameters[0].name] = generic.value
             start.heap.update(generic.heap)
-        names = execution.parameter_values(frame, closure, owner, bound, cls is not None)
+        names = bodies.parameter_values(frame, closure, owner, bound, cls is not None)
         outside = replace(frame, budget=Budget())
         making = root.begin(pattern, asker.depth)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         for _ in range(RECURSION_PASSES):
-            outcome = execution.run(outside, closure, owner, dict(names), start, site="")
+            outcome = bodies.run(outside, closure, owner, dict(names), start, site="")
             latest = summary_of(outcome, start)
             if latest.returns == making.summary.returns or not making.is_recursive:
                 return root.end(making, latest)

@@ -6,11 +6,11 @@ program's own state.
 
 from __future__ import annotations
 
-from devlint.analysis import visible_devices
-from devlint.analysis.arguments import ArgumentValue
-from devlint.analysis.devices import as_device, literal_origin, numbered
-from devlint.analysis.narrowing import present
-from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
+from devlint.analysis.values import visible_devices
+from devlint.analysis.values.arguments import ArgumentValue
+from devlint.analysis.values.devices import as_device, literal_origin, numbered
+from devlint.analysis.values.narrowing import present
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
 from devlint.domain.value import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.analysis.arguments import ArgumentValue
-from devlint.analysis.containers import elements_of
-from devlint.analysis.transfer_tables import FUNCTIONS, LibraryCall, Transfer, register
+from devlint.analysis.library.transfer_tables import FUNCTIONS, LibraryCall, Transfer, register
+from devlint.analysis.values.arguments import ArgumentValue
+from devlint.analysis.values.containers import elements_of
 from devlint.domain.device import CPU, Device
 from devlint.domain.process import UNKNOWN_BACKEND
 from devlint.domain.provenance import Origin

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import library, moves
-from devlint.analysis.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, LibraryCall, register
+from devlint.analysis.library import library_calls
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, LibraryCall, register
 from devlint.analysis.transfers.wrappers import same
+from devlint.analysis.values import modules
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import OriginKind
@@ -47,8 +48,8 @@ def _prepared(site: LibraryCall, value: Value) -> Value:
     if not isinstance(value, Reference) or held is None:
         return UNKNOWN
     origin = site.frame.origin(f"moved by `{site.name}`", site.span, OriginKind.MOVED)
-    if moves.is_module(site.frame, site.env, value):
-        moves.place_object(site.frame, site.env, value, _device(site), origin)
+    if modules.is_module(site.frame, site.env, value):
+        modules.place_object(site.frame, site.env, value, _device(site), origin)
     elif isinstance(held, LibraryObject) and held.cls == LOADER:
         return site.allocate(LOADER, replace(held, device=_device(site), origin=origin))
     return value
@@ -64,7 +65,7 @@ def update(site: LibraryCall) -> Value:
     held = None if site.receiver is None else site.held(site.receiver.value)
     if site.receiver is not None and isinstance(held, LibraryObject) and held.device == CPU:
         for given in site.arguments.positional[:1]:
-            library.meet(site.frame, site.env, site.receiver, given, "Metric.update", site.span)
+            library_calls.meet(site.frame, site.env, site.receiver, given, "Metric.update", site.span)
     return UNKNOWN
 
 

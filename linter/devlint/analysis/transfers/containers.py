@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.containers import elements_of, items_of
-from devlint.analysis.transfer_tables import CONSTRUCTORS, LibraryCall, register
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS, LibraryCall, register
+from devlint.analysis.values.containers import elements_of, items_of
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import DictObject, ListObject
 from devlint.domain.value import UNKNOWN, Constant, Kind, Tensor, Value

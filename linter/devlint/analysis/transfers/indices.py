@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.analysis import conflicts, unknown_operand
-from devlint.analysis.arguments import ArgumentValue
-from devlint.analysis.containers import SLICE
-from devlint.analysis.transfer_tables import TENSOR_METHODS, LibraryCall, register
+from devlint.analysis.findings import conflicts, unknown_operand
+from devlint.analysis.library.transfer_tables import TENSOR_METHODS, LibraryCall, register
+from devlint.analysis.values import operands
+from devlint.analysis.values.arguments import ArgumentValue
+from devlint.analysis.values.containers import SLICE
 from devlint.domain.heap import ListObject, summary
 from devlint.domain.value import (
     NUMBER,
@@ -75,11 +76,11 @@ def put(site: LibraryCall) -> Value:
 def _select(site: LibraryCall, operation: str, receiver: ArgumentValue, key: ArgumentValue) -> None:
     """Checks each index with dimensions against the tensor it selects from."""
     frame, env = site.frame, site.env
-    base = conflicts.side_of(frame, env, receiver, "input", "", "operand")
+    base = operands.side_of(frame, env, receiver, "input", "", "operand")
     if base is None or env.fallback:
         return
     for part in _parts(site, key):
-        index = conflicts.side_of(frame, env, part, "index", "subscript", "index")
+        index = operands.side_of(frame, env, part, "index", "subscript", "index")
         if index is not None and conflicts.find(frame, env, operation, site.span, (base, index)):
             return
         if index is not None:
@@ -92,8 +93,8 @@ def _assign(
 ) -> None:
     """Checks a value that is assigned through an index; `alone`: even if it has only one element."""
     frame, env = site.frame, site.env
-    base = conflicts.side_of(frame, env, receiver, "self", "", "operand")
-    side = conflicts.side_of(frame, env, value, "value", "", "index")
+    base = operands.side_of(frame, env, receiver, "self", "", "operand")
+    side = operands.side_of(frame, env, value, "value", "", "index")
     if base is None or side is None or env.fallback:
         return
     found = alone or (side.rank is not None and side.rank > 0)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.analysis import calls, classes, data_loading
-from devlint.analysis.arguments import Arguments, ArgumentValue, constant
-from devlint.analysis.conflicts import resolve
-from devlint.analysis.containers import elements_of
-from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
+from devlint.analysis.index import classes
+from devlint.analysis.interpreter import calls, data_loading
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
+from devlint.analysis.values.arguments import Arguments, ArgumentValue, constant
+from devlint.analysis.values.containers import elements_of
+from devlint.analysis.values.operands import resolve
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import moves, unregistered_tensor
-from devlint.analysis.containers import items_of
-from devlint.analysis.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, LibraryCall, register
+from devlint.analysis.findings import unregistered_tensor
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, LibraryCall, register
+from devlint.analysis.values import modules
+from devlint.analysis.values.containers import items_of
 from devlint.domain.device import (
     CPU,
     UNKNOWN_DEVICE,
@@ -73,7 +74,7 @@ def _parameters(site: LibraryCall, held: Optimizer) -> tuple[Device, Origin | No
     device: Device = UNREACHED
     origin: Origin | None = None
     for module in held.modules or ():
-        found, why = moves.module_device(site.frame, site.env, module)
+        found, why = modules.module_device(site.frame, site.env, module)
         device, origin = join(device, found), origin or why
     return (UNKNOWN_DEVICE, None) if held.modules is None else (device, origin)
 

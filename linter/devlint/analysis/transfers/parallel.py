@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import calls, moves
-from devlint.analysis.arguments import Arguments, ArgumentValue
-from devlint.analysis.devices import check_use, current, literal_origin
-from devlint.analysis.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, LibraryCall, register
+from devlint.analysis.interpreter import calls
+from devlint.analysis.library import moves
+from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, LibraryCall, register
 from devlint.analysis.transfers import collectives
+from devlint.analysis.values import modules
+from devlint.analysis.values.arguments import Arguments, ArgumentValue
+from devlint.analysis.values.devices import check_use, current, literal_origin
 from devlint.domain.device import (
     CPU,
     UNKNOWN_DEVICE,
@@ -369,7 +371,7 @@ def _refuses_distributed(site: LibraryCall, module: Value, ids: list[Device] | N
 
 def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) -> bool:
     places: dict[Device, Origin | None] = {}
-    for device, origin in moves.state(site.frame, site.env, module, buffers=False):
+    for device, origin in modules.state(site.frame, site.env, module, buffers=False):
         places.setdefault(device, origin)
     known = [device for device in places if isinstance(device, Concrete)]
     if not known or len(known) < len(places):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis import attributes, calls, iteration, library, objects
-from devlint.analysis.arguments import Arguments, ArgumentValue
-from devlint.analysis.builtin_methods import updated
-from devlint.analysis.classes import is_open
-from devlint.analysis.containers import items_of
-from devlint.analysis.moves import is_module, is_module_class
-from devlint.analysis.narrowing import NOTHING, is_instance, truth
-from devlint.analysis.transfer_tables import FUNCTIONS, LibraryCall, register
+from devlint.analysis.index.classes import is_open
+from devlint.analysis.interpreter import attributes, calls, iteration
+from devlint.analysis.library import library_calls
+from devlint.analysis.library.builtin_methods import updated
+from devlint.analysis.library.transfer_tables import FUNCTIONS, LibraryCall, register
+from devlint.analysis.values import objects
+from devlint.analysis.values.arguments import Arguments, ArgumentValue
+from devlint.analysis.values.containers import items_of
+from devlint.analysis.values.modules import is_module, is_module_class
+from devlint.analysis.values.narrowing import NOTHING, is_instance, truth
 from devlint.domain.device import Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, summary
@@ -187,7 +189,7 @@ def has_attribute(site: LibraryCall) -> Value:
     """`hasattr(x, "device")`: where it is true, the object is more than its class says; of a tensor it is known."""
     given, name = site.arguments.first(), site.constant(1, "name")
     if given is not None and isinstance(given.value, Tensor) and isinstance(name, str):
-        known = library.is_method(site.frame, name) or site.frame.program.catalogue.attribute(TENSOR, name)
+        known = library_calls.is_method(site.frame, name) or site.frame.program.catalogue.attribute(TENSOR, name)
         return Predicate(known=True) if known else NOTHING
     if given is None or given.place is None:
         return UNKNOWN
@@ -316,7 +318,7 @@ def _added(site: LibraryCall, total: ArgumentValue, item: ArgumentValue) -> Valu
     for one, other, method in ((total, item, "__add__"), (item, total, "__radd__")):
         if isinstance(one.value, Tensor):
             arguments = Arguments((other,), ())
-            result = library.call_tensor_method(site.frame, site.env, one, method, arguments, site.span, "sum")
+            result = library_calls.call_tensor_method(site.frame, site.env, one, method, arguments, site.span, "sum")
             return UNKNOWN if result is None else result
     return UNKNOWN
 

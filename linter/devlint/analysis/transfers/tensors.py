@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.analysis import conflicts, moves
-from devlint.analysis.arguments import ArgumentValue
-from devlint.analysis.frame import device_of
-from devlint.analysis.move_targets import CPU_VALUE, is_dtype, names_device, own_device
-from devlint.analysis.transfer_tables import FUNCTIONS, TENSOR_METHODS, LibraryCall, Transfer, register
+from devlint.analysis.execution.frame import device_of
+from devlint.analysis.findings import conflicts
+from devlint.analysis.library import moves
+from devlint.analysis.library.move_targets import CPU_VALUE, is_dtype, names_device, own_device
+from devlint.analysis.library.transfer_tables import FUNCTIONS, TENSOR_METHODS, LibraryCall, Transfer, register
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
+from devlint.analysis.values import operands
+from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import (
     CPU,
     FRESH,
@@ -245,7 +247,7 @@ def pin_memory(site: LibraryCall) -> Value:
     value = receiver.value
     if isinstance(value, Tensor) and is_symbolic(value.device):
         return replace(value, device=UNKNOWN_DEVICE)
-    side = conflicts.side_of(site.frame, site.env, receiver, "input", "", "operand")
+    side = operands.side_of(site.frame, site.env, receiver, "input", "", "operand")
     if side is not None:
         conflicts.find_on_cpu(site.frame, site.env, "Tensor.pin_memory", site.span, side, "cpu")
     return value
@@ -297,12 +299,12 @@ def legacy(device: str) -> Transfer:
         target = _target(site)
         if target is not None:
             if device == "cpu":
-                _refuse(site, conflicts.resolve(site.env, target.device))
+                _refuse(site, operands.resolve(site.env, target.device))
             return site.created(DeviceValue(UNKNOWN_DEVICE), rank)
         if device == "cpu":
             given = site.arguments.first()
             if given is not None and site.name != "torch.Tensor":
-                side = conflicts.side_of(site.frame, site.env, given, "data", "", "operand")
+                side = operands.side_of(site.frame, site.env, given, "data", "", "operand")
                 if side is not None:
                     conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, "cpu")
             follows_default = site.name == "torch.Tensor" and site.frame.program.may_choose_type(site.frame.globals)

@@ -1,0 +1,91 @@
+"""Finding the calls that decide the doubts about a file: the other files that have to be analysed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.analysis.demand.recorder import Recorder
+from devlint.frontend.ir import Function
+from devlint.importers import ENTRY, NAMING, Importers
+from devlint.project import Project, Source
+
+
+class Listener:
+    """Looks at the files that may call a function, once a fact about that function is doubted.
+
+    A project without doubtful facts is not looked through.
+
+    Args:
+        recorder: the facts, with the doubts.
+        importers: answers which files may name a function.
+        source_of: the source of a file that is known.
+        look: executes a file and records its facts; the result says whether that was possible.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        importers: Importers,
+        source_of: Callable[[str], Source | None],
+        look: Callable[[Source], bool],
+    ) -> None:
+        self._recorder = recorder
+        self._importers = importers
+        self._source_of = source_of
+        self._look = look
+
+    def listen(self, file: str) -> None:
+        """Look at files until the calls of each function are known that decide a doubt about a file.
+
+        A call in one file may lead to the callers of the function around it.
+        """
+        files = self._recorder.demand.files
+        while asked := self._recorder.open_questions(file):
+            for function in sorted(asked, key=lambda one: (files.get(one, ""), one.name, one.span)):
+                self._recorder.demand.note_callers(function, self._hear(function))
+
+    def _hear(self, function: Function) -> list[str]:
+        """Look at the other files that may call a function; its own has been looked at."""
+        demand = self._recorder.demand
+        own, name = self._source_of(demand.files.get(function, "")), _called_as(function)
+        if own is None or name is None or demand.is_nested(function):
+            return []
+        return [one.display for one in self._importers.ask(own, NAMING, name) if self._look(one)]
+
+
+class Roles:
+    """What the files of a project are there for.
+
+    Args:
+        project: finds files.
+        importers: answers whether people run one of them.
+        source_of: the source of a file that is known.
+    """
+
+    def __init__(self, project: Project, importers: Importers, source_of: Callable[[str], Source | None]) -> None:
+        self._project = project
+        self._importers = importers
+        self._source_of = source_of
+
+    def is_of_library(self, file: str) -> bool:
+        """Whether the functions of a file are there for callers outside of the project.
+
+        They are in a package that is installed, and where nobody runs a file of the project.
+        """
+        source = self._source_of(file)
+        if source is None:
+            return False
+        return self._project.is_of_library(source) or not self._importers.ask(source, ENTRY, "")
+
+    def is_test(self, file: str) -> bool:
+        """Whether a file is there to test others."""
+        source = self._source_of(file)
+        return source is not None and self._project.is_test(source)
+
+
+def _called_as(function: Function) -> str | None:
+    """The name that a call of a function has in the text: for `__init__` that of the class, for a lambda none."""
+    *owners, name = function.name.split(".")
+    if name.startswith("__") and name.endswith("__"):
+        name = owners[-1] if owners else ""
+    return name if name.isidentifier() else None

@@ -1,0 +1,206 @@
+"""Collects facts during the last pass and hands them out file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+
+from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Given, Unwitnessed
+from devlint.analysis.demand.missed import with_need
+from devlint.diagnostics import Certainty, Place
+from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal, Step
+from devlint.frontend.ir import Function, Scope, Span
+
+
+class Recorder:
+    """Facts by file and place; the same fact about the same place is kept once.
+
+    Args:
+        place: a span as people count.
+        about: the files of the project.
+
+    Attributes:
+        demand: of the functions that facts are about.
+    """
+
+    def __init__(self, place: Callable[[str, Span], Place], about: Files) -> None:
+        self.demand = Demand(about)
+        self._place = place
+        self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
+        self._environment: dict[str, list[tuple[int, str, str]]] = {}
+        self._modules: dict[str, list[ModuleClass]] = {}
+        self._occurrences: dict[str, dict[Place, Occurrence]] = {}
+        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Doubt, ...]]] = {}
+        self._waiting: list[Callable[[], None]] | None = None
+
+    def attempt(self) -> None:
+        """Makes what is recorded from now on wait for `settle`."""
+        self._waiting = []
+
+    def settle(self, *, keep: bool) -> None:
+        """Adds what has been recorded since `attempt`, or drops it."""
+        waiting, self._waiting = self._waiting or [], None
+        for add in waiting if keep else ():
+            add()
+
+    def forget(self, file: str) -> None:
+        """Drops everything about one file."""
+        for found in (self._facts, self._environment, self._modules, self._occurrences):
+            found.pop(file, None)
+        self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
+
+    def record(self, file: str, span: Span, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
+        """Adds a fact; a place has one conflict, and one fact of each other class.
+
+        `doubts`: what the calls of the function may have in common, so that the fact does not hold.
+        """
+        if self._waiting is not None:
+            self._waiting.append(partial(self.record, file, span, fact, doubts))
+            return
+        self._doubts.setdefault((file, span, type(fact)), []).append(doubts)
+        key: tuple[Span, object] = (span, type(fact))
+        found = self._facts.setdefault(file, {})
+        known = found.get(key)
+        if isinstance(fact, Reveal):
+            if known is not None and known.fact != fact:
+                fact = Reveal("unknown")  # a line that is executed several times, each time for other values
+        elif known is not None and not _is_merely_possible(known.fact):
+            return
+        found[key] = Anchored(self._place(file, span), fact)
+
+    def note_call(self, function: Function, checked: bool, scope: Scope, file: str) -> None:
+        """Adds a call of a function; see `Demand.note_call`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note_call, function, checked, scope, file))
+            return
+        self.demand.note_call(function, checked, scope, file)
+
+    def note_argument(self, function: Function, parameter: str, given: Collection[Given], call: CallSite) -> None:
+        """Adds what a call hands over for a parameter; see `Demand.note_argument`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note_argument, function, parameter, given, call))
+            return
+        self.demand.note_argument(function, parameter, given, call)
+
+    def open_questions(self, file: str) -> set[Function]:
+        """The functions whose callers decide the doubts about the facts of a file.
+
+        With those of the functions in which conflicts of the file are told, or where they are met.
+        """
+        files = {file, *self.called_files(file)}
+        found = [doubts for key, every in self._doubts.items() if key[0] in files for doubts in every]
+        return self.demand.open_questions(doubt for doubts in found for doubt in doubts)
+
+    def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
+        """Whether a fact was doubted each time that it was recorded, and rightly so."""
+        doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
+        return bool(doubts) and all(map(self._is_wrong, doubts))
+
+    def _is_wrong(self, doubts: tuple[Doubt, ...]) -> bool:
+        return any(self.demand.holds(doubt) for doubt in doubts if not isinstance(doubt, Unwitnessed))
+
+    def _with_certainty(self, file: str, span: object, fact: Fact) -> Fact:
+        """A fact with what the calls of the function say about it.
+
+        A conflict with an argument is merely possible if no call hands over a tensor on an accelerator.
+        """
+        if not isinstance(fact, Conflict) or not isinstance(span, Span):
+            return fact
+        doubts = self._doubts.get((file, span, type(fact)), [])
+        if doubts and all(map(self._is_unwitnessed, doubts)):
+            return replace(fact, certainty=Certainty.POSSIBLE)
+        call = self.demand.witness(chain.from_iterable(doubts))
+        if call is None or call.file == file:
+            return fact
+        return replace(
+            fact, witness=Step(self._place(call.file, call.span), "this call hands over a tensor on an accelerator")
+        )
+
+    def _is_unwitnessed(self, doubts: tuple[Doubt, ...]) -> bool:
+        return any(self.demand.holds(doubt) for doubt in doubts if isinstance(doubt, Unwitnessed))
+
+    def called_files(self, file: str) -> set[str]:
+        """The files of the functions inside which calls in a file have values apart, and of these values."""
+        conflicts = [item.fact for item in self._facts.get(file, {}).values() if isinstance(item.fact, Conflict)]
+        return set().union(*(_files_of(fact) for fact in conflicts if fact.via))
+
+    def _is_told_elsewhere(self, item: Anchored) -> bool:
+        """Whether a conflict inside a called function is reported there, where it can be mended.
+
+        It is, too, where that function passes both values on: the call then stands there in which they meet.
+        """
+        fact = item.fact
+        if not isinstance(fact, Conflict) or not fact.via:
+            return False
+        inner, alike = fact.via[-1].place, replace(fact, certainty=Certainty.POSSIBLE)
+
+        def tells(file: str, span: object, other: Anchored) -> bool:
+            if not isinstance(other.fact, Conflict) or self._is_refuted(file, span, other.fact):
+                return False
+            if other.place == inner:
+                return not _is_merely_possible(self._with_certainty(file, span, other.fact))
+            is_nearer = other.place != item.place and _lies_in(fact.first.place, other.place)
+            return is_nearer and replace(other.fact, certainty=Certainty.POSSIBLE) == alike
+
+        found = (
+            (file, span, other) for file in _files_of(fact) for (span, _), other in self._facts.get(file, {}).items()
+        )
+        return any(tells(*each) for each in found)
+
+    def note(self, file: str, line: int, name: str, text: str) -> None:
+        """Adds what is known of a name, for `devlint facts`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note, file, line, name, text))
+            return
+        self._environment.setdefault(file, []).append((line, name, text))
+
+    def observe(self, file: str, seen: Occurrence) -> None:
+        """Adds a value at its place; a place that is executed several times has whatever it had any time."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.observe, file, seen))
+            return
+        found = self._occurrences.setdefault(file, {})
+        known = found.get(seen.anchor)
+        if known is not None and known != seen:
+            texts = dict.fromkeys((*known.text.split(" or "), seen.text))
+            devices, trace = dict.fromkeys(known.devices + seen.devices), dict.fromkeys(known.trace + seen.trace)
+            seen = replace(known, text=" or ".join(texts), devices=tuple(devices), trace=tuple(trace))
+        found[seen.anchor] = seen
+
+    def note_module(self, file: str, module: ModuleClass) -> None:
+        """Adds what a class of modules is made of."""
+        self._modules.setdefault(file, []).append(module)
+
+    def facts(self, file: str) -> FileFacts:
+        """Everything about one file, in source order."""
+        found = self._facts.get(file, {})
+        own = [
+            replace(item, fact=self._with_certainty(file, span, item.fact))
+            for (span, _), item in found.items()
+            if not self._is_told_elsewhere(item) and not self._is_refuted(file, span, item.fact)
+        ]
+        ordered = with_need(sorted(own, key=lambda item: (item.place, type(item.fact).__name__)))
+        seen = self._occurrences.get(file, {})
+        return FileFacts(
+            tuple(ordered),
+            tuple(sorted(set(self._environment.get(file, [])))),
+            tuple(seen[anchor] for anchor in sorted(seen)),
+            tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
+        )
+
+
+def _files_of(conflict: Conflict) -> set[str]:
+    """Where a conflict inside a called function may be told."""
+    return {conflict.via[-1].place.file, conflict.first.place.file}
+
+
+def _lies_in(inner: Place, outer: Place) -> bool:
+    begins_in = (outer.line, outer.column) <= (inner.line, inner.column)
+    return begins_in and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+
+
+def _is_merely_possible(fact: Fact) -> bool:
+    """Whether a conflict is one that only opt-in rules tell of: what is known to happen goes before it."""
+    return isinstance(fact, Conflict) and fact.certainty is Certainty.POSSIBLE

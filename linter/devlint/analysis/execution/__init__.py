@@ -1,0 +1,14 @@
+"""One execution of one body, and what it may ask about everything outside of it.
+
+An execution never imports the program that it belongs to. It knows the protocols of `questions`, which `program`
+answers, so that no transfer function depends on the order of analysis. For the body of `def scale(x)` there is one
+`Frame`; its registers hold abstract values, its log holds the facts and the requirements of the body.
+
+From the bottom up:
+
+* `budget`: how far calls are followed that are executed with the objects of their caller.
+* `sight`: what a recorded run has seen of the functions of a program.
+* `steps`: how long one file may be analysed.
+* `questions`: the protocols: texts, names, other functions, the machine.
+* `frame`: registers, jumps, and the log of one execution.
+"""

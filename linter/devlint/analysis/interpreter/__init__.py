@@ -1,0 +1,26 @@
+"""The transfer functions of the instructions: one body is executed by these files.
+
+`expressions` ends with the table of all transfer functions. For
+
+    y = scale(x.to("cuda"))
+
+the instructions are: load `x`, load its attribute `to`, call it with `"cuda"`, load `scale`, call it, store `y`.
+`attributes` answers the second, `calls` the third and the fifth, `scopes` the others. `calls` sends the move to
+`library.moves` and the call of `scale` to `program_calls`, which applies a summary or executes the body.
+
+From the bottom up:
+
+* `data_loading`: what a DataLoader does on its own, between a data set and a loop.
+* `joins`: what a name holds where two paths meet.
+* `with_blocks`: context managers that choose where tensors are created.
+* `statements`: branches, returns, assertions, `with`, `try`.
+* `bodies`: the body of a function: the names it begins with, and what it leaves behind.
+* `program_calls`: calls of functions of the program: a summary is applied, or the body is executed.
+* `construction`: new objects of the classes of the program.
+* `calls`: who is called: a function, a method, an object, a library.
+* `attributes`: `x.name`, read and stored.
+* `iteration`: the elements of whatever a loop runs over.
+* `scopes`: names, definitions and imports.
+* `loop_statements`: loops: a body is repeated until its environment no longer changes.
+* `expressions`: operators, displays, literals; and the table of all transfer functions.
+"""

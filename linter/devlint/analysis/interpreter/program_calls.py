@@ -1,0 +1,420 @@
+"""Calling functions of the program.
+
+A function is executed once for each entry: constants and known devices stand as they are, every tensor becomes
+one on a device variable named after its parameter, everything else is opaque. The outcome is a `Summary`, and a
+call puts the caller's devices in the place of the variables. A constructor is summarised with a new object, which is
+what it returns. A call that hands over modules or other objects is executed with them instead, as far as the budget
+allows, because what it does to them is not said by devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from devlint.analysis.demand.callers import CallSite
+from devlint.analysis.execution.frame import Frame
+from devlint.analysis.findings import conflicts, unknown_operand, unregistered_tensor
+from devlint.analysis.findings.client import is_test
+from devlint.analysis.findings.pytorch_messages import wording
+from devlint.analysis.index.classes import blank
+from devlint.analysis.interpreter.bodies import annotated, run
+from devlint.analysis.summary import device_free, witness
+from devlint.analysis.summary.outcome import requirements
+from devlint.analysis.summary.substitution import Substitution, abstract, handed, qualified, side_of
+from devlint.analysis.values import objects, operands, partial_batch_move
+from devlint.analysis.values.arguments import Arguments, ArgumentValue
+from devlint.analysis.values.devices import check_use
+from devlint.analysis.values.modules import module_device
+from devlint.domain.device import Concrete
+from devlint.domain.environment import Environment
+from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import ConflictKind
+from devlint.domain.summary import Entry, Requirement, Summary
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    DeviceValue,
+    Kind,
+    Opaque,
+    Reference,
+    Tensor,
+    TupleValue,
+    UserClass,
+    Value,
+    is_host,
+    is_lost,
+)
+from devlint.facts import Conflict, Step
+from devlint.frontend.ir import Function, Span
+from devlint.torchlib.knowledge import TENSOR_NAMES
+
+DEEPEST_CALL = 5
+"""How far calls are followed that are executed with their caller's objects."""
+
+
+def bind(
+    frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span
+) -> dict[str, ArgumentValue] | None:
+    """Arguments by parameter name; None when they do not fit.
+
+    Where some could not be counted, a parameter that no other argument is for may be given anything.
+    """
+    bound: dict[str, ArgumentValue] = {}
+    positional = list(arguments.positional)
+    keywords = dict(arguments.keywords)
+    exact, anything = arguments.exact, ArgumentValue(UNKNOWN, span)
+    for parameter in closure.function.parameters:
+        if parameter.kind == "args":
+            span = positional[0].span if positional else parameter.span
+            given = TupleValue(tuple(given.value for given in positional))
+            bound[parameter.name] = ArgumentValue(given, span) if exact else anything
+            positional = []
+        elif parameter.kind == "kwargs":
+            items = tuple((name, given.value) for name, given in keywords.items())
+            identity = frame.new_object(span, "keywords")
+            env.heap[identity] = DictObject(items, complete=exact)
+            bound[parameter.name] = ArgumentValue(Reference(identity), span)
+            keywords = {}
+        elif parameter.kind in ("positional", "normal") and positional:
+            bound[parameter.name] = positional.pop(0)
+        elif parameter.kind != "positional" and parameter.name in keywords:
+            bound[parameter.name] = keywords.pop(parameter.name)
+        elif not exact:
+            bound[parameter.name] = anything
+        elif not parameter.has_default:
+            return None
+    if positional or keywords or not arguments.aligned:
+        return None
+    return bound
+
+
+def call(
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    arguments: Arguments,
+    span: Span,
+) -> Value | None:
+    """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
+    bound = bind(frame, env, closure, arguments, span)
+    if bound is None or closure.function.is_stub or not (arguments.exact or _pays(frame, env, closure, bound)):
+        frame.touches_devices = frame.touches_devices or not closure.function.is_stub
+        return UNKNOWN
+    for name, default in closure.defaults:
+        if isinstance(default, Tensor):
+            bound.setdefault(name, ArgumentValue(default, span))
+    _note_call(frame, env, closure, bound, span)
+    general = device_free.summary(frame, env, closure, owner, bound)
+    if general is not None:
+        return apply(frame, env, general, bound, closure, span)
+    if _hands_over_objects(frame, env, bound):
+        return _execute_here(frame, env, closure, owner, bound, span)
+    entry = _entry(frame, closure, bound)
+    summary = frame.program.summarise(frame, closure, owner, entry, env)
+    if summary is None:
+        return UNKNOWN
+    result = apply(frame, env, summary, bound, closure, span)
+    if result is not None and is_lost(result):
+        exact = {**entry, **{n: g.value for n, g in bound.items() if _is_exact(g.value)}}
+        if exact != entry:
+            summary = frame.program.summarise(frame, closure, owner, exact, env)
+            if summary is not None and summary.returns is not None:
+                return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
+    return result
+
+
+def _note_call(
+    frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue], span: Span
+) -> None:
+    recorded = frame.recorded
+    if recorded is not None:
+        given = witness.of(frame, recorded, env, bound, span)
+        frame.program.note_call(recorded, env, closure, given, CallSite(recorded.file, frame.file, span))
+
+
+def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
+    """Whether a function returns what it is given, whatever that is, and does nothing else that matters here.
+
+    Most decorators that register functions are such; one summary then stands for all that they decorate.
+    """
+    bound = bind(frame, env, closure, Arguments((ArgumentValue(UNKNOWN, span),), ()), span)
+    if bound is None or len(bound) != 1 or closure.function.is_stub or closure.decorated:
+        return False
+    entry = _entry(frame, closure, bound)
+    (parameter,) = bound
+    summary = frame.program.summarise(frame, closure, None, entry, env)
+    if summary is None:
+        return False
+    return replace(summary, heap=(), touches_devices=False, called=frozenset(), is_whole=True) == Summary(
+        entry[parameter]
+    )
+
+
+def call_forward(
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    module: Reference,
+    function: ArgumentValue,
+    arguments: Arguments,
+    span: Span,
+) -> Value | None:
+    """A call of a module of the program: its `forward` by summary, with the module's parts in place of `self`."""
+    bound = bind(frame, env, closure, arguments.behind(ArgumentValue(module, function.span, function.place)), span)
+    held = env.heap.get(module.object)
+    if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
+        return UNKNOWN
+    first = closure.function.parameters[0].name
+    _note_call(frame, env, closure, bound, span)
+    entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
+    summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
+    if summary is None:
+        return UNKNOWN
+    result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
+    if result is not None and is_lost(result):
+        device, _ = module_device(frame, env, module)
+        if isinstance(device, Concrete):
+            return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
+    return result
+
+
+def construct(
+    frame: Frame,
+    env: Environment,
+    cls: UserClass,
+    closure: Closure,
+    owner: UserClass,
+    arguments: Arguments,
+    span: Span,
+) -> Reference | None:
+    """A new object of a class by the summary of its `__init__`; None where that takes more than a summary.
+
+    It does where the class is given other objects, since these may be changed, and where it stores nothing, or
+    functions that know the new object.
+    """
+    parameters = closure.function.parameters
+    if not arguments.exact or not parameters or closure.function.is_stub:
+        return None
+    name = parameters[0].name
+    new = handed(name)
+    bound = bind(frame, env, closure, arguments.behind(ArgumentValue(new, span)), span)
+    if bound is None:
+        return None
+    for other, default in closure.defaults:
+        if isinstance(default, Tensor):
+            bound.setdefault(other, ArgumentValue(default, span))
+    given = {other: value for other, value in bound.items() if other != name}
+    if _hands_over_objects(frame, env, given):
+        return None
+    entry: Entry = {name: blank(cls, env.default), **_entry(frame, closure, given)}
+    summary = frame.program.summarise(frame, closure, owner, entry, env)
+    if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
+        return None
+    _note_call(frame, env, closure, given, span)
+    made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
+    assert isinstance(made, Reference)
+    return made
+
+
+def _is_exact(value: Value) -> bool:
+    return isinstance(value, Tensor) and isinstance(value.device, Concrete)
+
+
+def _entry(frame: Frame, closure: Closure, bound: Mapping[str, ArgumentValue]) -> dict[str, Value]:
+    """What a summary has to know of the arguments; parameters that are not given have their defaults."""
+    entry = {name: abstract(frame, name, given.value) for name, given in bound.items()}
+    for parameter in closure.function.parameters:
+        value = entry.get(parameter.name)
+        if isinstance(value, Opaque) and value.kind is Kind.ANY:
+            declared = annotated(frame, closure.globals, parameter.annotation)
+            if declared and declared <= TENSOR_NAMES:
+                entry[parameter.name] = replace(value, kind=Kind.TENSOR)
+    for name, default in closure.defaults:
+        if name not in entry:
+            entry[name] = default if is_host(default) else UNKNOWN
+    return entry
+
+
+def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:
+    """Whether a call is followed though not all of its arguments could be counted.
+
+    One that is given a tensor is, and one of an object to itself, most often `super().__init__(*args, **kwargs)`.
+    Others build whole models of which nothing else is known.
+    """
+    if not _hands_over_objects(frame, env, bound):
+        values = [given.value for given in bound.values()]
+        return any(isinstance(v, Tensor) or (isinstance(v, Opaque) and frame.kind(v) is Kind.TENSOR) for v in values)
+    own, called = frame.scope, closure.function
+    if not (isinstance(own, Function) and own.parameters and called.parameters):
+        return False
+    receiver = bound[called.parameters[0].name].value
+    return isinstance(receiver, Reference) and env.names.get(own.parameters[0].name) == receiver
+
+
+def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> bool:
+    for given in bound.values():
+        value = given.value
+        if isinstance(value, Reference) and isinstance(
+            env.heap.get(value.object), (Instance, LibraryObject, ListObject, DictObject)
+        ):
+            return True
+        if isinstance(value, TupleValue) and any(isinstance(item, Reference) for item in value.items):
+            return True
+    return False
+
+
+def _execute_here(
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    bound: Mapping[str, ArgumentValue],
+    span: Span,
+    *,
+    quiet: bool = False,
+) -> Value | None:
+    """Executes the body with the caller's objects; `quiet` when its conflicts have been reported already."""
+    budget = frame.budget
+    if len(budget.running) >= DEEPEST_CALL or budget.left <= 0 or closure.function in budget.running:
+        return forget(frame, env, bound)
+    budget.left -= 1
+    budget.running.add(closure.function)
+    defaults = dict(closure.defaults)
+    names = {**defaults, **{name: given.value for name, given in bound.items()}}
+    site = f"{frame.site}{span.line}:{span.column}>"
+    # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
+    outcome = run(frame, closure, owner, names, env, site=site)
+    budget.running.discard(closure.function)
+    frame.touches_devices |= outcome.frame.touches_devices
+    frame.called |= outcome.frame.called
+    use_devices(frame, env, outcome.frame.uses, closure, span)
+    for file, where, fact in outcome.frame.deferred:
+        frame.record_at(file, where, fact)
+    if not quiet:
+        for one in requirements(outcome):
+            if one.always:
+                conflicts.require(frame, env, one)
+        for conflict in outcome.frame.conflicts:
+            report_through(frame, env, conflict, span)
+    if outcome.env is None or outcome.value is None:
+        return None
+    env.heap = env.heap.take(outcome.env.heap)
+    env.current, env.default, env.process = outcome.env.current, outcome.env.default, outcome.env.process
+    env.checked = env.checked or outcome.env.checked
+    return outcome.value
+
+
+def use_devices(frame: Frame, env: Environment, uses: Iterable[DeviceValue], closure: Closure, span: Span) -> None:
+    """Devices that a called body uses are used by the call; those it names itself are its own affair.
+
+    So is a device that a call in it has from the file of what it calls, as by a default: it is told of at that call.
+    """
+    whole, file = closure.function.span, closure.globals.file
+    for found in uses:
+        origin = found.origin
+        if origin is None:
+            continue
+        if origin.file == file and whole.line <= origin.span.line <= whole.end_line:
+            continue
+        count = len(frame.uses)
+        check_use(frame, env, found, span)
+        if len(frame.uses) > count and origin.file == file != frame.file:
+            frame.uses[count] = replace(found, origin=replace(origin, file=frame.file, span=span))
+
+
+def forget(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> Value:
+    """A call that is not followed may do anything to the objects it is given."""
+    for given in bound.values():
+        objects.escape(env, given.value)
+    return UNKNOWN
+
+
+def apply(
+    frame: Frame, env: Environment, summary: Summary, bound: Mapping[str, ArgumentValue], closure: Closure, span: Span
+) -> Value | None:
+    """What a call with these arguments does, by the function's summary."""
+    substitution = Substitution(frame, env, bound, span, set())
+    use_devices(frame, env, summary.uses, closure, span)
+    frame.default_device_callees |= summary.default_device_callees
+    frame.touches_devices |= summary.touches_devices
+    frame.called.update(device_free.called_through(summary.called, bound))
+    if not env.fallback:
+        for requirement in summary.requires:
+            _require(frame, env, substitution, requirement, closure, span)
+    env.checked = env.checked or summary.checks
+    if summary.default is not None:
+        env.default = summary.default
+    if not isinstance(summary.current, str):
+        env.current = summary.current
+    env.process = env.process.then(summary.process)
+    if summary.returns is None:
+        return None
+    return substitution.value(summary.returns, dict(summary.heap))
+
+
+def _require(
+    frame: Frame,
+    env: Environment,
+    substitution: Substitution,
+    requirement: Requirement,
+    closure: Closure,
+    span: Span,
+) -> None:
+    """Checks one requirement of a summary with the caller's devices."""
+    first = side_of(substitution, requirement.first, span)
+    second = side_of(substitution, requirement.second, span)
+    if first.name == second.name:
+        first, second = qualified(first, requirement.first), qualified(second, requirement.second)
+    if operands.is_exempt(first) or operands.is_exempt(second) or not conflicts.may_meet(frame, env, first, second):
+        return
+    strays, left = conflicts.on_one_path(first, second), partial_batch_move.pairs_left_behind(frame, [(first, second)])
+    for one, other in ((first, second), *strays, *left):
+        kind = conflicts.judge(frame, one, other)
+        if kind is not None:
+            said = wording(requirement.operation, one, other)
+            clash = replace(requirement, kind=kind, first=one, second=other, message=said)
+            if requirement.always or requirement.met:
+                report_through(frame, env, conflicts.ordered(clash), span)
+            return
+    unknown_operand.note(frame, env, requirement.operation, span, (first, second))
+    if conflicts.is_open(first, second):
+        said, always = wording(requirement.operation, first, second), requirement.always and env.always
+        passed_on = replace(requirement, first=first, second=second, message=said, always=always)
+        if requirement.always:
+            conflicts.require(frame, env, passed_on)
+        else:
+            frame.requirements.append(passed_on)
+
+
+def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
+    """A conflict inside a called body that its own analysis cannot see is reported at the call."""
+    sides = (requirement.first, requirement.second)
+    if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC and (
+        conflicts.is_of_the_host(frame, *sides) or is_test(frame)
+    ):
+        return
+    if frame.recording:
+        doubts = conflicts.doubts_of(frame, *sides)
+        unregistered_tensor.note(frame, *sides, doubts)
+        via = Step(
+            frame.program.place(requirement.file, requirement.span),
+            f"`{requirement.operation}` is called here",
+        )
+        frame.record(
+            span,
+            Conflict(
+                conflicts.described(requirement),
+                requirement.operation,
+                operands.meeting(frame, requirement.first),
+                operands.meeting(frame, requirement.second),
+                conflicts.certainty(requirement.first, requirement.second, always=requirement.always),
+                requirement.message,
+                (via,),
+                operands.is_observed(requirement.first, requirement.second),
+            ),
+            doubts,
+        )
+    frame.record_conflict(replace(requirement, always=requirement.always and env.always, met=True))

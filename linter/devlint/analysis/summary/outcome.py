@@ -1,0 +1,120 @@
+"""What an execution of a function body left behind, and the summary that says it in terms of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from devlint.analysis.execution.frame import Frame
+from devlint.analysis.findings import conflicts
+from devlint.analysis.summary.substitution import is_handed
+from devlint.analysis.values import operands
+from devlint.domain.environment import Environment, Pair
+from devlint.domain.heap import held_by
+from devlint.domain.kinds import ConflictKind
+from devlint.domain.summary import Requirement, Summary
+from devlint.domain.value import (
+    BoundMethod,
+    Closure,
+    MaybeNone,
+    Method,
+    PartialCall,
+    Super,
+    TupleValue,
+    Value,
+    is_host,
+)
+from devlint.records import dataclass
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an execution of a function body left behind."""
+
+    frame: Frame
+    env: Environment | None
+    value: Value | None
+
+
+def summary_of(outcome: Outcome, start: Environment) -> Summary:
+    """An outcome in the terms of the parameters."""
+    uses = tuple(dict.fromkeys(outcome.frame.uses))
+    if outcome.env is None:
+        return Summary(
+            None,
+            tuple(outcome.frame.requirements),
+            uses=uses,
+            default_device_callees=frozenset(outcome.frame.default_device_callees),
+            touches_devices=outcome.frame.touches_devices,
+            called=frozenset(outcome.frame.called),
+        )
+    changed = list(outcome.env.heap.changed())
+    made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
+    requires = _distinct([*requirements(outcome), *outcome.frame.conflicts])
+    after = outcome.env
+    return Summary(
+        outcome.value,
+        requires,
+        made,
+        after.checked,
+        None if after.default == start.default else after.default,
+        "kept" if after.current == start.current else after.current,
+        uses,
+        after.process,
+        frozenset(outcome.frame.default_device_callees),
+        outcome.frame.touches_devices,
+        frozenset(outcome.frame.called),
+        len(made) == len(changed) and all(_knows_nothing(value) for _, thing in made for value in held_by(thing)),
+    )
+
+
+def _knows_nothing(value: Value) -> bool:
+    """Whether a value is no function that knows the names, or an object, of the execution that has made it."""
+    match value:
+        case Method() | BoundMethod() | Super():
+            return False
+        case Closure(defaults=defaults, enclosing=enclosing):
+            return not enclosing and all(is_host(default) for _, default in defaults)
+        case PartialCall(function, arguments, keywords):
+            given = (*arguments, *(item for _, item in keywords))
+            return _knows_nothing(function) and all(map(is_host, given))
+        case TupleValue(items):
+            return all(map(_knows_nothing, items))
+        case MaybeNone(present):
+            return _knows_nothing(present)
+        case _:
+            return True
+
+
+def requirements(outcome: Outcome) -> Iterator[Requirement]:
+    """What an execution requires; of devices that are compared on every path, the least is always required."""
+    pairs = frozenset() if outcome.env is None else outcome.env.compared
+    least: dict[Pair, Requirement] = {}
+    for one in outcome.frame.requirements:
+        yield one
+        if one.pair in pairs and (one.pair not in least or _tolerance(one) > _tolerance(least[one.pair])):
+            least[one.pair] = one
+    for one in least.values():
+        yield replace(one, always=True)
+
+
+def _tolerance(requirement: Requirement) -> int:
+    """How many of its sides may be somewhere else if they have no dimensions."""
+    return sum(map(operands.may_be_exempt, (requirement.first, requirement.second)))
+
+
+def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
+    """One requirement for each pair of devices: the first that the function meets."""
+    found: dict[object, Requirement] = {}
+    for requirement in requirements:
+        if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC:  # where the argument is, each call knows
+            requirement = replace(requirement, kind=conflicts.kind_of(requirement.first, requirement.second))
+        devices = (requirement.first.device, requirement.second.device)
+        ranks = (
+            requirement.first.rank,
+            requirement.first.exemption,
+            requirement.second.rank,
+            requirement.second.exemption,
+        )
+        found.setdefault((requirement.kind, devices, ranks, requirement.always), requirement)
+    return tuple(found.values())

@@ -1,0 +1,294 @@
+"""Between a summary and its callers: what an entry keeps of the arguments, and what puts the caller's values back.
+
+Device variables of a summary are named after places: `x`, `batch['image']`, `self.fc`. A call looks the place up
+among its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+
+from devlint.analysis.execution.frame import Frame
+from devlint.analysis.findings import unregistered_tensor
+from devlint.analysis.values import containers, devices, operands, partial_batch_move
+from devlint.analysis.values.arguments import ArgumentValue
+from devlint.analysis.values.modules import is_module, module_device
+from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.domain.environment import Environment
+from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
+from devlint.domain.heap import summary as all_of
+from devlint.domain.kinds import OriginKind
+from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
+from devlint.domain.summary import Entry, Operand
+from devlint.domain.value import (
+    UNKNOWN,
+    Closure,
+    Constant,
+    DeviceValue,
+    Kind,
+    MaybeNone,
+    ObjectId,
+    Opaque,
+    Predicate,
+    Reference,
+    Tensor,
+    TupleValue,
+    UserClass,
+    Value,
+    cpu_on_one_path,
+    maybe_none,
+)
+from devlint.frontend.ir import Span
+from devlint.records import dataclass
+
+
+def abstract(frame: Frame, name: str, value: Value) -> Value:
+    """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
+    origin = Origin(f"`{name}` is a parameter", frame.file, frame.scope.span, OriginKind.PARAMETER)
+    match value:
+        case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
+            return value
+        case Tensor():
+            return Tensor(Variable(name), value.rank, value.role, origin)
+        case DeviceValue():
+            return DeviceValue(Variable(name), True, origin)
+        case TupleValue():
+            return TupleValue(tuple(abstract(frame, f"{name}[{i}]", item) for i, item in enumerate(value.items)))
+        case Opaque():
+            return Opaque(name, frame.kind(value), Variable(name), origin)
+        case Predicate():
+            return Predicate(known=value.known)
+        case _ if value == UNKNOWN or isinstance(value, Reference):
+            return Opaque(name, Kind.ANY, Variable(name), origin)
+        case _:
+            return value
+
+
+HANDED = "handed:"
+"""How the objects are called that a summary's entry brings along: `handed:kwargs`."""
+
+
+def handed_in(entry: Entry, heap: Heap) -> dict[str, Value]:
+    """The values with which a body begins; what the entry brings along becomes an object of the heap."""
+    bound: dict[str, Value] = {}
+    for name, value in entry.items():
+        if isinstance(value, (ListObject, DictObject, Instance)):
+            bound[name] = handed(name)
+            heap[handed(name).object] = value
+        else:
+            bound[name] = value
+    return bound
+
+
+def handed(parameter: str) -> Reference:
+    """The object that an entry brings along for a parameter."""
+    return Reference(ObjectId(HANDED + parameter))
+
+
+def is_handed(identity: ObjectId) -> bool:
+    """Whether an object is one that an entry has brought along."""
+    return identity.site.startswith(HANDED)
+
+
+@dataclass(slots=True)
+class Substitution:
+    """Puts a caller's values in the place of a summary's variables."""
+
+    frame: Frame
+    env: Environment
+    bound: Mapping[str, ArgumentValue]
+    span: Span
+    adopted: set[ObjectId]
+
+    def lookup(self, path: str) -> Value:
+        """The caller's value for a path such as `batch['x']` or `self.fc`."""
+        root, *steps = re.findall(r"^\w+|\.[\w()]+|\[[^\]]*\]", path) or [path]
+        given = self.bound.get(root)
+        if given is None:
+            return UNKNOWN
+        value = given.value
+        for step in steps:
+            value = self._step(value, step)
+        return value
+
+    def _step(self, value: Value, step: str) -> Value:
+        if step.startswith("."):
+            if step.endswith("()"):
+                return UNKNOWN
+            held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
+            if isinstance(held, Instance):
+                found = held.get(step[1:])
+                return UNKNOWN if found is None else found
+            if isinstance(value, Opaque):
+                return containers.element(self.frame, value, step)
+            return UNKNOWN
+        if isinstance(value, Tensor):
+            return containers.row(value)
+        held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
+        if step == "[*]" and isinstance(held, DictObject) and held.module is not None:
+            return held.each()
+        if step == "[*]":
+            each = containers.elements_of(self.frame, self.env, value)
+            return each.each if each.few is None else all_of(ListObject(each.few))
+        text = step[1:-1]
+        key = (
+            Constant(text[1:-1])
+            if text[:1] in "'\""
+            else Constant(int(text))
+            if text.lstrip("-").isdigit()
+            else UNKNOWN
+        )
+        return containers.subscript(self.frame, self.env, value, key, self.span)
+
+    def device(self, device: Device) -> Device:
+        """A device of the summary as the caller sees it."""
+        if isinstance(device, Either):
+            return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
+        if not isinstance(device, Variable):
+            return device
+        if self.adopted and device.place.startswith(FRESH):
+            return Variable(self._of_this_call(device.place))
+        value = self.lookup(device.place)
+        if value == UNKNOWN and device.place.endswith("[*]"):
+            whole = self.lookup(device.place.removesuffix("[*]"))
+            value = whole if is_module(self.frame, self.env, whole) else value
+        match value:
+            case Tensor() | Opaque() | DeviceValue():
+                return operands.resolve(self.env, value.device)
+            case Constant(value=str()):
+                return devices.named(value)
+            case Reference():
+                return module_device(self.frame, self.env, value)[0]
+            case _:
+                return UNKNOWN_DEVICE
+
+    def _of_this_call(self, place: str) -> str:
+        """The place of a nameless thing that a new object holds: each call has made another one."""
+        return re.sub(r"@[0-9:]+", lambda found: f"{found[0]}:{self.span.line}:{self.span.column}", place, count=1)
+
+    def origin_of(self, device: Device, origin: Origin | None) -> Origin | None:
+        """The caller's story for a value that came from it."""
+        variable = decisive(device)
+        if variable is None:
+            return origin
+        value = self.lookup(variable.place)
+        if isinstance(value, (Tensor, Opaque, DeviceValue)):
+            return value.origin
+        if isinstance(value, Reference):
+            return module_device(self.frame, self.env, value)[1]
+        return origin
+
+    def _stray(self, value: Tensor) -> CpuOnOnePath | None:
+        """How a result is created on the CPU on a path of the caller's: as the argument is that it follows.
+
+        What the callee has created on a path of its own meets nothing here: what it was given has chosen the path.
+        """
+        given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
+        stray = cpu_on_one_path(given)
+        if stray is None:
+            return value.stray and replace(value.stray, subject=CALLEES)
+        return replace(stray, rank=value.rank)
+
+    def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:
+        """A value of the summary as the caller sees it; objects made by the callee become the call's."""
+        match value:
+            case Tensor():
+                origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
+                return replace(value, device=self.device(value.device), origin=origin, stray=stray)
+            case Opaque() if self.adopted and value.path.startswith(FRESH):
+                return replace(value, path=self._of_this_call(value.path), device=self.device(value.device))
+            case Opaque():
+                if value.path.endswith("()"):
+                    return replace(
+                        value,
+                        path=f"{value.path}@{self.span.line}:{self.span.column}",
+                        device=self.device(value.device),
+                    )
+                found = self.lookup(value.path)
+                if isinstance(value.device, Variable) and value.device.place == value.path:
+                    return found
+                return UNKNOWN if found is UNKNOWN else replace(value, device=self.device(value.device))
+            case DeviceValue():
+                origin = self.origin_of(value.device, value.origin)
+                return replace(value, device=self.device(value.device), origin=origin)
+            case TupleValue():
+                return TupleValue(tuple(self.value(item, objects) for item in value.items))
+            case MaybeNone():
+                return maybe_none(self.value(value.present, objects))
+            case Reference() if value.object in objects:
+                return self.adopt(value.object, objects)
+            case Reference():
+                return self.lookup(value.object.site.removeprefix(HANDED)) if is_handed(value.object) else UNKNOWN
+            case _:
+                return value
+
+    def adopt(self, identity: ObjectId, objects: dict[ObjectId, Object]) -> Reference:
+        """Brings an object that the callee made into the caller's heap, under a name of this call's own."""
+        mine = ObjectId(f"{self.frame.site}{self.span.line}:{self.span.column}>{identity.site}")
+        if mine in self.adopted:
+            return Reference(mine)  # it may be held by what it holds, and not be finished yet
+        self.adopted.add(mine)
+        held = objects[identity]
+        match held:
+            case ListObject():
+                items = None if held.items is None else tuple(self.value(item, objects) for item in held.items)
+                made: Object = replace(held, items=items, rest=self.value(held.rest, objects))
+            case DictObject():
+                pairs = tuple((key, self.value(item, objects)) for key, item in held.items)
+                made = replace(held, items=pairs, rest=self.value(held.rest, objects))
+            case LibraryObject():
+                parts = tuple((key, self.value(item, objects)) for key, item in held.parts)
+                made = replace(held, device=self.device(held.device), parts=parts)
+            case Optimizer():
+                modules = None if held.modules is None else tuple(self.value(item, objects) for item in held.modules)
+                made = replace(held, modules=modules, state=self.device(held.state))
+            case Instance():
+                stored = tuple((key, self.value(item, objects)) for key, item in held.attributes)
+                made = replace(held, attributes=stored)
+        self.env.heap[mine] = made
+        return Reference(mine)
+
+
+def decisive(device: Device) -> Variable | None:
+    """The variable whose story is told for a device; of several, always the same."""
+    return min(variables_of(device), key=str, default=None)
+
+
+def qualified(side: Operand, inner: Operand) -> Operand:
+    """A side named after the part of the argument that it is, for when both sides are parts of one argument."""
+    if not isinstance(inner.device, Variable):
+        return side
+    return replace(side, name=side.name + re.sub(r"^\w+", "", inner.device.place))
+
+
+def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
+    """One side of a summary's requirement with the caller's value in its place."""
+    variable = decisive(side.device)
+    if variable is None:
+        return side
+    device = substitution.device(side.device)
+    origin = substitution.origin_of(side.device, side.origin)
+    root = re.match(r"\w+", variable.place)
+    given = substitution.bound.get(root[0]) if root is not None else None
+    value = substitution.lookup(variable.place)
+    rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
+    name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
+    # What a module holds is met through the module.
+    called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    module = unregistered_tensor.holder(substitution.env, given.value) if called and given is not None else None
+    file = substitution.frame.file
+    return replace(
+        side,
+        name=name,
+        device=device,
+        origin=origin,
+        rank=rank,
+        span=where,
+        module=module,
+        file=file,
+        stray=cpu_on_one_path(value),
+        batch=partial_batch_move.batch_of(value),
+    )

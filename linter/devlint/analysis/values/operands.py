@@ -1,0 +1,100 @@
+"""A value as one side of an operation: where it is, what excuses it, and how a report tells of it."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from devlint.analysis.execution.frame import Frame
+from devlint.analysis.values import partial_batch_move
+from devlint.analysis.values.arguments import ArgumentValue
+from devlint.domain.device import (
+    CPU,
+    Concrete,
+    Device,
+    Either,
+    Variable,
+    is_symbolic,
+    join,
+)
+from devlint.domain.environment import Environment
+from devlint.domain.kinds import OriginKind
+from devlint.domain.provenance import Origin
+from devlint.domain.summary import Operand
+from devlint.domain.value import Kind, Opaque, Tensor
+from devlint.facts import Meeting, Step
+
+LOCAL = ("host", "cpu")
+"""Roles of the side that stands for the CPU itself."""
+
+
+def resolve(env: Environment, device: Device) -> Device:
+    """The device under what branch conditions have said of it."""
+    match device:
+        case Variable():
+            return env.assumptions.get(device, device)
+        case Either(variables=variables) if variables:
+            return reduce(join, (resolve(env, variable) for variable in sorted(variables, key=str)))
+        case _:
+            return device
+
+
+def is_exempt(side: Operand) -> bool:
+    """Whether the operation takes this value from wherever it is."""
+    match side.exemption:
+        case "cpu":
+            return side.rank == 0 and side.device == CPU
+        case "any":
+            return side.rank == 0
+        case "decides":
+            return side.rank == 0 and not is_symbolic(side.device)
+        case "subscript":
+            return side.rank == 0 or side.device == CPU
+        case _:
+            return False
+
+
+def may_be_exempt(side: Operand) -> bool:
+    """Whether the value would be spared if it had no dimensions and were on the CPU, one of which is not known."""
+    return (
+        bool(side.exemption) and side.rank in (None, 0) and (side.exemption != "cpu" or not is_accelerator(side.device))
+    )
+
+
+def is_accelerator(device: Device) -> bool:
+    """Whether it is certainly an accelerator."""
+    return isinstance(device, Concrete) and device.type not in ("cpu", "meta")
+
+
+def side_of(
+    frame: Frame, env: Environment, given: ArgumentValue, parameter: str, exemption: str, role: str
+) -> Operand | None:
+    """An argument as a side; None if it is not known to be a tensor."""
+    value = given.value
+    if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
+        value = frame.tensor(value)
+    if not isinstance(value, Tensor):
+        return None
+    device = resolve(env, value.device)
+    name, file, batch = frame.text(given.span), frame.file, partial_batch_move.batch_of(given.value)
+    return Operand(
+        name, device, value.rank, given.span, value.origin, exemption, True, parameter, role, file=file, batch=batch
+    )
+
+
+def is_observed(first: Operand, second: Operand) -> bool:
+    """Whether it rests on what a run has seen where one of them is."""
+    return any(side.origin is not None and side.origin.rests_on_observation for side in (first, second))
+
+
+def meeting(frame: Frame, side: Operand) -> Meeting:
+    """A side as a fact."""
+    place = frame.program.place(side.file, side.span)
+    if side.origin is None:
+        return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
+    trace = tuple(step(frame, origin) for origin in side.origin.steps())
+    return Meeting(side.name, side.device, place, trace, side.origin.kind)
+
+
+def step(frame: Frame, origin: Origin) -> Step:
+    """One event as a step of a trace."""
+    return Step(frame.program.place(origin.file, origin.span), origin.what)
