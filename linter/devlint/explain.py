@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import fields
+from enum import Enum
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from textwrap import shorten
@@ -154,4 +155,6 @@ def _value(value: object, source: Source) -> str:
         return ", ".join(f"{field.name} {_value(getattr(value, field.name), source)}" for field in fields(value))
     if isinstance(value, Step):
         return f"{value.what} ({_value(value.place, source)})"
+    if isinstance(value, Enum):
+        value = value.value
     return str(value) if value not in ("", None) else "-"

@@ -13,6 +13,9 @@ from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU, Device
 from devlint.domain.kinds import ConflictKind as ConflictKind
 from devlint.domain.kinds import OriginKind as OriginKind
+from devlint.domain.kinds import ParallelProblem as ParallelProblem
+from devlint.domain.kinds import Spelling as Spelling
+from devlint.domain.kinds import VisibilityProblem as VisibilityProblem
 from devlint.records import dataclass
 
 
@@ -257,8 +260,7 @@ class UncheckedDevice:
 
     Attributes:
         device: `cuda` or `cuda:N`, as written.
-        written: how it is written: "string" (a literal), "method" (`.cuda()`), "index" (an integer literal),
-            "ids" (in the list of DataParallel), "call" (of a function that needs CUDA), "autocast" (the decorator).
+        written: how it is written.
         text: the source text, shortened.
         use: where it is first used, if that is elsewhere than where it is written.
         receiver: the moved or created value, in words, or "".
@@ -266,7 +268,7 @@ class UncheckedDevice:
     """
 
     device: Device
-    written: str
+    written: Spelling
     text: str
     use: Place | None
     receiver: str
@@ -297,14 +299,13 @@ class VisibilityConflict:
     """CUDA_VISIBLE_DEVICES and the use of CUDA disagree.
 
     Attributes:
-        problem: "late" (CUDA has started, and does not read the variable any more) or "beyond" (a device is used
-            that the variable hides).
+        problem: how they disagree.
         text: what the variable is set to, or what uses the device, as written.
-        device, visible: the device that is used, and how many there are; None for "late".
+        device, visible: the device that is used, and how many there are; None where CUDA has started already.
         related: where CUDA has started, or where the variable was set.
     """
 
-    problem: str
+    problem: VisibilityProblem
     text: str
     device: Device | None
     visible: int | None
@@ -340,10 +341,7 @@ class ParallelMisuse:
 
     Attributes:
         wrapper: "DataParallel" or "DistributedDataParallel".
-        problem: "module-elsewhere" (the module is not on the first id), "duplicate", "empty", "not-cuda",
-            "beyond" (an id beyond the devices there are), "not-a-list", "several" (ids, where one is allowed),
-            "result-on-cpu" (of a replica); with ids or an output device that allow no such module
-            "module-on-cpu", "several-devices", "output-without-ids"; "several-types" (of devices, in a module).
+        problem: what is wrong.
         message: what PyTorch says, "" where it says nothing.
         ids: the ids or the output device as written, for the message.
         module: where the module is, if that is one device and matters.
@@ -353,7 +351,7 @@ class ParallelMisuse:
     """
 
     wrapper: str
-    problem: str
+    problem: ParallelProblem
     message: str
     ids: str
     module: Device | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety, Severity
 from devlint.domain.device import CPU
-from devlint.facts import ParallelMisuse
+from devlint.facts import ParallelMisuse, ParallelProblem
 
 from devlint_rules.support.messages import index_of, quoted, story
 from devlint_rules.support.moves.wrappers import device_ids, module_moved
@@ -13,13 +13,15 @@ from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
-    "module-elsewhere": "the module is on {module}, but DataParallel looks for it on {wanted}, the first of {ids}",
-    "duplicate": "{ids} names a device twice: two replicas share it and wait for each other",
-    "empty": "{ids} names no device to run on",
-    "not-cuda": "{ids} names a device that is not a CUDA device",
-    "beyond": "{ids} names a device that the machine does not have",
-    "not-a-list": "{ids} is one device, DataParallel wants a list of them",
-    "result-on-cpu": "the module returns a tensor on the CPU, DataParallel gathers results from CUDA devices only",
+    ParallelProblem.MODULE_ELSEWHERE: "the module is on {module}, but DataParallel looks for it on {wanted}, "
+    "the first of {ids}",
+    ParallelProblem.DUPLICATE: "{ids} names a device twice: two replicas share it and wait for each other",
+    ParallelProblem.EMPTY: "{ids} names no device to run on",
+    ParallelProblem.NOT_CUDA: "{ids} names a device that is not a CUDA device",
+    ParallelProblem.BEYOND: "{ids} names a device that the machine does not have",
+    ParallelProblem.NOT_A_LIST: "{ids} is one device, DataParallel wants a list of them",
+    ParallelProblem.RESULT_ON_CPU: "the module returns a tensor on the CPU, DataParallel gathers results from "
+    "CUDA devices only",
 }
 
 
@@ -79,7 +81,7 @@ class DataParallelDeviceIds(SurroundedRule):
             self.report(
                 node,
                 _PROBLEMS[misuse.problem].format(ids=ids, module=misuse.module, wanted=misuse.wanted),
-                severity=Severity.WARNING if misuse.problem == "duplicate" else self.severity,
+                severity=Severity.WARNING if misuse.problem == ParallelProblem.DUPLICATE else self.severity,
                 related=story(misuse.related),
                 pytorch=misuse.message or None,
                 advice=misuse.advice,
@@ -92,7 +94,7 @@ class DataParallelDeviceIds(SurroundedRule):
         wrapped = [step.place for step in misuse.related if step.what.startswith("wrapped in")] or [place]
         node = syntax.value_at(wrapped[-1])
         ids = device_ids(node) if isinstance(node, cst.Call) else node
-        if misuse.problem == "module-elsewhere" and misuse.module == CPU and isinstance(node, cst.Call):
+        if misuse.problem == ParallelProblem.MODULE_ELSEWHERE and misuse.module == CPU and isinstance(node, cst.Call):
             reach = devices_in_reach(syntax.place(node), syntax, self.surroundings())
             return module_moved(node, reach[0], syntax, self.surroundings()) if len(reach) == 1 else None
         if ids is None:
@@ -100,11 +102,11 @@ class DataParallelDeviceIds(SurroundedRule):
         where = index_of(misuse.module) if misuse.module is not None else None
         numbers = _numbers(ids)
         match misuse.problem:
-            case "not-a-list" if isinstance(ids, cst.Integer):
+            case ParallelProblem.NOT_A_LIST if isinstance(ids, cst.Integer):
                 what, wanted = "name it in a list", [int(ids.value)]
-            case "duplicate" if numbers:
+            case ParallelProblem.DUPLICATE if numbers:
                 what, wanted = "name each device once", list(dict.fromkeys(numbers))
-            case "module-elsewhere" if numbers and where in numbers:
+            case ParallelProblem.MODULE_ELSEWHERE if numbers and where in numbers:
                 what, wanted = (
                     "begin with the device of the module",
                     sorted(numbers, key=lambda number: number != where),

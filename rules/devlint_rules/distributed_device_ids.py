@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Fix, Place, Severity
-from devlint.facts import ParallelMisuse
+from devlint.facts import ParallelMisuse, ParallelProblem
 
 from devlint_rules.support.messages import quoted, story
 from devlint_rules.support.moves.wrappers import device_ids, module_moved
 from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
-    "module-elsewhere": "the module is on {module}, but {ids} moves its inputs to {wanted}",
-    "module-on-cpu": "the module is on the CPU, but {ids} needs a module on a CUDA device",
-    "several-devices": "the module is spread over several devices, but {ids} needs a module on one",
-    "several-types": "some parameters of the module are on the CPU and some are not",
-    "several": "{ids} names several devices, DistributedDataParallel takes one",
-    "output-without-ids": "{ids} as output_device needs device_ids",
-    "not-cuda": "{ids} names a device that is not a CUDA device",
-    "beyond": "{ids} names a device that the machine does not have",
-    "not-a-list": "{ids} is one device, DistributedDataParallel wants a list of it",
+    ParallelProblem.MODULE_ELSEWHERE: "the module is on {module}, but {ids} moves its inputs to {wanted}",
+    ParallelProblem.MODULE_ON_CPU: "the module is on the CPU, but {ids} needs a module on a CUDA device",
+    ParallelProblem.SEVERAL_DEVICES: "the module is spread over several devices, but {ids} needs a module on one",
+    ParallelProblem.SEVERAL_TYPES: "some parameters of the module are on the CPU and some are not",
+    ParallelProblem.SEVERAL: "{ids} names several devices, DistributedDataParallel takes one",
+    ParallelProblem.OUTPUT_WITHOUT_IDS: "{ids} as output_device needs device_ids",
+    ParallelProblem.NOT_CUDA: "{ids} names a device that is not a CUDA device",
+    ParallelProblem.BEYOND: "{ids} names a device that the machine does not have",
+    ParallelProblem.NOT_A_LIST: "{ids} is one device, DistributedDataParallel wants a list of it",
 }
 
 
@@ -92,6 +92,8 @@ class DistributedDeviceIds(SurroundedRule):
         """The module on the device whose id is written beside it."""
         call = self.syntax().at(place, cst.Call)
         ids = None if call is None else device_ids(call)
-        if misuse.problem != "module-on-cpu" or call is None or not isinstance(ids, cst.List) or len(ids.elements) != 1:
+        if misuse.problem is not ParallelProblem.MODULE_ON_CPU or call is None:
+            return None
+        if not isinstance(ids, cst.List) or len(ids.elements) != 1:
             return None
         return module_moved(call, self.syntax().code(ids.elements[0].value), self.syntax(), self.surroundings())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import UncheckedDevice
+from devlint.facts import Spelling, UncheckedDevice
 
 from devlint_rules.support.availability import advised, checked
 from devlint_rules.support.messages import index_of, quoted, used_here
@@ -70,7 +70,7 @@ class UnguardedCuda(SurroundedRule):
         for use in self.facts_of(node, UncheckedDevice):
             if index_of(use.device) is not None:
                 continue
-            if use.written == "autocast":
+            if use.written is Spelling.AUTOCAST:
                 self.report(
                     node,
                     f"{quoted(use.text)} applies to CUDA only and has no effect on other devices",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import VisibilityConflict
+from devlint.facts import VisibilityConflict, VisibilityProblem
 from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import quoted, story
@@ -61,7 +61,7 @@ class VisibleDevicesConflict(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts with CUDA_VISIBLE_DEVICES at the node."""
         for conflict in self.facts_of(node, VisibilityConflict):
-            if conflict.problem == "late":
+            if conflict.problem is VisibilityProblem.LATE:
                 self.report(
                     node,
                     f"CUDA_VISIBLE_DEVICES is set to {quoted(conflict.text)} too late: CUDA has started",

@@ -17,7 +17,18 @@ from devlint import engine
 from devlint.cli import devlint
 from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related
 from devlint.domain.device import Concrete
-from devlint.facts import Anchored, Conflict, ConflictKind, Fact, FileFacts, Meeting, OriginKind, Step, UncheckedDevice
+from devlint.facts import (
+    Anchored,
+    Conflict,
+    ConflictKind,
+    Fact,
+    FileFacts,
+    Meeting,
+    OriginKind,
+    Spelling,
+    Step,
+    UncheckedDevice,
+)
 from devlint.inspector import Tools
 from devlint.project import Project, Source
 from devlint.registry import load_rules
@@ -48,7 +59,7 @@ class StandIn:
 
 def _fact(word: str, place: Place) -> Fact:
     if word == "raw_cuda":
-        return UncheckedDevice(CUDA, "string", '"cuda:0"', None, "")
+        return UncheckedDevice(CUDA, Spelling.STRING, '"cuda:0"', None, "")
     first = Meeting("a", CPU, place, (Step(place, "a is created on cpu here"),), OriginKind.CREATED)
     second = Meeting("b", CUDA, place, (Step(place, "b is created on cuda:0 here"),), OriginKind.CREATED)
     return Conflict(ConflictKind.OPERANDS, "+", first, second, Certainty.CERTAIN, "Expected one device")

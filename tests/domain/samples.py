@@ -17,7 +17,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.process import UNKNOWN_BACKEND, UNKNOWN_NUMBER, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -133,17 +133,17 @@ VALUES: tuple[Value, ...] = (
     DeviceValue(CPU),
     DeviceType(X),
     Tensor(CPU, 1),
-    Tensor(CPU, 0, "plain", HERE),
-    Tensor(GPU0, 2, "parameter", THERE),
+    Tensor(CPU, 0, TensorRole.PLAIN, HERE),
+    Tensor(GPU0, 2, TensorRole.PARAMETER, THERE),
     Tensor(UNKNOWN_DEVICE, None),
-    Tensor(X, SOME_DIMENSIONS, "buffer"),
+    Tensor(X, SOME_DIMENSIONS, TensorRole.BUFFER),
     Opaque("x", Kind.ANY, X),
     Opaque("x", Kind.TENSOR, X),
     Opaque("y", Kind.ANY, X),
     Opaque("x", Kind.MOVABLE, GPU0),
     TupleValue(()),
     MaybeNone(Tensor(CPU, 1)),
-    MaybeNone(Tensor(X, SOME_DIMENSIONS, "buffer")),
+    MaybeNone(Tensor(X, SOME_DIMENSIONS, TensorRole.BUFFER)),
     TupleValue((Tensor(CPU, 1), Constant(1))),
     TupleValue((Tensor(GPU0, 1), Constant(2))),
     Reference(IDS[0]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable
+from devlint.domain.kinds import TensorRole
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -45,7 +46,7 @@ HOLDS = (Present(True), Assume(Variable("x"), GPU))
         (Tensor(CPU, 1), Tensor(GPU, 1), Tensor(UNKNOWN_DEVICE, 1)),
         (Tensor(CPU, 1), Tensor(CPU, 3), Tensor(CPU, SOME_DIMENSIONS)),
         (Tensor(CPU, 0), Tensor(CPU, 3), Tensor(CPU, None)),
-        (Tensor(CPU, 1, "buffer"), Tensor(CPU, 1, "parameter"), Tensor(CPU, 1)),
+        (Tensor(CPU, 1, TensorRole.BUFFER), Tensor(CPU, 1, TensorRole.PARAMETER), Tensor(CPU, 1)),
         (Tensor(CPU, 1), Constant(1.0), UNKNOWN),
         (Opaque("x", Kind.TENSOR), Opaque("x", Kind.MODULE), Opaque("x")),
         (Opaque("x", Kind.TENSOR), Opaque("y", Kind.TENSOR), Tensor(UNKNOWN_DEVICE, None)),

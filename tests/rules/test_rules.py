@@ -23,12 +23,15 @@ from devlint.facts import (
     MissingAttribute,
     OriginKind,
     ParallelMisuse,
+    ParallelProblem,
     PinnedDeviceTensor,
     ReadBeforeSync,
+    Spelling,
     Step,
     SyncInLoop,
     UncheckedDevice,
     VisibilityConflict,
+    VisibilityProblem,
 )
 from devlint.frontend.concrete import check
 from devlint.registry import find, load_rules
@@ -376,7 +379,7 @@ def test_tensor_that_is_created_and_moved_in_one_statement_is_not_missed() -> No
 
 def test_unguarded_cuda() -> None:
     use = _place(4, 1, 9)
-    (found,) = _report(UncheckedDevice(Concrete("cuda"), "string", '"cuda"', use, "`x`"))
+    (found,) = _report(UncheckedDevice(Concrete("cuda"), Spelling.STRING, '"cuda"', use, "`x`"))
 
     assert found.code == "DEV301"
     assert found.message == '`"cuda"` needs a CUDA device, and nothing has checked that there is one'
@@ -393,7 +396,7 @@ def test_unguarded_cuda() -> None:
     ],
 )
 def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -> None:
-    (found,) = _report(UncheckedDevice(Concrete("cuda", index), "method", f"x.cuda({index})", None, ""))
+    (found,) = _report(UncheckedDevice(Concrete("cuda", index), Spelling.METHOD, f"x.cuda({index})", None, ""))
 
     assert found.code == "DEV302"
     assert found.message.startswith(f"`x.cuda({index})` (cuda:{index}) needs {needs}")
@@ -411,7 +414,7 @@ def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -
     ],
 )
 def test_device_that_a_known_machine_lacks(device: Concrete, available: int, words: str) -> None:
-    (found,) = _report(UncheckedDevice(device, "string", "d", None, "", available))
+    (found,) = _report(UncheckedDevice(device, Spelling.STRING, "d", None, "", available))
     assert found.message == words
 
 
@@ -427,17 +430,17 @@ def test_lost_index() -> None:
     ("fact", "words", "pytorch"),
     [
         (
-            VisibilityConflict("late", '"0"', None, None, ()),
+            VisibilityConflict(VisibilityProblem.LATE, '"0"', None, None, ()),
             'CUDA_VISIBLE_DEVICES is set to `"0"` too late: CUDA has started',
             None,
         ),
         (
-            VisibilityConflict("beyond", '"cuda:2"', Concrete("cuda", 2), 2, ()),
+            VisibilityConflict(VisibilityProblem.BEYOND, '"cuda:2"', Concrete("cuda", 2), 2, ()),
             '`"cuda:2"` uses cuda:2, and CUDA_VISIBLE_DEVICES leaves only 2 visible',
             "CUDA error: invalid device ordinal",
         ),
         (
-            VisibilityConflict("beyond", "x.cuda()", Concrete("cuda", 0), 0, ()),
+            VisibilityConflict(VisibilityProblem.BEYOND, "x.cuda()", Concrete("cuda", 0), 0, ()),
             "`x.cuda()` uses cuda:0, and CUDA_VISIBLE_DEVICES leaves no device visible",
             "No CUDA GPUs are available",
         ),
@@ -490,26 +493,30 @@ def test_module_has_no_device_attribute() -> None:
     ("problem", "ids", "words"),
     [
         (
-            "module-elsewhere",
+            ParallelProblem.MODULE_ELSEWHERE,
             "[1, 0]",
             "the module is on cpu, but DataParallel looks for it on cuda:1, the first of `[1",
         ),
-        ("module-elsewhere", "", "the module is on cpu, but DataParallel looks for it on cuda:1, the first of all dev"),
-        ("duplicate", "[0, 0]", "`[0, 0]` names a device twice"),
-        ("empty", "[]", "`[]` names no device"),
-        ("not-cuda", '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
-        ("beyond", "[0, 9]", "`[0, 9]` names a device that the machine does not have"),
-        ("not-a-list", "1", "`1` is one device, DataParallel wants a list"),
-        ("result-on-cpu", "[0, 1]", "the module returns a tensor on the CPU"),
+        (
+            ParallelProblem.MODULE_ELSEWHERE,
+            "",
+            "the module is on cpu, but DataParallel looks for it on cuda:1, the first of",
+        ),
+        (ParallelProblem.DUPLICATE, "[0, 0]", "`[0, 0]` names a device twice"),
+        (ParallelProblem.EMPTY, "[]", "`[]` names no device"),
+        (ParallelProblem.NOT_CUDA, '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
+        (ParallelProblem.BEYOND, "[0, 9]", "`[0, 9]` names a device that the machine does not have"),
+        (ParallelProblem.NOT_A_LIST, "1", "`1` is one device, DataParallel wants a list"),
+        (ParallelProblem.RESULT_ON_CPU, "[0, 1]", "the module returns a tensor on the CPU"),
     ],
 )
-def test_data_parallel_device_ids(problem: str, ids: str, words: str) -> None:
+def test_data_parallel_device_ids(problem: ParallelProblem, ids: str, words: str) -> None:
     story = (Step(_place(2, 1, 4), "net is moved to cuda:0 here"),)
     said = "module must have its parameters"
     (found,) = _report(ParallelMisuse("DataParallel", problem, said, ids, CPU, CUDA1, story, "move it"))
 
     assert found.code == "DEV401"
-    assert found.severity is (Severity.WARNING if problem == "duplicate" else Severity.ERROR)
+    assert found.severity is (Severity.WARNING if problem is ParallelProblem.DUPLICATE else Severity.ERROR)
     assert found.message.startswith(words)
     assert found.related == (Related(_place(2, 1, 4), "net is moved to cuda:0 here"),)
     assert (found.pytorch, found.advice) == ("module must have its parameters", "move it")
@@ -518,18 +525,26 @@ def test_data_parallel_device_ids(problem: str, ids: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("problem", "ids", "words"),
     [
-        ("module-elsewhere", "[1]", "the module is on cpu, but `[1]` moves its inputs to cuda:1"),
-        ("module-on-cpu", "[rank]", "the module is on the CPU, but `[rank]` needs a module on a CUDA device"),
-        ("several-devices", "[0]", "the module is spread over several devices, but `[0]` needs a module on one"),
-        ("several-types", "", "some parameters of the module are on the CPU and some are not"),
-        ("several", "[0, 1]", "`[0, 1]` names several devices, DistributedDataParallel takes one"),
-        ("output-without-ids", "1", "`1` as output_device needs device_ids"),
-        ("not-cuda", '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
-        ("beyond", "[9]", "`[9]` names a device that the machine does not have"),
-        ("not-a-list", "0", "`0` is one device, DistributedDataParallel wants a list of it"),
+        (ParallelProblem.MODULE_ELSEWHERE, "[1]", "the module is on cpu, but `[1]` moves its inputs to cuda:1"),
+        (
+            ParallelProblem.MODULE_ON_CPU,
+            "[rank]",
+            "the module is on the CPU, but `[rank]` needs a module on a CUDA device",
+        ),
+        (
+            ParallelProblem.SEVERAL_DEVICES,
+            "[0]",
+            "the module is spread over several devices, but `[0]` needs a module on one",
+        ),
+        (ParallelProblem.SEVERAL_TYPES, "", "some parameters of the module are on the CPU and some are not"),
+        (ParallelProblem.SEVERAL, "[0, 1]", "`[0, 1]` names several devices, DistributedDataParallel takes one"),
+        (ParallelProblem.OUTPUT_WITHOUT_IDS, "1", "`1` as output_device needs device_ids"),
+        (ParallelProblem.NOT_CUDA, '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
+        (ParallelProblem.BEYOND, "[9]", "`[9]` names a device that the machine does not have"),
+        (ParallelProblem.NOT_A_LIST, "0", "`0` is one device, DistributedDataParallel wants a list of it"),
     ],
 )
-def test_distributed_device_ids(problem: str, ids: str, words: str) -> None:
+def test_distributed_device_ids(problem: ParallelProblem, ids: str, words: str) -> None:
     fact = ParallelMisuse("DistributedDataParallel", problem, "PyTorch's words", ids, CPU, CUDA1, (), "move it")
     (found,) = _report(fact)
 

@@ -1,4 +1,4 @@
-"""The kinds of events and conflicts, as rules see them too."""
+"""The kinds of events, conflicts and operands; rules see some of them too."""
 
 from __future__ import annotations
 
@@ -51,3 +51,93 @@ class ConflictKind(enum.Enum):
     """The same, where the operand that the CPU tensor meets is not seen."""
     RESULT = "result"
     """The result of a function: one that follows something, which comes first, and one on the CPU."""
+
+
+class TensorRole(enum.Enum):
+    """What a tensor is for the module that holds it."""
+
+    PLAIN = "plain"
+    PARAMETER = "parameter"
+    """It is registered as a parameter, or about to be."""
+    BUFFER = "buffer"
+
+
+class OperandRole(enum.Enum):
+    """What a value is for an operation."""
+
+    OPERAND = "operand"
+    INDEX = "index"
+    """It selects from the other operand, or is assigned through an index."""
+    GENERATOR = "generator"
+    """The operation draws its random numbers from it."""
+    HOST = "host"
+    """The operation itself, which reads the memory of the other operand from Python."""
+    CPU = "cpu"
+    """The operation itself, which wants the other operand on the CPU for another reason."""
+
+
+class Exemption(enum.Enum):
+    """Which tensors an operation takes from another device as this operand."""
+
+    NONE = ""
+    CPU = "cpu"
+    """A 0-dim tensor on the CPU."""
+    ANY = "any"
+    """A 0-dim tensor from anywhere."""
+    FOLLOWS = "follows"
+    """As `ANY`, unless this is the first operand with a device."""
+    DECIDES = "decides"
+    """A 0-dim tensor whose device is known."""
+    SUBSCRIPT = "subscript"
+    """Any tensor on the CPU, and a 0-dim tensor from anywhere."""
+
+
+class Spelling(enum.Enum):
+    """How a program writes a device."""
+
+    STRING = "string"
+    """As a literal."""
+    METHOD = "method"
+    """As `.cuda()`."""
+    INDEX = "index"
+    """As an integer literal."""
+    IDS = "ids"
+    """In the list of DataParallel."""
+    CALL = "call"
+    """As a call of a function that needs CUDA."""
+    AUTOCAST = "autocast"
+    """As the decorator."""
+    COMPUTED = "computed"
+    """As the result of a computation."""
+
+
+class VisibilityProblem(enum.Enum):
+    """How CUDA_VISIBLE_DEVICES and the use of CUDA disagree."""
+
+    LATE = "late"
+    """CUDA has started, and does not read the variable any more."""
+    BEYOND = "beyond"
+    """The program uses a device that the variable hides."""
+
+
+class ParallelProblem(enum.Enum):
+    """What is wrong with the module, the ids or the output device of a parallel wrapper."""
+
+    MODULE_ELSEWHERE = "module-elsewhere"
+    """The module is not on the first id."""
+    DUPLICATE = "duplicate"
+    EMPTY = "empty"
+    NOT_CUDA = "not-cuda"
+    BEYOND = "beyond"
+    """An id is beyond the devices that exist."""
+    NOT_A_LIST = "not-a-list"
+    SEVERAL = "several"
+    """There are several ids where one is allowed."""
+    RESULT_ON_CPU = "result-on-cpu"
+    """A replica returns a CPU tensor."""
+    MODULE_ON_CPU = "module-on-cpu"
+    SEVERAL_DEVICES = "several-devices"
+    """The module is on several devices, and there are ids."""
+    OUTPUT_WITHOUT_IDS = "output-without-ids"
+    SEVERAL_TYPES = "several-types"
+    """The module is on devices of several types."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.environment import Pair
 from devlint.domain.heap import DictObject, Instance, ListObject, Object
-from devlint.domain.kinds import ConflictKind
+from devlint.domain.kinds import ConflictKind, Exemption, OperandRole
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import CpuOnOnePath, Origin
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
@@ -43,15 +43,12 @@ class Operand:
     """One of the values of a requirement; see `devlint.facts.Meeting`.
 
     Attributes:
-        exemption: "cpu" or "any" when the operation takes a 0-dim tensor on the CPU, or anywhere, on this side;
-            "subscript" when it takes any tensor on the CPU, and a 0-dim one anywhere.
+        exemption: which tensors the operation takes from another device on this side.
         certain: it is known to be a tensor or a module, not a number.
         likely: if its device is not known, something speaks for its being a tensor that may be anywhere.
         parameter: the name of the operation's parameter.
         file: the display path of the file that `span` is in.
-        role: "operand"; "index", which selects from the other side or is assigned through an index; "generator"
-            of random numbers; or, where this side is the operation that wants the other on the CPU, "host"
-            (Python reads its memory) or "cpu" (all other reasons).
+        role: what it is for the operation.
         module: the module it is met through, if it is one.
         stray: as for a tensor: how it was created on the CPU, on one of the paths that lead here.
         batch: the path of what a loop takes one by one, if this is a part of it.
@@ -62,10 +59,10 @@ class Operand:
     rank: Rank
     span: Span
     origin: Origin | None
-    exemption: str = ""
+    exemption: Exemption = Exemption.NONE
     certain: bool = True
     parameter: str = "argument"
-    role: str = "operand"
+    role: OperandRole = OperandRole.OPERAND
     module: OwnerModule | None = None
     file: str = ""
     stray: CpuOnOnePath | None = None

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, Spelling, TensorRole
 from devlint.domain.provenance import CALLEES, OTHERS, CpuOnOnePath, Origin
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
@@ -93,7 +93,7 @@ class DeviceValue:
     device: Device
     checked: bool = False
     origin: Origin | None = field(default=None, compare=False)
-    written: str = field(default="string", compare=False)
+    written: Spelling = field(default=Spelling.STRING, compare=False)
     beyond: bool = False
 
 
@@ -111,13 +111,13 @@ class Tensor:
     """A tensor.
 
     Attributes:
-        role: "parameter" or "buffer" once it is registered or about to be, else "plain".
+        role: what it is for the module that holds it.
         stray: where paths with different devices have met, how it was created on the CPU on one of them.
     """
 
     device: Device
     rank: Rank
-    role: str = "plain"
+    role: TensorRole = TensorRole.PLAIN
     origin: Origin | None = field(default=None, compare=False)
     stray: CpuOnOnePath | None = field(default=None, compare=False)
 
@@ -415,7 +415,7 @@ def join(left: Value, right: Value) -> Value:
             checked, beyond = left.checked and right.checked, left.beyond and right.beyond
             return replace(left, device=device, checked=checked, beyond=beyond)
         case Tensor(), Tensor():
-            role = left.role if left.role == right.role else "plain"
+            role = left.role if left.role == right.role else TensorRole.PLAIN
             device = join_devices(left.device, right.device)
             rank = join_ranks(left.rank, right.rank)
             return replace(left, device=device, rank=rank, role=role, stray=left.stray or right.stray)

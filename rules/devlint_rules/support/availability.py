@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety
-from devlint.facts import UncheckedDevice
+from devlint.facts import Spelling, UncheckedDevice
 from devlint.syntax import Syntax
 
 from devlint_rules.support.messages import index_of
@@ -33,7 +33,7 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
     """
     torch = syntax.named("torch")
     node = syntax.value_at(place)
-    if torch is None or node is None or use.written not in ("string", "method", "index"):
+    if torch is None or node is None or use.written not in (Spelling.STRING, Spelling.METHOD, Spelling.INDEX):
         return None
     own = _own_device(use, place, syntax, surroundings)
     if own is None and not index_of(use.device):
@@ -131,7 +131,7 @@ def _mentions_accelerator(syntax: Syntax) -> bool:
 def _in_place_of(use: UncheckedDevice, place: Place, device: str, syntax: Syntax) -> Edit | None:
     """The edit that writes the other device."""
     node = syntax.value_at(place)
-    call = node if use.written == "method" else None if node is None else syntax.around(node, cst.Call)
+    call = node if use.written is Spelling.METHOD else None if node is None else syntax.around(node, cst.Call)
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "cuda":
         return _moved(call, device, syntax)
     parent = None if node is None else next(syntax.parents(node))

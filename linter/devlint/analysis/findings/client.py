@@ -11,7 +11,7 @@ import re
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes, docstrings
 from devlint.domain.device import FRESH, Either, Variable
-from devlint.domain.kinds import ConflictKind, OriginKind
+from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UserClass
@@ -24,7 +24,7 @@ _NESTED_ENTRY = re.compile(r"\w+\['\w+'\]\['")
 """An entry of an entry: `batch['meta']['center']`."""
 
 
-def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: str) -> bool:
+def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: OperandRole) -> bool:
     """Whether there is such a reason, for an operation that has a role of the CPU (see `Operand`).
 
     * It was moved to a device that the program chooses, or computed by a module. Who pins what was moved to a device
@@ -42,11 +42,11 @@ def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: str) -> boo
     if side.origin is not None and side.origin.kind in (OriginKind.MOVED, OriginKind.MODULE):
         if side.origin.kind is OriginKind.MODULE and frame.has_cpu_inputs:
             return False
-        if role == "host" and side.parameter != "self" and place.endswith("]"):
+        if role is OperandRole.HOST and side.parameter != "self" and place.endswith("]"):
             return False  # functions of numpy are most often given arrays
         if side.origin.kind is OriginKind.MODULE and isinstance(side.device, Either):
             return all(variable.place.startswith(FRESH) for variable in side.device.variables)
-        return not (role == "cpu" and side.parameter == "self" and isinstance(side.device, Variable))
+        return not (role is OperandRole.CPU and side.parameter == "self" and isinstance(side.device, Variable))
     if not isinstance(side.device, Variable) or makes_host_data(frame):
         return False
     if is_out_of_the_graph(side):
@@ -54,9 +54,9 @@ def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: str) -> boo
         return not fed and _NESTED_ENTRY.match(place) is None
     if frame.owner is None or not classes.is_module(frame.owner):
         return False
-    if role == "cpu" and _goes_into_module(frame, place.partition("[")[0]):
+    if role is OperandRole.CPU and _goes_into_module(frame, place.partition("[")[0]):
         return True
-    if role == "host":
+    if role is OperandRole.HOST:
         return side.certain and frame.scope.name.endswith(".forward")
     return runs_forward(frame) and _ELEMENT.match(place) is not None
 

@@ -47,7 +47,7 @@ from devlint.domain.device import (
     variables_of,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import ConflictKind, OriginKind
+from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
 from devlint.domain.provenance import OTHERS, TURN
 from devlint.domain.summary import Operand, Requirement
 from devlint.domain.value import SOME_DIMENSIONS
@@ -60,13 +60,13 @@ def kind_of(first: Operand, second: Operand) -> ConflictKind:
     """What meets what, when the two do not go together; their devices may make it another kind."""
     roles = (first.role, second.role)
     for role, kind in (
-        ("host", ConflictKind.HOST),
-        ("cpu", ConflictKind.CPU_ARGUMENT),
-        ("generator", ConflictKind.GENERATOR),
+        (OperandRole.HOST, ConflictKind.HOST),
+        (OperandRole.CPU, ConflictKind.CPU_ARGUMENT),
+        (OperandRole.GENERATOR, ConflictKind.GENERATOR),
     ):
         if role in roles:
             return kind
-    if (first.role == "index") != (second.role == "index"):
+    if (first.role is OperandRole.INDEX) != (second.role is OperandRole.INDEX):
         return ConflictKind.INDEX
     return ConflictKind.OPERANDS if (first.module is None) == (second.module is None) else ConflictKind.MODULE_INPUT
 
@@ -163,7 +163,7 @@ def _is_of_something_unknown(device: Device) -> bool:
     return isinstance(device, Variable) and device.place.startswith(FRESH) and device.shown.endswith(".device")
 
 
-def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Operand, role: str) -> bool:
+def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Operand, role: OperandRole) -> bool:
     """Records that a value is not on the CPU, where the operation wants it; whether it is not.
 
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
@@ -174,7 +174,11 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     wanted = frame.origin(f"`{operation}` needs it on cpu here", span, OriginKind.HOST)
     here = Operand("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):
-        if role == "host" and is_symbolic(side.device) and not (env.fallback or env.on_host or is_exempt(side)):
+        if (
+            role is OperandRole.HOST
+            and is_symbolic(side.device)
+            and not (env.fallback or env.on_host or is_exempt(side))
+        ):
             _note_argument(frame, operation, span, side, here)
         if isinstance(side.device, Variable) and not is_exempt(side):
             env.assumptions[side.device] = CPU
@@ -242,7 +246,9 @@ def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
                 return None
             if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
                 return None
-            if side.role == "generator" and (side.origin is None or side.origin.kind is not OriginKind.CREATED):
+            if side.role is OperandRole.GENERATOR and (
+                side.origin is None or side.origin.kind is not OriginKind.CREATED
+            ):
                 return None  # those from elsewhere are on the CPU as often as not
             if other.role in LOCAL and not is_on_accelerator_in_practice(frame, side, other.role):
                 return None
@@ -356,8 +362,8 @@ def places_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
 
 
 _SECOND = {
-    ConflictKind.INDEX: ("index",),
-    ConflictKind.GENERATOR: ("generator",),
+    ConflictKind.INDEX: (OperandRole.INDEX,),
+    ConflictKind.GENERATOR: (OperandRole.GENERATOR,),
     ConflictKind.HOST: LOCAL,
     ConflictKind.CPU_ARGUMENT: LOCAL,
 }

@@ -20,7 +20,7 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject, held_by
-from devlint.domain.kinds import ConflictKind, OriginKind
+from devlint.domain.kinds import ConflictKind, OriginKind, TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -70,7 +70,7 @@ def note(frame: Frame, env: Environment, value: Value, how: str) -> None:
         made = tensor.origin if tensor.device == CPU else None
         if tensor.stray is not None and tensor.stray.may_meet:
             made = tensor.stray.origin
-        if made is not None and tensor.rank != 0 and tensor.role == "plain" and _is_left_here(frame, made):
+        if made is not None and tensor.rank != 0 and tensor.role is TensorRole.PLAIN and _is_left_here(frame, made):
             left.append(made)
     # Where one argument was found on the CPU, the others may be there too.
     if left and not any(map(_was_found_on_cpu, env.names.values())):

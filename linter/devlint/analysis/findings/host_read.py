@@ -10,7 +10,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, constant
 from devlint.domain.device import CPU, META, Concrete, Variable
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.value import Kind, Method, Opaque, Tensor, Value
 from devlint.facts import CreateThenMove, LoopInvariantTransfer, ReadBeforeSync, Step, SyncInLoop
 from devlint.frontend.ir import Span
@@ -118,7 +118,7 @@ def _note_repetition(
     frame: Frame, function: ArgumentValue, before: Tensor, after: Tensor, name: str, span: Span
 ) -> None:
     loop = frame.loops[-1] if frame.loops else None
-    if loop is None or frame.branching != loop.branching or before.role != "plain":
+    if loop is None or frame.branching != loop.branching or before.role is not TensorRole.PLAIN:
         return
     if span in loop.plan.invariant:
         text = frame.text(function.span).removesuffix(f".{name}")

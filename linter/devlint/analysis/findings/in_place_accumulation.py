@@ -14,7 +14,7 @@ from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import Exemption, OriginKind, TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UNKNOWN, Kind, Opaque, Tensor, Value
@@ -32,7 +32,7 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
     * The total is an attribute of an object that puts it on a device of its own, and the other follows an argument.
     """
     value, place = total.value, total.place or ""
-    if env.fallback or not isinstance(value, Tensor) or value.role != "plain" or value.origin is None:
+    if env.fallback or not isinstance(value, Tensor) or value.role is not TensorRole.PLAIN or value.origin is None:
         return
     kept = place.startswith("self.") or frame.text(total.span).startswith("self.")
     if value.origin.kind is not OriginKind.CREATED or not (kept or frame.loops):
@@ -43,11 +43,13 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
         apart = kept and _is_of_the_object(frame, value.origin, value) and _follows_an_argument(frame, added.value)
     if apart:
         name, file = frame.text(added.span), frame.file
-        mine = Operand(frame.text(total.span), value.device, value.rank, total.span, value.origin, "cpu", file=file)
+        mine = Operand(
+            frame.text(total.span), value.device, value.rank, total.span, value.origin, Exemption.CPU, file=file
+        )
         there = added.value.device if isinstance(added.value, Tensor) else UNKNOWN_DEVICE
         there = there if is_symbolic(there) else Variable(name)
         event = frame.origin("is added here", added.span, OriginKind.UNKNOWN)
-        other = Operand(name, there, None, added.span, event, "cpu", file=file)
+        other = Operand(name, there, None, added.span, event, Exemption.CPU, file=file)
         message = wording("+=", other, replace(mine, device=CPU))
         frame.record(span, Accumulation(operands.meeting(frame, mine), operands.meeting(frame, other), message))
 

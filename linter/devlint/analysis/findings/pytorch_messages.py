@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.domain.device import CPU, META, Concrete, Device, is_symbolic
+from devlint.domain.kinds import Exemption, OperandRole
 from devlint.domain.summary import Operand
 
 _CPU_ARGUMENTS = {
@@ -34,30 +35,30 @@ def wording(operation: str, first: Operand, second: Operand) -> str:
             f"'{_type(first.device)}'. Please ensure that the gradient and the tensor are on the same device"
         )
     roles = {first.role: first, second.role: second}
-    if "host" in roles:
-        value = second if first.role == "host" else first
+    if OperandRole.HOST in roles:
+        value = second if first.role is OperandRole.HOST else first
         return (
             f"can't convert {shown(value.device)} device type tensor to numpy. "
             "Use Tensor.cpu() to copy the tensor to host memory first."
         )
-    if "cpu" in roles:
-        value = second if first.role == "cpu" else first
+    if OperandRole.CPU in roles:
+        value = second if first.role is OperandRole.CPU else first
         said = next((text for end, text in _CPU_ARGUMENTS.items() if operation.endswith(end)), None)
         if said is not None:
             return said.format(device=shown(value.device), type=_type(value.device))
         name = operation.rpartition(".")[2]
         return f"{name} expected {value.parameter} to be on cpu, but it's on {shown(value.device)}"
-    if "generator" in roles:
-        drawn = second if first.role == "generator" else first
-        wanted, found = _type(drawn.device), _type(roles["generator"].device)
+    if OperandRole.GENERATOR in roles:
+        drawn = second if first.role is OperandRole.GENERATOR else first
+        wanted, found = _type(drawn.device), _type(roles[OperandRole.GENERATOR].device)
         return f"Expected a '{wanted}' device type for generator but found '{found}'"
     for side, other in ((first, second), (second, first)):
-        if side.exemption == "subscript":
+        if side.exemption is Exemption.SUBSCRIPT:
             return (
                 f"indices should be either on cpu or on the same device as the indexed tensor ({shown(other.device)})"
             )
     # TensorIterator names the accelerator first, other operators the argument.
-    if first.exemption or second.exemption:
+    if (first.exemption, second.exemption) != (Exemption.NONE, Exemption.NONE):
         one, two = (first, second) if second.device == CPU else (second, first)
         return (
             "Expected all tensors to be on the same device, but found at least two devices, "

@@ -21,7 +21,7 @@ from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArg
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import ConflictKind, OriginKind
+from devlint.domain.kinds import ConflictKind, Exemption, OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import SOME_DIMENSIONS, Kind, ObjectId, Opaque, Reference, Tensor
@@ -195,7 +195,7 @@ def _is_left_on_cpu(side: Operand) -> bool:
     """Whether a tensor with dimensions is on the CPU because nobody said where to put it."""
     if not side.certain or side.device != CPU or side.origin is None or side.rank == 0:
         return False
-    if side.rank is None and side.exemption:
+    if side.rank is None and side.exemption is not Exemption.NONE:
         return False  # it may have none, and then it may meet anything
     return _is_by_default(side.origin) and not operands.is_exempt(side)
 
@@ -209,9 +209,11 @@ def _is_by_default(made: Origin) -> bool:
 
 def _may_be_anywhere(side: Operand) -> bool:
     """Whether a value is likely a tensor, of which nothing says where it is; an index is most often a number."""
-    if side.role not in ("operand", "index") or side.module is not None or not side.likely or side.exemption == "any":
+    if side.role not in (OperandRole.OPERAND, OperandRole.INDEX) or side.module is not None:
         return False
-    if side.exemption == "subscript" and not side.certain:
+    if not side.likely or side.exemption is Exemption.ANY:
+        return False
+    if side.exemption is Exemption.SUBSCRIPT and not side.certain:
         return False
     if isinstance(side.device, Variable) and _LOADER.match(side.device.place):
         return False

@@ -15,6 +15,7 @@ from devlint.analysis.values import modules
 from devlint.domain.device import UnknownDevice
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, ObjectId, Opaque, Reference, Tensor, TupleValue, UserClass, Value
 from devlint.facts import Step, UnregisteredMembers
@@ -104,7 +105,7 @@ def _key(value: Value) -> object:
 def _state(frame: Frame, env: Environment, value: Value) -> Origin | None:
     """Why a member's parameters are where they are; None if it has none, or if that is not known."""
     if isinstance(value, Tensor):
-        return value.origin if value.role == "parameter" else None
+        return value.origin if value.role is TensorRole.PARAMETER else None
     if not isinstance(value, Reference) or not modules.is_module(frame, env, value):
         return None
     for device, origin in modules.state(frame, env, value):

@@ -17,7 +17,7 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import Closure, Kind, Opaque, Reference, Tensor, UserClass, Value
@@ -73,7 +73,9 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
 
     Elsewhere nothing is said of it: whoever gave the module the tensor may have put it where it is used.
     """
-    if not (first.certain and second.certain and first.role == second.role == "operand") or not runs_forward(frame):
+    if not (first.certain and second.certain and first.role is second.role is OperandRole.OPERAND) or not runs_forward(
+        frame
+    ):
         return
     for side, other in ((first, second), (second, first)):
         if not isinstance(other.device, Variable) or other.device.place.startswith(FRESH):

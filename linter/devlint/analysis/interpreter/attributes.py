@@ -18,6 +18,7 @@ from devlint.analysis.values.narrowing import is_chosen, on_type
 from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
+from devlint.domain.kinds import Exemption, OperandRole, TensorRole
 from devlint.domain.value import (
     DTYPE,
     NUMBER,
@@ -221,8 +222,8 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
 
 def _check_gradient(frame: Frame, env: Environment, base: Tensor, value: Value, place: str | None, span: Span) -> None:
     """`base.grad = value`: a gradient is where its tensor is, even one without dimensions."""
-    tensor = operands.side_of(frame, env, ArgumentValue(base, span), "self", "", "operand")
-    gradient = operands.side_of(frame, env, ArgumentValue(value, span), "grad", "", "operand")
+    tensor = operands.side_of(frame, env, ArgumentValue(base, span), "self", Exemption.NONE, OperandRole.OPERAND)
+    gradient = operands.side_of(frame, env, ArgumentValue(value, span), "grad", Exemption.NONE, OperandRole.OPERAND)
     if tensor is not None and gradient is not None:
         sides = (replace(tensor, name=place or "tensor"), replace(gradient, name="its gradient"))
         conflicts.find(frame, env, ".grad =", span, sides)
@@ -234,9 +235,9 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
     if not classes.is_module(held.cls):
         return held.put(name, value, registered=False, where=where)
     there = value.present if isinstance(value, MaybeNone) else value
-    registered = (isinstance(there, Tensor) and there.role != "plain") or is_module(frame, env, there)
+    registered = (isinstance(there, Tensor) and there.role is not TensorRole.PLAIN) or is_module(frame, env, there)
     if name in held.registered and isinstance(there, (Tensor, Opaque)):
-        buffer = replace(there, role="buffer") if isinstance(there, Tensor) else there
+        buffer = replace(there, role=TensorRole.BUFFER) if isinstance(there, Tensor) else there
         return held.put(name, MaybeNone(buffer) if there is not value else buffer, registered=True, where=where)
     if not registered and classes.find(held.cls, "__setattr__") is not None:
         value = frame.fresh_symbol(f"self.{name}", span)  # what the class makes of it

@@ -17,7 +17,7 @@ from devlint.analysis.values.narrowing import choice
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance, LibraryObject, Optimizer
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -117,7 +117,7 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     if _ON_HOST.search(name):
         return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted == {PARAMETER}:
-        registered = Tensor(Variable(name), None, "parameter", origin)
+        registered = Tensor(Variable(name), None, TensorRole.PARAMETER, origin)
         return registered if "None" not in names else MaybeNone(registered)
     if wanted and wanted <= TENSOR_NAMES:
         return Opaque(name, Kind.TENSOR, Variable(name), origin)

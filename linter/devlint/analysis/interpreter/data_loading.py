@@ -16,7 +16,7 @@ from devlint.analysis.values.devices import default_device
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, UNKNOWN, Constant, Opaque, Reference, Value
@@ -43,15 +43,18 @@ def generator_side(frame: Frame, env: Environment, value: Value, file: str, span
     if isinstance(held, (LibraryObject, Opaque)):
         device, origin = operands.resolve(env, held.device), held.origin
     name = frame.program.text(file, span) if origin is None else frame.program.text(origin.file, origin.span)
-    return Operand(name, device, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file)
+    return _as_generator(name, device, span, origin, file)
 
 
 def own_generator(frame: Frame, operation: str, file: str, span: Span) -> Operand:
     """The generator that is used when none is handed over; the place is where one could be."""
     origin = Origin(f"without `generator=`, `{operation}` uses one of the CPU", file, span, OriginKind.CREATED)
-    return Operand(
-        "torch.Generator()", CPU, SOME_DIMENSIONS, span, origin, "", True, "generator", "generator", file=file
-    )
+    return _as_generator("torch.Generator()", CPU, span, origin, file)
+
+
+def _as_generator(name: str, device: Device, span: Span, origin: Origin | None, file: str) -> Operand:
+    role = OperandRole.GENERATOR
+    return Operand(name, device, SOME_DIMENSIONS, span, origin, parameter="generator", role=role, file=file)
 
 
 def draw(frame: Frame, env: Environment, operation: str, span: Span, drawn: Span, generator: Operand) -> None:

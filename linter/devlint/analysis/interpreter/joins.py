@@ -24,7 +24,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, Optimizer, either_optimizer
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.provenance import TURN, CpuOnOnePath
 from devlint.domain.value import (
     UNKNOWN,
@@ -236,7 +236,7 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath
         stray = cpu_on_one_path(tensor)
         if stray is not None:
             return stray
-        if not isinstance(tensor, Tensor) or tensor.role != "plain":
+        if not isinstance(tensor, Tensor) or tensor.role is not TensorRole.PLAIN:
             continue  # what a module registers moves along, whichever of the two it is
         made = tensor.origin
         if made is not None and made.kind == KEPT:

@@ -34,7 +34,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject, ListObject
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import Exemption, OperandRole, OriginKind
 from devlint.domain.provenance import OTHERS, CpuOnOnePath, Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -74,6 +74,9 @@ FIXED: dict[str, Device] = {
     "meta": META,
 }
 """Words of the notation that name a device instead of a variable."""
+
+ON_CPU = {"cpu": OperandRole.CPU, "host": OperandRole.HOST}
+"""Those of them that want an operand on the CPU, and why."""
 
 _KEPT = ("R", "broadcast")
 """What the notation calls the rank of a result that has at least the dimensions of each operand."""
@@ -135,14 +138,14 @@ class Application:
         for variable, sides in given.groups.items():
             if variable not in FIXED:
                 self.settle(variable, sides)
-            elif variable in operands.LOCAL:
+            elif variable in ON_CPU:
                 for side in sides:
-                    conflicts.find_on_cpu(self.frame, self.env, self.operation, self.span, side, variable)
+                    conflicts.find_on_cpu(self.frame, self.env, self.operation, self.span, side, ON_CPU[variable])
         for variable, generators in given.generators.items():
             self.check_generators(variable, generators)
         if any(argument.value == Constant(True) for argument in bound.get("pin_memory", ())):
             made = replace(self.made("E"), name=self.frame.text(self.span))
-            conflicts.find_on_cpu(self.frame, self.env, "pin_memory", self.span, made, "cpu")
+            conflicts.find_on_cpu(self.frame, self.env, "pin_memory", self.span, made, OperandRole.CPU)
         return self.result(signature.returns, receiver)
 
     # --- agreement ------------------------------------------------------------------------------------------
@@ -308,13 +311,14 @@ def _stray(firm: Sequence[Operand]) -> CpuOnOnePath | None:
 def _exempted(sides: Sequence[Operand]) -> list[Operand]:
     """The sides with exemptions that depend on what comes before made plain.
 
-    "follows": the first tensor that is not on the CPU decides for all, so if it has no dimensions, it is not exempt.
-    One whose device the surroundings choose decides as soon as they choose an accelerator ("decides").
+    `FOLLOWS`: the first tensor that is not on the CPU decides for all, so if it has no dimensions, it is not exempt.
+    One whose device the surroundings choose decides as soon as they choose an accelerator (`DECIDES`).
     """
     found = []
     for position, side in enumerate(sides):
-        if side.exemption == "follows":
+        if side.exemption is Exemption.FOLLOWS:
             first = operands.is_accelerator(side.device) and all(one.device == CPU for one in sides[:position])
-            side = replace(side, exemption="" if first else "decides" if is_symbolic(side.device) else "any")
+            other = Exemption.DECIDES if is_symbolic(side.device) else Exemption.ANY
+            side = replace(side, exemption=Exemption.NONE if first else other)
         found.append(side)
     return found

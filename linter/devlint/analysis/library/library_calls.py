@@ -23,7 +23,7 @@ from devlint.analysis.values.narrowing import present
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import Exemption, OperandRole, OriginKind, TensorRole
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -185,9 +185,9 @@ def call_tensor_method(
 
 def read_by_numpy(frame: Frame, env: Environment, operation: str, given: ArgumentValue, span: Span) -> None:
     """Numpy makes an array of a value, if that is a tensor."""
-    side = operands.side_of(frame, env, given, "input", "", "operand")
+    side = operands.side_of(frame, env, given, "input", Exemption.NONE, OperandRole.OPERAND)
     if side is not None:
-        conflicts.find_on_cpu(frame, env, operation, span, side, "host")
+        conflicts.find_on_cpu(frame, env, operation, span, side, OperandRole.HOST)
 
 
 def tensor_attribute(frame: Frame, env: Environment, base: Tensor, name: str) -> Value | None:
@@ -317,7 +317,9 @@ def meet(
     certain = isinstance(held, Tensor) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
     where = operands.resolve(env, held.device)
     text, batch = frame.text(value.span), partial_batch_move.batch_of(held)
-    one = Operand(text, where, rank, value.span, held.origin, "", certain, "input", file=frame.file, batch=batch)
+    one = Operand(
+        text, where, rank, value.span, held.origin, Exemption.NONE, certain, "input", file=frame.file, batch=batch
+    )
     conflicts.find(frame, env, operation, span, (module, one))
 
 
@@ -378,7 +380,7 @@ def object_attribute(
     terms = frame.program.catalogue.attribute(held.cls, name)
     if terms is not None:
         found = Application(frame, env, name, span).of_object(terms, held)
-        return replace(found, role="parameter") if is_module and isinstance(found, Tensor) else found
+        return replace(found, role=TensorRole.PARAMETER) if is_module and isinstance(found, Tensor) else found
     if frame.program.catalogue.method(held.cls, name) is not None:
         return Method(base, name, place)
     if not is_module:
@@ -387,5 +389,5 @@ def object_attribute(
         frame.miss_device(span, short_name(held.cls))
         return UNKNOWN
     if name in ("weight", "bias"):
-        return Tensor(held.device, None, "parameter", held.origin)
+        return Tensor(held.device, None, TensorRole.PARAMETER, held.origin)
     return UNKNOWN

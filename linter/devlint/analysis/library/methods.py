@@ -16,7 +16,7 @@ from devlint.analysis.values.containers import add_element
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -80,7 +80,7 @@ def call_opaque_method(
             env.names[receiver.place] = here if moved else replace(value, device=UNKNOWN_DEVICE)
         return result
     if name in ("next", "parameters") and kind is Kind.MODULE:
-        parameter = Tensor(value.device, None, "parameter", value.origin)
+        parameter = Tensor(value.device, None, TensorRole.PARAMETER, value.origin)
         return site.allocate("parameters", ListObject(None, parameter))
     if name in MODULE_METHODS and kind is Kind.MODULE:
         return value
@@ -155,7 +155,7 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
             # What classes below this one register, for this one registers nothing.
             device = Variable("self")
             origin = frame.origin("parameters are where the module is", site.span, OriginKind.MODULE)
-        each: Value = Tensor(device, None, "parameter", origin)
+        each: Value = Tensor(device, None, TensorRole.PARAMETER, origin)
         each = TupleValue((TEXT, each)) if name.startswith("named_") else each
         return site.allocate(name, ListObject(None, each, owner=value))
     if name == "state_dict":
@@ -195,7 +195,7 @@ def _register(site: LibraryCall, value: Reference, held: Object | None) -> None:
         # Which name it has does not matter; more may have been registered than is seen here.
         name, held = f"@{site.span.line}:{site.span.column}", replace(held, open=True)
     if isinstance(stored, Tensor):
-        stored = replace(stored, role="buffer" if site.name == "register_buffer" else "parameter")
+        stored = replace(stored, role=TensorRole.BUFFER if site.name == "register_buffer" else TensorRole.PARAMETER)
     after = held.put(name, stored, registered=True)
     site.env.heap[value.object] = after
     site.frame.note_store(site.env, value, after, name)

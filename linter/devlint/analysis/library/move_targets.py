@@ -16,6 +16,7 @@ from devlint.domain.device import (
     Concrete,
     Unreached,
 )
+from devlint.domain.kinds import Spelling
 from devlint.domain.value import (
     DTYPE,
     NUMBER,
@@ -101,7 +102,7 @@ def is_dtype(site: LibraryCall, given: ArgumentValue) -> bool:
 def own_device(site: LibraryCall, kind: str) -> DeviceValue:
     """The device of `.cuda()`: the current one; the call itself is where it is written."""
     origin = literal_origin(site.frame, site.env, site.span, f"`.{kind}()` is called here")
-    found = DeviceValue(Concrete(kind), _holds_nothing(site), origin, "method")
+    found = DeviceValue(Concrete(kind), _holds_nothing(site), origin, Spelling.METHOD)
     return placed(site.frame, site.env, found, site.span)
 
 

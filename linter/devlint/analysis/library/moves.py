@@ -12,7 +12,7 @@ from devlint.analysis.values.modules import module_device, place_object
 from devlint.domain.device import META, UNKNOWN_DEVICE, Concrete, Device
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -36,7 +36,7 @@ def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceVa
     device = landing(env, target)
     frame.follow(device)
     if device == tensor.device != UNKNOWN_DEVICE:
-        return replace(tensor, role="plain")
+        return replace(tensor, role=TensorRole.PLAIN)
     refuse_meta(frame, env, tensor.device, tensor.origin, replace(target, device=device), span, how)
     origin = moved_by(frame, replace(target, device=device), span, how)
     partial_batch_move.note_move(frame, tensor, device, origin)

@@ -12,7 +12,7 @@ from devlint.analysis.values.devices import placed
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject, ListObject
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import Exemption, OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -86,7 +86,7 @@ class Gathered:
                 if isinstance(term, DeviceTerm):
                     self.defaults.setdefault(term.variable, "None")
             return
-        exemption = next((term.device for term in terms if isinstance(term, ScalarTerm)), "")
+        exemption = Exemption(next((term.device for term in terms if isinstance(term, ScalarTerm)), ""))
         only_tensor = all(isinstance(term, (TensorTerm, ScalarTerm, NoneTerm)) for term in terms)
         for term in terms:
             match term:
@@ -113,7 +113,7 @@ class Gathered:
                     pass
 
     def _take_tensor(
-        self, parameter: str, term: TensorTerm, exemption: str, value: Value, span: Span, only_tensor: bool
+        self, parameter: str, term: TensorTerm, exemption: Exemption, value: Value, span: Span, only_tensor: bool
     ) -> None:
         device: Device
         rank: Rank = None
@@ -142,7 +142,7 @@ class Gathered:
             self.operand_ranks.append(rank)
         device = operands.resolve(self.env, device)
         name, file = self.frame.text(span), self.frame.file
-        role = "index" if term.word == "Index" else "operand"
+        role = OperandRole.INDEX if term.word == "Index" else OperandRole.OPERAND
         side = Operand(name, device, rank, span, origin, exemption, certain, parameter, role, file=file, stray=stray)
         side = replace(side, likely=likely, batch=partial_batch_move.batch_of(value))
         self.groups.setdefault(term.device, []).append(side)
@@ -209,7 +209,7 @@ class Gathered:
         name, file = self.frame.text(span), self.frame.file
         holder = unregistered_tensor.holder(self.env, value) if isinstance(term, ModuleTerm) else None
         numbers = isinstance(held, LibraryObject) and held.part(FROM_NUMBERS) == Constant(True)
-        rank, exemption = (0, "cpu") if numbers else (SOME_DIMENSIONS, "")
+        rank, exemption = (0, Exemption.CPU) if numbers else (SOME_DIMENSIONS, Exemption.NONE)
         side = Operand(name, device, rank, span, origin, exemption, True, parameter, module=holder, file=file)
         if not isinstance(device, Unreached):
             self.groups.setdefault(term.device, []).insert(0, side)
@@ -225,7 +225,18 @@ class Gathered:
             device, origin = value.device, value.origin
         name, file = self.frame.text(span), self.frame.file
         device = operands.resolve(self.env, device)
-        side = Operand(name, device, SOME_DIMENSIONS, span, origin, "", True, parameter, "generator", file=file)
+        side = Operand(
+            name,
+            device,
+            SOME_DIMENSIONS,
+            span,
+            origin,
+            Exemption.NONE,
+            True,
+            parameter,
+            OperandRole.GENERATOR,
+            file=file,
+        )
         self.generators.setdefault(variable, []).append(side)
 
 

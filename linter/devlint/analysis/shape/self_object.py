@@ -18,7 +18,7 @@ from devlint.analysis.values import modules
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -234,7 +234,7 @@ def _part(
     if value != UNKNOWN:
         return _follow(heap, value, place, where, seen)
     if holder.module in PARAMETERS:
-        return Tensor(Variable(place), None, "parameter", _moves_along(place, where))
+        return Tensor(Variable(place), None, TensorRole.PARAMETER, _moves_along(place, where))
     return Opaque(place)
 
 

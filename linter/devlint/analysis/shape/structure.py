@@ -12,6 +12,7 @@ from devlint.analysis.values.occurrences import class_name, seen_as
 from devlint.analysis.values.show import reveal
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import TensorRole
 from devlint.domain.value import Library, MaybeNone, Reference, Tensor, UserClass, Value
 from devlint.facts import Member, ModuleClass
 
@@ -56,7 +57,7 @@ def _member(frame: Frame, env: Environment, name: str, value: Value, registered:
     seen = seen_as(frame, env, value)
     if seen is None or seen.kind == "device":
         return None
-    kind = seen.kind if not isinstance(value, Tensor) or value.role != "plain" else "tensor"
+    kind = seen.kind if not isinstance(value, Tensor) or value.role is not TensorRole.PLAIN else "tensor"
     devices = tuple(dict.fromkeys(device for device, _ in seen.lives))
     of, file = "", ""
     parts: tuple[Member, ...] = ()

@@ -13,6 +13,7 @@ from devlint.analysis.values.devices import as_device, literal_origin, numbered
 from devlint.analysis.values.narrowing import present
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete
 from devlint.domain.heap import LibraryObject
+from devlint.domain.kinds import Spelling
 from devlint.domain.value import (
     NUMBER,
     NUMBER_OF_DEVICES,
@@ -64,7 +65,7 @@ def make_device(site: LibraryCall) -> Value:
         return DeviceValue(UNKNOWN_DEVICE)
     if isinstance(index, Constant) and isinstance(index.value, int) and isinstance(found.device, Concrete):
         origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here")
-        return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, "string")
+        return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, Spelling.STRING)
     if isinstance(index, Host) and found.device == Concrete("cuda"):
         return numbered(index)
     if index is not None and isinstance(found.device, Concrete):
@@ -123,7 +124,7 @@ def legacy_cuda(site: LibraryCall, named: Value | None) -> DeviceValue:
     """The device of `torch.cuda.FloatTensor` where it stands for a place: the current one."""
     origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is called here")
     checked = isinstance(named, (Library, Constant)) and named.checked
-    found = DeviceValue(Concrete("cuda"), checked, origin, "string")
+    found = DeviceValue(Concrete("cuda"), checked, origin, Spelling.STRING)
     return as_device(site.frame, site.env, found, site.span)
 
 

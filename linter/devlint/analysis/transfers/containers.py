@@ -8,6 +8,7 @@ from devlint.analysis.library.transfer_tables import CONSTRUCTORS, LibraryCall, 
 from devlint.analysis.values.containers import elements_of, items_of
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import DictObject, ListObject
+from devlint.domain.kinds import TensorRole
 from devlint.domain.value import UNKNOWN, Constant, Kind, Tensor, Value
 from devlint.torchlib.knowledge import SEQUENTIAL
 
@@ -50,7 +51,7 @@ def module_dict(site: LibraryCall) -> Value:
 
 def parameter(site: LibraryCall) -> Value:
     """`nn.Parameter(data)`, `nn.Buffer(data)`: the tensor, registered by whoever stores it in a module."""
-    role = "buffer" if site.name.endswith("Buffer") else "parameter"
+    role = _role(site)
     data = site.value(0, "data")
     if isinstance(data, Tensor):
         return replace(data, role=role)
@@ -63,7 +64,11 @@ def uninitialized(site: LibraryCall) -> Value:
     """`UninitializedParameter(device=d)`: what a lazy module registers before it knows its sizes."""
     given = site.arguments.get(1, "device")
     target = None if given is None or given.value == Constant(None) else site.device(given)
-    return replace(site.created(target, None), role="buffer" if site.name.endswith("Buffer") else "parameter")
+    return replace(site.created(target, None), role=_role(site))
+
+
+def _role(site: LibraryCall) -> TensorRole:
+    return TensorRole.BUFFER if site.name.endswith("Buffer") else TensorRole.PARAMETER
 
 
 register(

@@ -20,6 +20,7 @@ from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.containers import SLICE
 from devlint.domain.heap import ListObject, summary
+from devlint.domain.kinds import Exemption, OperandRole, TensorRole
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -50,7 +51,7 @@ def get_item(site: LibraryCall) -> Value:
     stray = receiver.stray
     if stray is not None:
         stray = replace(stray, rank=_rank_behind(site, stray.rank, given.value))
-    return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role="plain", stray=stray)
+    return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role=TensorRole.PLAIN, stray=stray)
 
 
 def set_item(site: LibraryCall) -> Value:
@@ -76,11 +77,11 @@ def put(site: LibraryCall) -> Value:
 def _select(site: LibraryCall, operation: str, receiver: ArgumentValue, key: ArgumentValue) -> None:
     """Checks each index with dimensions against the tensor it selects from."""
     frame, env = site.frame, site.env
-    base = operands.side_of(frame, env, receiver, "input", "", "operand")
+    base = operands.side_of(frame, env, receiver, "input", Exemption.NONE, OperandRole.OPERAND)
     if base is None or env.fallback:
         return
     for part in _parts(site, key):
-        index = operands.side_of(frame, env, part, "index", "subscript", "index")
+        index = operands.side_of(frame, env, part, "index", Exemption.SUBSCRIPT, OperandRole.INDEX)
         if index is not None and conflicts.find(frame, env, operation, site.span, (base, index)):
             return
         if index is not None:
@@ -93,8 +94,8 @@ def _assign(
 ) -> None:
     """Checks a value that is assigned through an index; `alone`: even if it has only one element."""
     frame, env = site.frame, site.env
-    base = operands.side_of(frame, env, receiver, "self", "", "operand")
-    side = operands.side_of(frame, env, value, "value", "", "index")
+    base = operands.side_of(frame, env, receiver, "self", Exemption.NONE, OperandRole.OPERAND)
+    side = operands.side_of(frame, env, value, "value", Exemption.NONE, OperandRole.INDEX)
     if base is None or side is None or env.fallback:
         return
     found = alone or (side.rank is not None and side.rank > 0)

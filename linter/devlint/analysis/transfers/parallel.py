@@ -29,7 +29,7 @@ from devlint.domain.device import (
     parse,
 )
 from devlint.domain.heap import LibraryObject, ListObject
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, ParallelProblem, Spelling
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -106,7 +106,7 @@ def _is_one_number(site: LibraryCall) -> bool:
 def _misuse(
     site: LibraryCall,
     wrapper: str,
-    problem: str,
+    problem: ParallelProblem,
     message: str,
     advice: str,
     *,
@@ -125,13 +125,13 @@ def _refuses_ids(site: LibraryCall, wrapper: str, ids: list[Device]) -> bool:
     for device in ids:
         if isinstance(device, Concrete) and device.type == "cpu":
             message = f"Expected a non cpu device, but got: {device}"
-            _misuse(site, wrapper, "not-cuda", message, "name CUDA devices only")
+            _misuse(site, wrapper, ParallelProblem.NOT_CUDA, message, "name CUDA devices only")
             return True
     if devices:
         for device in ids:
             if isinstance(device, Concrete) and device.index is not None and device.index >= devices:
                 message = "Invalid device id" if wrapper == DP else "CUDA error: invalid device ordinal"
-                _misuse(site, wrapper, "beyond", message, f"this machine has {devices} devices")
+                _misuse(site, wrapper, ParallelProblem.BEYOND, message, f"this machine has {devices} devices")
                 return True
     return False
 
@@ -147,7 +147,7 @@ def _check_number(site: LibraryCall, ids: list[Concrete]) -> None:
     origin = literal_origin(site.frame, site.env, given.span, f"`{site.frame.text(given.span)}` is written here")
     items = _items(site, given.value)
     checked = any(isinstance(item, (Constant, DeviceValue)) and item.checked for item in items or ())
-    check_use(site.frame, site.env, DeviceValue(Concrete("cuda", highest), checked, origin, "ids"), given.span)
+    check_use(site.frame, site.env, DeviceValue(Concrete("cuda", highest), checked, origin, Spelling.IDS), given.span)
 
 
 # --- DataParallel -------------------------------------------------------------------------------------------
@@ -189,7 +189,17 @@ def replicate(site: LibraryCall) -> Value:
         first = devices[0]
         message = f"All tensors must be on devices[0]: {getattr(first, 'index', 0)}"
         text, advice = _written(site, 1, "devices"), f"move the module to {first} first"
-        _misuse(site, DP, "module-elsewhere", message, advice, ids=text, module=device, wanted=first, story=(origin,))
+        _misuse(
+            site,
+            DP,
+            ParallelProblem.MODULE_ELSEWHERE,
+            message,
+            advice,
+            ids=text,
+            module=device,
+            wanted=first,
+            story=(origin,),
+        )
     return UNKNOWN
 
 
@@ -202,20 +212,20 @@ def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
     """The wrapper of a module; None where its constructor refuses what it is given."""
     if _is_one_number(site):
         text = _written(site, 1, "device_ids")
-        _misuse(site, DP, "not-a-list", "'int' object is not subscriptable", f"write device_ids=[{text}]")
+        _misuse(site, DP, ParallelProblem.NOT_A_LIST, "'int' object is not subscriptable", f"write device_ids=[{text}]")
         return None
     ids = _ids(site)
     given = site.arguments.get(1, "device_ids")
     if ids is not None:
         if not ids:
             advice = "name at least one device, or leave device_ids out"
-            _misuse(site, DP, "empty", "list index out of range", advice)
+            _misuse(site, DP, ParallelProblem.EMPTY, "list index out of range", advice)
             return None
         if _refuses_ids(site, DP, ids):
             return None
         known = [device for device in ids if isinstance(device, Concrete) and device.index is not None]
         if len(set(known)) < len(known):
-            _misuse(site, DP, "duplicate", "", "name each device once")
+            _misuse(site, DP, ParallelProblem.DUPLICATE, "", "name each device once")
         _check_number(site, known)
     first: Device = UNKNOWN_DEVICE
     if given is None or given.value == Constant(None):
@@ -230,7 +240,7 @@ def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
         if isinstance(where, Concrete) and where.type == "cpu":
             message = f"Expected a non cpu device, but got: {where}"
             text = site.frame.text(output.span)
-            _misuse(site, DP, "not-cuda", message, "gather the results on a CUDA device", ids=text)
+            _misuse(site, DP, ParallelProblem.NOT_CUDA, message, "gather the results on a CUDA device", ids=text)
             return None
     origin = site.frame.origin(
         "wrapped in DataParallel here", given.span if given is not None else site.span, OriginKind.MODULE
@@ -268,7 +278,7 @@ def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Va
         _misuse(
             site,
             DP,
-            "module-elsewhere",
+            ParallelProblem.MODULE_ELSEWHERE,
             message,
             advice,
             ids=str(ids.value),
@@ -285,7 +295,7 @@ def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Va
         _misuse(
             site,
             DP,
-            "result-on-cpu",
+            ParallelProblem.RESULT_ON_CPU,
             message,
             "return the result where it was computed, and move it behind the call",
             ids=str(ids.value),
@@ -360,11 +370,15 @@ def _refuses_distributed(site: LibraryCall, module: Value, ids: list[Device] | N
     """Whether the constructor raises for these ids, or for this module with them."""
     if _is_one_number(site):
         text = _written(site, 1, "device_ids")
-        _misuse(site, DDP, "not-a-list", "object of type 'int' has no len()", f"write device_ids=[{text}]")
+        _misuse(
+            site, DDP, ParallelProblem.NOT_A_LIST, "object of type 'int' has no len()", f"write device_ids=[{text}]"
+        )
         return True
     if ids is not None and len(ids) > 1:
         message = "device_ids can only be None or contain a single element."
-        _misuse(site, DDP, "several", message, "start one process for each device, and name its device only")
+        _misuse(
+            site, DDP, ParallelProblem.SEVERAL, message, "start one process for each device, and name its device only"
+        )
         return True
     return bool(ids and _refuses_ids(site, DDP, ids)) or _refuses_module(site, module, ids)
 
@@ -380,19 +394,25 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
     types = {device.type for device in known}
     if len(types) > 1:
         message = "DistributedDataParallel's input module must be on the same type of devices"
-        _misuse(site, DDP, "several-types", message, "move the whole module to one device", story=story)
+        _misuse(site, DDP, ParallelProblem.SEVERAL_TYPES, message, "move the whole module to one device", story=story)
         return True
     asked = _asked(site, ids)
     several = any(differ(one, other) for one in known for other in known)
     if types == {"cpu"}:
         if asked is None:
             collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
-        problem, advice = "module-on-cpu", "move the module to the device first, or leave both arguments out"
+        problem, advice = (
+            ParallelProblem.MODULE_ON_CPU,
+            "move the module to the device first, or leave both arguments out",
+        )
     elif several:
-        problem, advice = "several-devices", "leave device_ids and output_device out: the module says where it is"
+        problem, advice = (
+            ParallelProblem.SEVERAL_DEVICES,
+            "leave device_ids and output_device out: the module says where it is",
+        )
     else:
-        problem, advice = "output-without-ids", "give device_ids too, or leave output_device out"
-    if asked is None or (problem == "output-without-ids" and ids):
+        problem, advice = ParallelProblem.OUTPUT_WITHOUT_IDS, "give device_ids too, or leave output_device out"
+    if asked is None or (problem == ParallelProblem.OUTPUT_WITHOUT_IDS and ids):
         return False
     message = (
         "DistributedDataParallel device_ids and output_device arguments only work with "
@@ -427,7 +447,7 @@ def call_distributed(site: LibraryCall) -> Value | None:
         _misuse(
             site,
             DDP,
-            "module-elsewhere",
+            ParallelProblem.MODULE_ELSEWHERE,
             "Expected all tensors to be on the same device",
             f"move the module to {target.device} first, or name {device} in device_ids",
             ids=str(ids.value),

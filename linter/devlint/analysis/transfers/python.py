@@ -17,6 +17,7 @@ from devlint.analysis.values.narrowing import NOTHING, is_instance, truth
 from devlint.domain.device import Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, summary
+from devlint.domain.kinds import TensorRole
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -307,7 +308,7 @@ def sum_(site: LibraryCall) -> Value:
     items = items_of(site.frame, site.env, given.value)
     if not items:
         each = _each(site, given.value)
-        return replace(each, role="plain") if isinstance(each, Tensor) else UNKNOWN
+        return replace(each, role=TensorRole.PLAIN) if isinstance(each, Tensor) else UNKNOWN
     total: Value = NUMBER
     for item in items:
         total = _added(site, replace(given, value=total), replace(given, value=item))

@@ -28,6 +28,7 @@ from devlint.domain.device import (
     is_symbolic,
 )
 from devlint.domain.heap import ListObject
+from devlint.domain.kinds import Exemption, OperandRole, TensorRole
 from devlint.domain.value import (
     NUMBER,
     SHAPE,
@@ -67,7 +68,7 @@ def _made(site: LibraryCall, *, keeps_unknown: bool) -> Value:
     if target is not None:
         return site.created(target, rank)
     if isinstance(data, Tensor):
-        return replace(data, role="plain")
+        return replace(data, role=TensorRole.PLAIN)
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
         return site.frame.tensor(data)
     sliced = isinstance(data, Opaque) and (
@@ -247,9 +248,9 @@ def pin_memory(site: LibraryCall) -> Value:
     value = receiver.value
     if isinstance(value, Tensor) and is_symbolic(value.device):
         return replace(value, device=UNKNOWN_DEVICE)
-    side = operands.side_of(site.frame, site.env, receiver, "input", "", "operand")
+    side = operands.side_of(site.frame, site.env, receiver, "input", Exemption.NONE, OperandRole.OPERAND)
     if side is not None:
-        conflicts.find_on_cpu(site.frame, site.env, "Tensor.pin_memory", site.span, side, "cpu")
+        conflicts.find_on_cpu(site.frame, site.env, "Tensor.pin_memory", site.span, side, OperandRole.CPU)
     return value
 
 
@@ -304,9 +305,9 @@ def legacy(device: str) -> Transfer:
         if device == "cpu":
             given = site.arguments.first()
             if given is not None and site.name != "torch.Tensor":
-                side = operands.side_of(site.frame, site.env, given, "data", "", "operand")
+                side = operands.side_of(site.frame, site.env, given, "data", Exemption.NONE, OperandRole.OPERAND)
                 if side is not None:
-                    conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, "cpu")
+                    conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, OperandRole.CPU)
             follows_default = site.name == "torch.Tensor" and site.frame.program.may_choose_type(site.frame.globals)
             return site.created(None, rank, UNKNOWN_DEVICE if follows_default else CPU)
         return site.created(own_device(site, "cuda"), rank)

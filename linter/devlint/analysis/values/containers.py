@@ -14,7 +14,7 @@ from devlint.analysis.index import classes
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, Object, summary
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.provenance import OTHERS
 from devlint.domain.value import (
     NUMBER,
@@ -103,7 +103,7 @@ def _listed(items: tuple[Value, ...]) -> Elements:
 def row(tensor: Tensor) -> Tensor:
     """One element of a tensor along its first dimension."""
     stray = tensor.stray and replace(tensor.stray, rank=_rank_of_row(tensor.stray.rank))
-    return replace(tensor, rank=_rank_of_row(tensor.rank), role="plain", stray=stray)
+    return replace(tensor, rank=_rank_of_row(tensor.rank), role=TensorRole.PLAIN, stray=stray)
 
 
 def _rank_of_row(rank: Rank) -> Rank:

@@ -9,7 +9,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import visible_devices
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, is_symbolic, parse
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, Spelling
 from devlint.domain.provenance import Origin
 from devlint.domain.size import LARGEST_NUMBER
 from devlint.domain.value import Closure, Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
@@ -72,7 +72,7 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
             if ordinal < 0:
                 frame.record(span, InvalidDevice(str(ordinal), "Device index must not be negative"))
                 return DeviceValue(UNKNOWN_DEVICE)
-            return DeviceValue(Concrete("cuda", ordinal), value.checked, value.origin, "index")
+            return DeviceValue(Concrete("cuda", ordinal), value.checked, value.origin, Spelling.INDEX)
         case Opaque():
             return DeviceValue(_device_of_opaque(value), True, value.origin)
         case Library(name=name) if name.endswith("device"):
@@ -88,8 +88,8 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
 def numbered(ordinal: Value) -> DeviceValue:
     """Return the CUDA device with a computed ordinal; no machine has the one with the number of its devices."""
     if isinstance(ordinal, Host) and ordinal.excess is not None and ordinal.excess >= 0:
-        return DeviceValue(UNKNOWN_DEVICE, True, written="computed", beyond=True)
-    return DeviceValue(Concrete("cuda"), True, written="computed")
+        return DeviceValue(UNKNOWN_DEVICE, True, written=Spelling.COMPUTED, beyond=True)
+    return DeviceValue(Concrete("cuda"), True, written=Spelling.COMPUTED)
 
 
 def _device_of_opaque(value: Opaque) -> Device:
@@ -113,7 +113,7 @@ def placed(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
 
 def landing(env: Environment, found: DeviceValue) -> Device:
     """Where something put there lands; one of which the ordinal is computed is some CUDA device, not the current."""
-    return found.device if found.written == "computed" else current(env, found.device)
+    return found.device if found.written is Spelling.COMPUTED else current(env, found.device)
 
 
 def default_device(env: Environment) -> Device:
@@ -175,7 +175,7 @@ def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
     if name.endswith(".synchronize"):
         env.arriving = frozenset()
     if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:
-        frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
+        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.CALL, frame.text(span), None, "", 0))
 
 
 def note_called(env: Environment, name: str) -> None:
@@ -187,7 +187,7 @@ def check_default(frame: Frame, env: Environment, span: Span) -> None:
     """Something is created on the default device, which may be CUDA on a machine that is known to lack it."""
     lacks = frame.program.devices == 0 and not env.checked
     if lacks and isinstance(env.default, Concrete) and env.default.type == "cuda":
-        frame.record(span, UncheckedDevice(Concrete("cuda"), "call", frame.text(span), None, "", 0))
+        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.CALL, frame.text(span), None, "", 0))
 
 
 def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> Constant:

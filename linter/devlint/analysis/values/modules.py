@@ -10,6 +10,7 @@ from devlint.analysis.index import classes
 from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -94,7 +95,7 @@ def share_parameters(heap: Heap, module: Instance, moved: Mapping[Origin, Value]
 
 
 def _as_moved(value: Value, moved: Mapping[Origin, Value]) -> Value:
-    if isinstance(value, Tensor) and value.role == "parameter" and value.origin is not None:
+    if isinstance(value, Tensor) and value.role is TensorRole.PARAMETER and value.origin is not None:
         return moved.get(value.origin, value)
     return value
 
@@ -132,7 +133,9 @@ def state(
     while pending:
         item = pending.pop()
         match item:
-            case Tensor(role="parameter" | "buffer" as role) if buffers or role == "parameter":
+            case Tensor(role=TensorRole.PARAMETER):
+                yield item.device, item.origin
+            case Tensor(role=TensorRole.BUFFER) if buffers:
                 yield item.device, item.origin
             case Opaque():
                 yield item.device, item.origin

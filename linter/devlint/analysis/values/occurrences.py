@@ -17,6 +17,7 @@ from devlint.analysis.values.show import reveal
 from devlint.domain.device import UNKNOWN_DEVICE, Device, UnknownDevice, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.kinds import TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     Constant,
@@ -182,7 +183,7 @@ def seen_as(frame: Frame, env: Environment, value: Value) -> Seen | None:
 
 
 def _role(tensor: Tensor) -> str:
-    return "tensor" if tensor.role == "plain" else tensor.role
+    return "tensor" if tensor.role is TensorRole.PLAIN else tensor.role.value
 
 
 def _inside(frame: Frame, env: Environment, value: Value, inside: set[ObjectId]) -> Iterator[_Lives]:

@@ -17,13 +17,13 @@ from devlint.domain.device import (
     join,
 )
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import Exemption, OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import Kind, Opaque, Tensor
 from devlint.facts import Meeting, Step
 
-LOCAL = ("host", "cpu")
+LOCAL = (OperandRole.HOST, OperandRole.CPU)
 """Roles of the side that stands for the CPU itself."""
 
 
@@ -41,13 +41,13 @@ def resolve(env: Environment, device: Device) -> Device:
 def is_exempt(side: Operand) -> bool:
     """Whether the operation takes this value from wherever it is."""
     match side.exemption:
-        case "cpu":
+        case Exemption.CPU:
             return side.rank == 0 and side.device == CPU
-        case "any":
+        case Exemption.ANY:
             return side.rank == 0
-        case "decides":
+        case Exemption.DECIDES:
             return side.rank == 0 and not is_symbolic(side.device)
-        case "subscript":
+        case Exemption.SUBSCRIPT:
             return side.rank == 0 or side.device == CPU
         case _:
             return False
@@ -56,7 +56,9 @@ def is_exempt(side: Operand) -> bool:
 def may_be_exempt(side: Operand) -> bool:
     """Whether the value would be spared if it had no dimensions and were on the CPU, one of which is not known."""
     return (
-        bool(side.exemption) and side.rank in (None, 0) and (side.exemption != "cpu" or not is_accelerator(side.device))
+        side.exemption is not Exemption.NONE
+        and side.rank in (None, 0)
+        and (side.exemption is not Exemption.CPU or not is_accelerator(side.device))
     )
 
 
@@ -66,7 +68,7 @@ def is_accelerator(device: Device) -> bool:
 
 
 def side_of(
-    frame: Frame, env: Environment, given: ArgumentValue, parameter: str, exemption: str, role: str
+    frame: Frame, env: Environment, given: ArgumentValue, parameter: str, exemption: Exemption, role: OperandRole
 ) -> Operand | None:
     """An argument as a side; None if it is not known to be a tensor."""
     value = given.value

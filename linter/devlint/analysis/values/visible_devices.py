@@ -12,7 +12,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, VisibilityProblem
 from devlint.domain.process import UNKNOWN_NUMBER
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Constant, Library, Value
@@ -32,7 +32,9 @@ def store(frame: Frame, env: Environment, key: Value, given: ArgumentValue | Non
     if env.process.started:
         if given is not None:
             text = frame.text(given.span)
-            frame.record(span, VisibilityConflict("late", text, None, None, _steps(frame, env.process.start)))
+            frame.record(
+                span, VisibilityConflict(VisibilityProblem.LATE, text, None, None, _steps(frame, env.process.start))
+            )
         return
     visible = UNKNOWN_NUMBER
     if given is not None and isinstance(given.value, Constant) and isinstance(given.value.value, str):
@@ -63,7 +65,7 @@ def is_hidden(frame: Frame, env: Environment, device: Concrete, span: Span) -> b
     if visible is None or visible == UNKNOWN_NUMBER or (device.index or 0) < visible:
         return False
     related = _steps(frame, env.process.limit)
-    frame.record(span, VisibilityConflict("beyond", frame.text(span), device, visible, related))
+    frame.record(span, VisibilityConflict(VisibilityProblem.BEYOND, frame.text(span), device, visible, related))
     return True
 
 
