@@ -28,6 +28,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """What the source text calls a value at one place."""
+
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Meeting:
     """One of two values that meet.
 
@@ -37,6 +45,7 @@ class Meeting:
         place: where it stands in the operation.
         trace: how it got its device, oldest first; never empty.
         kind: how it came to have its device, for a rule to choose its words by.
+        inside: what the operation itself calls it, where that is inside a called function.
     """
 
     name: str
@@ -44,6 +53,7 @@ class Meeting:
     place: Place
     trace: tuple[Step, ...]
     kind: OriginKind
+    inside: Named | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,8 @@ class Conflict:
         message: what PyTorch says, without the exception class.
         via: the calls between the reported place and the operation, outermost first, when the operation is
             inside a called function.
+        arises_inside: the called function is wrong, and not the call, which does not hand over both values.
+        other_calls: how many more calls lead to the same conflict there.
         observed: it rests on where a run of the program has had a value.
         witness: the call that hands over a tensor on an accelerator, when one of the two values is an argument.
     """
@@ -72,6 +84,8 @@ class Conflict:
     via: tuple[Step, ...] = ()
     observed: bool = False
     witness: Step | None = None
+    arises_inside: bool = False
+    other_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +355,7 @@ class ParallelMisuse:
 
     Attributes:
         wrapper: "DataParallel" or "DistributedDataParallel".
-        problem: what is wrong.
+        problem: how they disagree.
         message: what PyTorch says, "" where it says nothing.
         ids: the ids or the output device as written, for the message.
         module: where the module is, if that is one device and matters.

@@ -44,7 +44,7 @@ CASES = {
         "            x = block(x)\n        return x\n\n"
         "    def first(self, x):\n        return self.blocks[0](x * self.scale)\n",
         "DEV103",
-        ["keep `self.blocks` in an `nn.ModuleList`, so that it moves with its owner"] * 2,
+        ["keep `self.blocks` in an `nn.ModuleList`, so that it moves with its owner"],
     ),
     "attribute of a module": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"

@@ -54,7 +54,7 @@ class ConflictKind(enum.Enum):
 
 
 class TensorRole(enum.Enum):
-    """What a tensor is for the module that holds it."""
+    """The part of a tensor in the module that holds it."""
 
     PLAIN = "plain"
     PARAMETER = "parameter"
@@ -63,7 +63,7 @@ class TensorRole(enum.Enum):
 
 
 class OperandRole(enum.Enum):
-    """What a value is for an operation."""
+    """The part of a value in an operation."""
 
     OPERAND = "operand"
     INDEX = "index"
@@ -121,7 +121,7 @@ class VisibilityProblem(enum.Enum):
 
 
 class ParallelProblem(enum.Enum):
-    """What is wrong with the module, the ids or the output device of a parallel wrapper."""
+    """How the module, the ids and the output device of a parallel wrapper disagree."""
 
     MODULE_ELSEWHERE = "module-elsewhere"
     """The module is not on the first id."""

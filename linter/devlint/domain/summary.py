@@ -39,6 +39,19 @@ class OwnerModule:
 
 
 @dataclass(frozen=True, slots=True)
+class AtOperation:
+    """How an operation itself names an operand, and where it stands there.
+
+    `is_argument`: the last call has handed over this value as an argument of its own, or the module that registers it.
+    """
+
+    name: str
+    span: Span
+    file: str
+    is_argument: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """One of the values of a requirement; see `devlint.facts.Meeting`.
 
@@ -48,10 +61,11 @@ class Operand:
         likely: if its device is not known, something speaks for its being a tensor that may be anywhere.
         parameter: the name of the operation's parameter.
         file: the display path of the file that `span` is in.
-        role: what it is for the operation.
+        role: its part in the operation.
         module: the module it is met through, if it is one.
         stray: as for a tensor: how it was created on the CPU, on one of the paths that lead here.
         batch: the path of what a loop takes one by one, if this is a part of it.
+        inside: where a call has put the caller's value in its place: how the operation names it.
     """
 
     name: str
@@ -68,6 +82,7 @@ class Operand:
     stray: CpuOnOnePath | None = None
     likely: bool = True
     batch: str | None = None
+    inside: AtOperation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +92,8 @@ class Requirement:
     Attributes:
         always: every call comes there, whatever branches it takes.
         met: the body itself has found the two apart; of the others, those count that every call comes to.
+        calls: the calls that have led to it so far, each with its file, the innermost first.
+        arises_inside: one of these calls hands over not both values as they are: the function is wrong, not the call.
     """
 
     kind: ConflictKind
@@ -88,6 +105,8 @@ class Requirement:
     span: Span
     always: bool
     met: bool = False
+    calls: tuple[tuple[str, Span], ...] = ()
+    arises_inside: bool = False
 
     @property
     def pair(self) -> Pair:

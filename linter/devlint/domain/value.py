@@ -111,7 +111,7 @@ class Tensor:
     """A tensor.
 
     Attributes:
-        role: what it is for the module that holds it.
+        role: its part in the module that holds it.
         stray: where paths with different devices have met, how it was created on the CPU on one of them.
     """
 

@@ -8,14 +8,25 @@ import libcst as cst
 from devlint.diagnostics import Certainty
 from devlint.facts import Conflict, ConflictKind
 
-from devlint_rules.support.messages import both_stories, labels, on_two_devices
+from devlint_rules.support.messages import (
+    as_named_inside,
+    at_the_call,
+    both_stories,
+    calls,
+    labels,
+    on_two_devices,
+    where_it_raises,
+)
 from devlint_rules.support.moves.choose import bring_together
 from devlint_rules.support.scopes import SurroundedRule
 from devlint_rules.support.site import Site
 
 
 class ConflictRule(SurroundedRule):
-    """Base of the rules that report every conflict of one `kind`.
+    """Base of the rules that report every conflict of one `kind`, at the operation that raises.
+
+    If the operation is inside a called function of the same file, the call is a note of the report; the remedy is
+    sought at the call, where the two values are handed over.
 
     `possible`: only those that are merely possible, or only the others; None for all of them.
     `fixes`: the remedy is also offered as a fix, where there is one.
@@ -33,14 +44,18 @@ class ConflictRule(SurroundedRule):
                 continue
             if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
                 continue
-            remedy = bring_together(conflict, Site(self.place_of(node), self.surroundings(), self.syntax()))
+            place = self.place_of(node)
+            remedy = bring_together(conflict, Site(place, self.surroundings(), self.syntax()))
+            raises = where_it_raises(conflict, place)
+            shown = conflict if raises == place else as_named_inside(conflict)
+            related = both_stories(conflict) if raises == place else (*both_stories(shown), *calls(conflict, place))
             self.report(
-                node,
-                f"{on_two_devices(conflict)} (observed at run time)" if conflict.observed else on_two_devices(conflict),
+                raises,
+                f"{on_two_devices(shown)} (observed at run time)" if conflict.observed else on_two_devices(shown),
                 certainty=conflict.certainty,
-                labels=labels(conflict),
-                related=both_stories(conflict),
+                labels=labels(shown),
+                related=related,
                 pytorch=conflict.message,
-                advice=remedy.advice,
+                advice=remedy.advice if raises == place else at_the_call(remedy.advice, conflict, place),
                 fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
             )

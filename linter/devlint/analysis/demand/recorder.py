@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -10,7 +10,8 @@ from itertools import chain
 from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Given, Unwitnessed
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
-from devlint.facts import Anchored, Conflict, Fact, FileFacts, ModuleClass, Occurrence, Reveal, Step
+from devlint.domain.device import CPU
+from devlint.facts import Anchored, Conflict, ConflictKind, Fact, FileFacts, ModuleClass, Occurrence, Reveal, Step
 from devlint.frontend.ir import Function, Scope, Span
 
 
@@ -28,11 +29,11 @@ class Recorder:
     def __init__(self, place: Callable[[str, Span], Place], about: Files) -> None:
         self.demand = Demand(about)
         self._place = place
-        self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}
+        self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}  # by place and `_subject`
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
         self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
-        self._doubts: dict[tuple[str, Span, type[Fact]], list[tuple[Doubt, ...]]] = {}
+        self._doubts: dict[tuple[str, Span, object], list[tuple[Doubt, ...]]] = {}
         self._waiting: list[Callable[[], None]] | None = None
 
     def attempt(self) -> None:
@@ -52,15 +53,15 @@ class Recorder:
         self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
 
     def record(self, file: str, span: Span, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
-        """Adds a fact; a place has one conflict, and one fact of each other class.
+        """Adds a fact; a place has one fact of each class, and a call one conflict of each operation inside.
 
         `doubts`: what the calls of the function may have in common, so that the fact does not hold.
         """
         if self._waiting is not None:
             self._waiting.append(partial(self.record, file, span, fact, doubts))
             return
-        self._doubts.setdefault((file, span, type(fact)), []).append(doubts)
-        key: tuple[Span, object] = (span, type(fact))
+        self._doubts.setdefault((file, span, _subject(fact)), []).append(doubts)
+        key = (span, _subject(fact))
         found = self._facts.setdefault(file, {})
         known = found.get(key)
         if isinstance(fact, Reveal):
@@ -95,7 +96,7 @@ class Recorder:
 
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether a fact was doubted each time that it was recorded, and rightly so."""
-        doubts = self._doubts.get((file, span, type(fact)), []) if isinstance(span, Span) else []
+        doubts = self._doubts.get((file, span, _subject(fact)), []) if isinstance(span, Span) else []
         return bool(doubts) and all(map(self._is_wrong, doubts))
 
     def _is_wrong(self, doubts: tuple[Doubt, ...]) -> bool:
@@ -108,7 +109,7 @@ class Recorder:
         """
         if not isinstance(fact, Conflict) or not isinstance(span, Span):
             return fact
-        doubts = self._doubts.get((file, span, type(fact)), [])
+        doubts = self._doubts.get((file, span, _subject(fact)), [])
         if doubts and all(map(self._is_unwitnessed, doubts)):
             return replace(fact, certainty=Certainty.POSSIBLE)
         call = self.demand.witness(chain.from_iterable(doubts))
@@ -129,20 +130,20 @@ class Recorder:
     def _is_told_elsewhere(self, item: Anchored) -> bool:
         """Whether a conflict inside a called function is reported there, where it can be mended.
 
-        It is, too, where that function passes both values on: the call then stands there in which they meet.
+        It is, too, where that function passes both values on: the call then stands there in which they meet. So it is
+        at a call on the way that has shown it.
         """
         fact = item.fact
         if not isinstance(fact, Conflict) or not fact.via:
             return False
-        inner, alike = fact.via[-1].place, replace(fact, certainty=Certainty.POSSIBLE)
+        inner, on_the_way = fact.via[-1].place, {step.place for step in fact.via[:-1]}
 
         def tells(file: str, span: object, other: Anchored) -> bool:
             if not isinstance(other.fact, Conflict) or self._is_refuted(file, span, other.fact):
                 return False
             if other.place == inner:
                 return not _is_merely_possible(self._with_certainty(file, span, other.fact))
-            is_nearer = other.place != item.place and _lies_in(fact.first.place, other.place)
-            return is_nearer and replace(other.fact, certainty=Certainty.POSSIBLE) == alike
+            return other.place in on_the_way and bool(other.fact.via) and other.fact.via[-1].place == inner
 
         found = (
             (file, span, other) for file in _files_of(fact) for (span, _), other in self._facts.get(file, {}).items()
@@ -181,6 +182,7 @@ class Recorder:
             for (span, _), item in found.items()
             if not self._is_told_elsewhere(item) and not self._is_refuted(file, span, item.fact)
         ]
+        own = _once(own)
         ordered = with_need(sorted(own, key=lambda item: (item.place, type(item.fact).__name__)))
         seen = self._occurrences.get(file, {})
         return FileFacts(
@@ -191,14 +193,45 @@ class Recorder:
         )
 
 
+def _subject(fact: Fact) -> object:
+    """Return what tells the facts about one place apart: their class, and the operation inside of a call."""
+    return (Conflict, fact.via[-1].place) if isinstance(fact, Conflict) and fact.via else type(fact)
+
+
+def _once(facts: Sequence[Anchored]) -> list[Anchored]:
+    """Keep of the conflicts inside called functions one for each cause, with the number of other calls.
+
+    The cause is the function if the conflict arises inside, else the value on the CPU that calls hand over, or the
+    call that hands over a module there. One call is told of once.
+    """
+    found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
+    calls: dict[object, list[Anchored]] = {}
+    for item in sorted(facts, key=lambda item: item.place):
+        if isinstance(item.fact, Conflict) and item.fact.via:
+            calls.setdefault(_cause(item.fact, item.place), []).append(item)
+    told: set[object] = set()
+    for first, *others in calls.values():
+        assert isinstance(first.fact, Conflict)
+        if first.fact.arises_inside or (first.place, first.fact.kind) not in told:
+            told.add((first.place, first.fact.kind))
+            more = len({item.place for item in others} - {first.place})
+            found.append(replace(first, fact=replace(first.fact, other_calls=more)))
+    return found
+
+
+def _cause(conflict: Conflict, call: Place) -> object:
+    inner = conflict.via[-1].place
+    if conflict.arises_inside:
+        return conflict.kind, inner
+    if conflict.kind is ConflictKind.MODULE_INPUT and conflict.first.device == CPU:
+        return conflict.kind, inner, call
+    astray = conflict.second if conflict.second.device == CPU else conflict.first
+    return conflict.kind, inner, astray.trace
+
+
 def _files_of(conflict: Conflict) -> set[str]:
     """Where a conflict inside a called function may be told."""
     return {conflict.via[-1].place.file, conflict.first.place.file}
-
-
-def _lies_in(inner: Place, outer: Place) -> bool:
-    begins_in = (outer.line, outer.column) <= (inner.line, inner.column)
-    return begins_in and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
 
 
 def _is_merely_possible(fact: Fact) -> bool:

@@ -25,12 +25,12 @@ from devlint.analysis.summary.substitution import Substitution, abstract, handed
 from devlint.analysis.values import objects, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
-from devlint.analysis.values.modules import module_device
+from devlint.analysis.values.modules import is_module, module_device, state
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import ConflictKind
-from devlint.domain.summary import Entry, Requirement, Summary
+from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -296,9 +296,9 @@ def _execute_here(
     if not quiet:
         for one in requirements(outcome):
             if one.always:
-                conflicts.require(frame, env, one)
+                conflicts.require(frame, env, _led_to(frame, env, one, bound, span))
         for conflict in outcome.frame.conflicts:
-            report_through(frame, env, conflict, span)
+            report_through(frame, env, conflict, bound, span)
     if outcome.env is None or outcome.value is None:
         return None
     env.heap = env.heap.take(outcome.env.heap)
@@ -377,44 +377,82 @@ def _require(
             said = wording(requirement.operation, one, other)
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
             if requirement.always or requirement.met:
-                report_through(frame, env, conflicts.ordered(clash), span)
+                report_through(frame, env, conflicts.ordered(clash), substitution.bound, span)
             return
     unknown_operand.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
         passed_on = replace(requirement, first=first, second=second, message=said, always=always)
+        passed_on = _led_to(frame, env, passed_on, substitution.bound, span)
         if requirement.always:
             conflicts.require(frame, env, passed_on)
         else:
             frame.requirements.append(passed_on)
 
 
-def report_through(frame: Frame, env: Environment, requirement: Requirement, span: Span) -> None:
-    """A conflict inside a called body that its own analysis cannot see is reported at the call."""
+def _as_inside(side: Operand) -> Operand:
+    """A side that also says what the operation calls it; with the caller's objects it is called by that name."""
+    return side if side.inside else replace(side, inside=AtOperation(side.name, side.span, side.file))
+
+
+_OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
+"""Conflicts of one value with what the operation itself wants."""
+
+
+def _handed_over(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
+    """Whether a call hands over the value of a side itself, or the module that registers it."""
+    if side.inside is not None and side.inside.is_argument:
+        return True
+    for given in bound.values():
+        value = given.value
+        if isinstance(value, (Tensor, Opaque)) and value.origin is not None and value.origin == side.origin:
+            return True
+        if is_module(frame, env, value) and any(why == side.origin for _, why in state(frame, env, value)):
+            return True
+    return False
+
+
+def _led_to(
+    frame: Frame, env: Environment, requirement: Requirement, bound: Mapping[str, ArgumentValue], span: Span
+) -> Requirement:
+    """The same with one more call that leads to it."""
+    inside = requirement.arises_inside or requirement.kind in _OF_ONE_VALUE
+    sides = (requirement.first, requirement.second)
+    inside = inside or not all(_handed_over(frame, env, bound, side) for side in sides)
+    calls = (*requirement.calls, (frame.file, span))[-DEEPEST_CALL:]
+    return replace(requirement, calls=calls, arises_inside=inside)
+
+
+def report_through(
+    frame: Frame, env: Environment, requirement: Requirement, bound: Mapping[str, ArgumentValue], span: Span
+) -> None:
+    """Reports a conflict inside a called body that its own analysis cannot see."""
     sides = (requirement.first, requirement.second)
     if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC and (
         conflicts.is_of_the_host(frame, *sides) or is_test(frame)
     ):
         return
+    led = _led_to(frame, env, requirement, bound, span)
     if frame.recording:
         doubts = conflicts.doubts_of(frame, *sides)
         unregistered_tensor.note(frame, *sides, doubts)
-        via = Step(
-            frame.program.place(requirement.file, requirement.span),
-            f"`{requirement.operation}` is called here",
-        )
+        via = [Step(frame.program.place(file, where), "this call leads there") for file, where in requirement.calls]
+        operation = f"`{requirement.operation}` is called here"
+        via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
+        first, second = (operands.meeting(frame, _as_inside(side)) for side in sides)
         frame.record(
             span,
             Conflict(
                 conflicts.described(requirement),
                 requirement.operation,
-                operands.meeting(frame, requirement.first),
-                operands.meeting(frame, requirement.second),
+                first,
+                second,
                 conflicts.certainty(requirement.first, requirement.second, always=requirement.always),
                 requirement.message,
-                (via,),
+                tuple(via),
                 operands.is_observed(requirement.first, requirement.second),
+                arises_inside=led.arises_inside,
             ),
             doubts,
         )
-    frame.record_conflict(replace(requirement, always=requirement.always and env.always, met=True))
+    frame.record_conflict(replace(led, always=requirement.always and env.always, met=True))

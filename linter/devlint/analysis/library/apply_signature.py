@@ -159,7 +159,8 @@ class Application:
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
-            self.settled[variable] = UNKNOWN_DEVICE
+            self.settled[variable], self.origins[variable] = _mended(compared)
+            self.strays[variable] = None
             return
         unknown_operand.note(self.frame, self.env, self.operation, self.span, compared)
         sure = [side for side in firm if not operands.may_be_exempt(side)]
@@ -292,6 +293,17 @@ class Application:
                 return receiver
             case _:
                 return UNKNOWN
+
+
+def _mended(sides: Sequence[Operand]) -> tuple[Device, Origin | None]:
+    """Where the result is once a reported conflict is mended, and why: with the one operand that is not on the CPU.
+
+    What follows is judged as in the mended program, so that one conflict neither causes nor hides another.
+    """
+    elsewhere = [side for side in sides if side.device not in (CPU, META, UNKNOWN_DEVICE)]
+    if len({side.device for side in elsewhere}) != 1:
+        return UNKNOWN_DEVICE, None
+    return elsewhere[0].device, elsewhere[0].origin
 
 
 def _stray(firm: Sequence[Operand]) -> CpuOnOnePath | None:

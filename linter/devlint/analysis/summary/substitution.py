@@ -22,7 +22,7 @@ from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListO
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
-from devlint.domain.summary import Entry, Operand
+from devlint.domain.summary import AtOperation, Entry, Operand
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -279,7 +279,9 @@ def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
     # What a module holds is met through the module.
     called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
     module = unregistered_tensor.holder(substitution.env, given.value) if called and given is not None else None
-    file = substitution.frame.file
+    file, inside = substitution.frame.file, side.inside or AtOperation(side.name, side.span, side.file)
+    is_registered = module is not None and side.origin is not None and side.origin.kind is OriginKind.MODULE
+    is_argument = is_registered or (root is not None and variable.place == root[0])
     return replace(
         side,
         name=name,
@@ -291,4 +293,5 @@ def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
         file=file,
         stray=cpu_on_one_path(value),
         batch=partial_batch_move.batch_of(value),
+        inside=replace(inside, is_argument=is_argument),
     )

@@ -21,7 +21,7 @@ from devlint.domain.kinds import Exemption, OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import Kind, Opaque, Tensor
-from devlint.facts import Meeting, Step
+from devlint.facts import Meeting, Named, Step
 
 LOCAL = (OperandRole.HOST, OperandRole.CPU)
 """Roles of the side that stands for the CPU itself."""
@@ -90,11 +90,13 @@ def is_observed(first: Operand, second: Operand) -> bool:
 
 def meeting(frame: Frame, side: Operand) -> Meeting:
     """A side as a fact."""
-    place = frame.program.place(side.file, side.span)
+    place, there = frame.program.place(side.file, side.span), side.inside
+    inside = None if there is None else Named(there.name, frame.program.place(there.file, there.span))
     if side.origin is None:
-        return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
+        told = Step(place, f"is on {side.device}")
+        return Meeting(side.name, side.device, place, (told,), OriginKind.UNKNOWN, inside)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
-    return Meeting(side.name, side.device, place, trace, side.origin.kind)
+    return Meeting(side.name, side.device, place, trace, side.origin.kind, inside)
 
 
 def step(frame: Frame, origin: Origin) -> Step:
