@@ -96,6 +96,13 @@ def test_a_changed_file_alone_is_judged_with_its_project(repository: Repository)
     assert "Found 1 error in 1 file." in text
 
 
+def test_a_changed_file_is_told_what_it_breaks_elsewhere(repository: Repository) -> None:
+    code, text = repository.hook("devlint", "helper.py")
+    assert code == 1
+    assert "main.py:5:1" in text
+    assert "Found 1 error in 1 file." in text
+
+
 def test_the_other_hook_makes_the_safe_fixes(repository: Repository) -> None:
     """In the environment that is there already, as both hooks come from one repository."""
     (repository.folder / "main.py").write_text(DISCARDED)

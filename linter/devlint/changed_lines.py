@@ -64,7 +64,7 @@ class ChangedLines:
             known = changed[place.file]
             return known is None or not known.isdisjoint(range(place.line, max(place.end_line, place.line) + 1))
 
-        return tuple(one for one in diagnostics if one.code in ALWAYS or any(map(touches, _story(one))))
+        return tuple(one for one in diagnostics if one.code in ALWAYS or any(map(touches, one.story())))
 
     def _changed(self, file: str, now: Sequence[str] | None) -> frozenset[int] | None:
         """Return the changed lines of a file; None if all of them count as changed."""
@@ -132,9 +132,3 @@ def _program() -> str:
     if found is None or not os.path.isabs(found) or Path(found).parent == Path.cwd():
         raise ConfigError("--diff-base: git is not installed")
     return found
-
-
-def _story(diagnostic: Diagnostic) -> list[Place]:
-    """Return the places that a diagnostic shows; the edits of its fix are not among them."""
-    places = [diagnostic.place, *(label.place for label in diagnostic.labels)]
-    return [*places, *(step.place for step in diagnostic.related)]

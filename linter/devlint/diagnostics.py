@@ -152,6 +152,12 @@ class Diagnostic:
         """Orders diagnostics by file, cell, line, column, code."""
         return (self.place.file, self.place.cell or 0, self.place, self.code, self.message)
 
+    def story(self) -> Iterator[Place]:
+        """Yield the places that a report of it shows; the edits of its fix are not among them."""
+        yield self.place
+        yield from (label.place for label in self.labels)
+        yield from (step.place for step in self.related)
+
     def places(self) -> Iterator[Place]:
         """Yield every place that it names."""
         yield self.place

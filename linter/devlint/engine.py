@@ -17,7 +17,7 @@ from devlint.cache import NoCache
 from devlint.changed_lines import ChangedLines
 from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
-from devlint.discovery import Discovery, Given, discover, is_excluded
+from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.observed import Recording, read, stale, unforeseen
@@ -118,6 +118,9 @@ def run(
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found, contents = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations, settings)
+    named = {display_path(path) for path in found.files} if settings.whole_project else None
+    if named is not None:
+        batches = _with_members(batches, configurations, settings)
     recordings = _recordings(batches)
     found.notes.extend(_remarks(recordings, found.files, contents))
     cache = NoCache() if cache is None or contents else cache
@@ -131,6 +134,8 @@ def run(
     results = _inspect(settings, load, rest, contents, worker, progress)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
+    if named is not None:
+        results = [one if one.display in named else replace(one, problem=None, traceback="") for one in results]
     baselines = Baselines(settings, configurations, display_path)
 
     def reported(results: Sequence[FileResult], contents: Contents) -> tuple[Run, Run]:
@@ -143,6 +148,9 @@ def run(
         if changed is not None:
             kept = changed.keep(run.outcome.diagnostics, lambda file: _whole(file, contents))
             run = replace(run, outcome=replace(run.outcome, diagnostics=kept))
+        if named is not None:
+            touching = (one for one in run.outcome.diagnostics if any(place.file in named for place in one.story()))
+            run = replace(run, outcome=replace(run.outcome, diagnostics=tuple(touching)))
         return _in_cells(run, cells), run
 
     run, placed = reported(results, contents)
@@ -270,6 +278,14 @@ def _batches(files: Iterable[Path], configurations: Configurations, settings: Se
             by_folder[folder] = groups.setdefault((root, configuration), [])
         by_folder[folder].append(path)
     return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
+
+
+def _with_members(batches: Sequence[Batch], configurations: Configurations, settings: Settings) -> list[Batch]:
+    """Return the batches with all files of their projects."""
+    files = {path: None for batch in batches for path in batch.files}
+    for batch in batches:
+        files.update(dict.fromkeys(project_of(batch.root, batch.configuration).members))
+    return _batches(files, configurations, settings)
 
 
 def _recordings(batches: Sequence[Batch]) -> list[Recording]:

@@ -34,6 +34,7 @@ class Settings:
         min_certainty: report nothing less certain; None: as the configuration says.
         include_markdown: folders stand for the Markdown texts in them too.
         diff_base: report on lines only that changed since this commit; None: on all lines.
+        whole_project: look at all files of the projects that the paths belong to; report what touches the paths.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
     """
 
@@ -56,6 +57,7 @@ class Settings:
     accepting: bool = False
     min_certainty: Certainty | None = None
     diff_base: str | None = None
+    whole_project: bool = False
     add_ignore: str | None = None
 
 

@@ -39,7 +39,7 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     and recorded runs they name, and the project: where it really is, and where its imports start from.
     """
     options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
-    options = replace(options, exclude=None, extend_exclude=(), diff_base=None, add_ignore=None)
+    options = replace(options, exclude=None, extend_exclude=(), diff_base=None, whole_project=False, add_ignore=None)
     options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False, observed=())
     named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]
     code = [state_of(package) for package in packages]

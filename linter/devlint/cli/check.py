@@ -40,6 +40,7 @@ _WITH_STATISTICS = ("full", "concise", "json")
 @click.option(
     "--diff-base", metavar="REF", help="Report on lines only that changed since this commit; analyse everything."
 )
+@click.option("--whole-project", is_flag=True, help="Look at all files of the project; report what touches the paths.")
 @click.option("--add-ignore", metavar="REASON", help="Silence each report by a comment with this reason.")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked, and check none.")
 @click.option("--show-settings", is_flag=True, help="Print the settings for these files, and check none.")
@@ -69,6 +70,7 @@ def check(
     baseline: Path | None,
     observed: tuple[Path, ...],
     diff_base: str | None,
+    whole_project: bool,
     add_ignore: str | None,
     show_files: bool,
     show_settings: bool,
@@ -85,6 +87,7 @@ def check(
         baseline=baseline,
         observed=tuple(Path(os.path.abspath(path)) for path in observed),
         diff_base=diff_base,
+        whole_project=whole_project,
         add_ignore=None if add_ignore is None else _reason(add_ignore),
     )
     if show_files or show_settings:
@@ -117,6 +120,9 @@ def _require_one_purpose(settings: Settings, *, watch: bool) -> None:
     if settings.diff_base is not None and settings.fix:
         # A fix is kept if it brings no new report; on unchanged lines nobody would see one.
         raise click.UsageError("--diff-base cannot be combined with fixes")
+    if settings.whole_project and (settings.fix or "-" in settings.paths):
+        # In a file that nobody has named, nobody would see a report that a fix brings.
+        raise click.UsageError("--whole-project cannot be combined with fixes or standard input")
 
 
 def _show_files(settings: Settings) -> int:
