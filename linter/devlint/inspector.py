@@ -29,8 +29,8 @@ from devlint.settings import Configuration, Settings
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
 
-_MATTERS = re.compile(r"torch|\.detach\(\)")
-"""What a file that has to do with devices contains: it names torch, or takes a tensor out of its graph."""
+_MATTERS = re.compile(r"torch|\.detach\(\)|[\"']cuda")
+"""What a file that has to do with devices contains: it names torch or CUDA, or takes a tensor out of its graph."""
 
 _USES_TORCH = re.compile(r"\bnn\.[A-Z]|\bF\.[a-z]\w*\(|\.(?:cuda|backward)\(|\.to\((?:self\.|args\.)?device\b")
 """What a file does that has torch from another one, by `from common import *`."""

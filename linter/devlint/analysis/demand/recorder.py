@@ -141,9 +141,10 @@ class Recorder:
         def tells(file: str, span: object, other: Anchored) -> bool:
             if not isinstance(other.fact, Conflict) or self._is_refuted(file, span, other.fact):
                 return False
-            if other.place == inner:
-                return not _is_merely_possible(self._with_certainty(file, span, other.fact))
-            return other.place in on_the_way and bool(other.fact.via) and other.fact.via[-1].place == inner
+            led = other.place in on_the_way and bool(other.fact.via) and other.fact.via[-1].place == inner
+            if not (led or other.place == inner):
+                return False
+            return not _is_merely_possible(self._with_certainty(file, span, other.fact))
 
         found = (
             (file, span, other) for file in _files_of(fact) for (span, _), other in self._facts.get(file, {}).items()

@@ -44,6 +44,7 @@ from devlint.domain.value import (
     Value,
     is_host,
     is_lost,
+    present,
 )
 from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Function, Span
@@ -162,7 +163,11 @@ def call_forward(
     arguments: Arguments,
     span: Span,
 ) -> Value | None:
-    """A call of a module of the program: its `forward` by summary, with the module's parts in place of `self`."""
+    """A call of a module of the program: its `forward` by summary, with the module's parts in place of `self`.
+
+    Where the summary cannot say what a part does that is called, as the class of the part is not known from the class
+    of the module, but from this module, the body is executed with this module.
+    """
     bound = bind(frame, env, closure, arguments.behind(ArgumentValue(module, function.span, function.place)), span)
     held = env.heap.get(module.object)
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
@@ -173,12 +178,27 @@ def call_forward(
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
         return UNKNOWN
+    if _can_follow(frame, closure) and any(_knows_code(env, held, first, place) for place in summary.called):
+        return _execute_here(frame, env, closure, owner, bound, span)
     result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
     if result is not None and is_lost(result):
         device, _ = module_device(frame, env, module)
         if isinstance(device, Concrete):
             return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
     return result
+
+
+def _knows_code(env: Environment, module: Instance, own: str, place: str) -> bool:
+    """Whether a module has an object of the program's classes where its class has something unknown that is called."""
+    root, _, steps = place.partition(".")
+    value = present(module.get(steps.partition(".")[0]) or UNKNOWN) if root == own else None
+    return isinstance(value, Reference) and isinstance(env.heap.get(value.object), Instance)
+
+
+def _can_follow(frame: Frame, closure: Closure) -> bool:
+    """Whether the budget allows to execute one more body with the objects of its caller."""
+    budget = frame.budget
+    return len(budget.running) < DEEPEST_CALL and budget.left > 0 and closure.function not in budget.running
 
 
 def construct(
@@ -278,7 +298,7 @@ def _execute_here(
 ) -> Value | None:
     """Executes the body with the caller's objects; `quiet` when its conflicts have been reported already."""
     budget = frame.budget
-    if len(budget.running) >= DEEPEST_CALL or budget.left <= 0 or closure.function in budget.running:
+    if not _can_follow(frame, closure):
         return forget(frame, env, bound)
     budget.left -= 1
     budget.running.add(closure.function)
