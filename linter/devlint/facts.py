@@ -71,6 +71,7 @@ class Conflict:
             inside a called function.
         arises_inside: the called function is wrong, and not the call, which does not hand over both values.
         other_calls: how many more calls lead to the same conflict there.
+        others: further operands that are on the CPU as one of the two is, each for a reason of its own.
         observed: it rests on where a run of the program has had a value.
         witness: the call that hands over a tensor on an accelerator, when one of the two values is an argument.
     """
@@ -86,6 +87,7 @@ class Conflict:
     witness: Step | None = None
     arises_inside: bool = False
     other_calls: int = 0
+    others: tuple[Meeting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,8 @@ def _names_its_device(side: Meeting) -> bool:
 
 def labels(conflict: Conflict) -> tuple[Label, ...]:
     """Both operands, labelled with their devices, in reading order."""
-    sides = sorted((conflict.first, conflict.second), key=lambda side: side.place)
-    return tuple(Label(side.place, in_words(side.device)) for side in sides)
+    sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
+    return tuple(dict.fromkeys(Label(side.place, in_words(side.device)) for side in sides))
 
 
 def story(steps: Sequence[Step], value: str = "") -> tuple[Related, ...]:
@@ -181,7 +181,8 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
         meets = f"{_operation(conflict)} needs it on {in_words(conflict.second.device)} here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
-    sides = [step for side in (conflict.first, conflict.second) for step in story(side.trace, side.name)]
+    every = (conflict.first, conflict.second, *conflict.others)
+    sides = [step for side in every for step in story(side.trace, side.name)]
     told: dict[tuple[Place, str], Related] = {}
     witness = () if conflict.witness is None else (conflict.witness,)
     for step in (*sides, *story(via), *story(witness)):

@@ -41,6 +41,15 @@ class Remedy:
         return Fix(self.safety, self.advice, tuple(sorted(self.edits)), self.subject) if self.edits else None
 
 
+def both(one: Remedy, other: Remedy) -> Remedy:
+    """Return the change that makes two changes at once; there are edits only if both have some."""
+    if one.advice == other.advice:
+        return one
+    edits = tuple(dict.fromkeys((*one.edits, *other.edits))) if one.edits and other.edits else ()
+    safety = Safety.UNSAFE if Safety.UNSAFE in (one.safety, other.safety) else Safety.SAFE
+    return Remedy(f"{one.advice}; and {other.advice}", edits, safety, one.subject)
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where a conflict is reported.

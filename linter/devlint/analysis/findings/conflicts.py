@@ -7,7 +7,7 @@ any tensor, a generator shares the type of the device only, and numpy reads from
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
@@ -48,7 +48,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
-from devlint.domain.provenance import OTHERS, TURN
+from devlint.domain.provenance import OTHERS, TURN, Origin
 from devlint.domain.summary import Operand, Requirement
 from devlint.domain.value import SOME_DIMENSIONS
 from devlint.facts import Conflict
@@ -84,7 +84,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if kind is ConflictKind.CPU_MEETS_SYMBOLIC and _is_moved_next(frame, span, (first, second)):
             continue
         if kind is not None:
-            _report(frame, kind, operation, span, first, second, always=env.always)
+            others = _others_astray(frame, pairs, kind, first, second)
+            _report(frame, kind, operation, span, first, second, others, always=env.always)
             return True
     for first, second in pairs:
         if not (may_be_exempt(first) or may_be_exempt(second)):
@@ -94,6 +95,23 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
             kind = kind_of(first, second)
             require(frame, env, Requirement(kind, operation, first, second, message, frame.file, span, env.always))
     return False
+
+
+def _others_astray(
+    frame: Frame, pairs: Iterable[tuple[Operand, Operand]], kind: ConflictKind, first: Operand, second: Operand
+) -> list[Operand]:
+    """Return further operands that are on the CPU beside the one of two that is not, each for a reason of its own."""
+    found: dict[Origin, Operand] = {}
+    for astray, settled in ((first, second), (second, first)):
+        if astray.device != CPU or settled.device == CPU:
+            continue
+        for one, other in pairs:
+            further = other if one == settled else one if other == settled else None
+            if further is None or further.device != CPU or further.origin in (None, astray.origin):
+                continue
+            if judge(frame, one, other) is kind and further.origin is not None:
+                found.setdefault(further.origin, further)
+    return list(found.values())
 
 
 def is_of_the_host(frame: Frame, first: Operand, second: Operand) -> bool:
@@ -297,7 +315,15 @@ def certainty(first: Operand, second: Operand, *, always: bool = True) -> Certai
 
 
 def _report(
-    frame: Frame, kind: ConflictKind, operation: str, span: Span, first: Operand, second: Operand, *, always: bool
+    frame: Frame,
+    kind: ConflictKind,
+    operation: str,
+    span: Span,
+    first: Operand,
+    second: Operand,
+    others: Iterable[Operand],
+    *,
+    always: bool,
 ) -> None:
     message = wording(operation, first, second)
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
@@ -313,6 +339,7 @@ def _report(
         certainty(first, second),
         clash.message,
         observed=is_observed(first, second),
+        others=tuple(meeting(frame, side) for side in others),
     )
     frame.record(span, fact, doubts)
 

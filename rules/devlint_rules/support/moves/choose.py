@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Safety
@@ -37,7 +38,7 @@ from devlint_rules.support.moves.module_moves import move_module, move_owner
 from devlint_rules.support.moves.statements import is_computed_from_several, move_at_source, statement
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import inside
-from devlint_rules.support.site import Remedy, Site
+from devlint_rules.support.site import Remedy, Site, both
 
 UNREACHED = "which a move of the module does not reach"
 """How a trace tells that a module keeps a value as a plain attribute."""
@@ -52,12 +53,21 @@ _WITHOUT_ONE = 2
 
 
 def bring_together(conflict: Conflict, site: Site) -> Remedy:
-    """The change that puts both values on one device.
+    """The change that puts all values on one device.
 
     Args:
-        conflict: the two values; the one on the CPU moves, otherwise the second.
+        conflict: the values; those on the CPU move, otherwise the second.
         site: where the operation is reported.
     """
+    remedy = _bring_two(conflict, site)
+    for other in conflict.others:
+        second = conflict.second.device == CPU
+        pair = replace(conflict, second=other) if second else replace(conflict, first=other)
+        remedy = both(remedy, _bring_two(pair, site))
+    return remedy
+
+
+def _bring_two(conflict: Conflict, site: Site) -> Remedy:
     if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
         return _copy_to_cpu(conflict, site)
     if conflict.kind is ConflictKind.GENERATOR:
