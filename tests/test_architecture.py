@@ -510,14 +510,14 @@ def test_the_readme_of_the_linter_names_every_file() -> None:
 
 
 ANALYSIS = REPOSITORY / "linter" / "devlint" / "analysis"
-STEPS = sorted(path.parent for path in ANALYSIS.glob("*/__init__.py"))
+STEPS = [*sorted(path.parent for path in ANALYSIS.glob("*/__init__.py")), ANALYSIS.parent / "domain"]
 
 
 @pytest.mark.parametrize("package", STEPS, ids=[step.name for step in STEPS])
 def test_each_step_of_the_analysis_lists_its_files_from_the_bottom_up(package: Path) -> None:
     listed = re.findall(r"^\* `(\w+)`:", (package / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(path.stem for path in package.glob("*.py") if path.stem != "__init__")
-    area = f"devlint.analysis.{package.name}"
+    area = ".".join(package.relative_to(REPOSITORY / "linter").parts)
     files = imported_by_file()
     for number, name in enumerate(listed):
         below = {f"{area}.{one}" for one in listed[:number]}

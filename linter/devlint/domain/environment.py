@@ -14,7 +14,8 @@ devlint asks what happens on a machine that has the accelerators a program asks 
         device = "cpu"
 
 `device` is `cuda`: where a path with an accelerator and a fallback path join, the values of the former win, and
-what differs between the two is marked as checked, for a choice has been made. Two environments of one kind join
+what differs between the two is marked as checked, for a choice has been made; the transfer function of conditional
+expressions chooses alike. Two environments of one kind join
 pointwise, as a lattice; across the two kinds the join is commutative and absorbs the fallback.
 
 `join` returns a new environment; a transfer function owns the environment it is given and changes it.

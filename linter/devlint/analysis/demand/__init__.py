@@ -11,7 +11,7 @@ call.
 
 From the bottom up:
 
-* `callers`: the arguments of all calls by place in the parameters, and what the callers check before.
+* `callers`: keeps what all calls hand over, as `summary.handed_over` computes it for each, and settles doubts.
 * `missed`: moves whose result is thrown away, and the later operations that need the result.
 * `recorder`: the facts of each file, and their doubts.
 * `listening`: the other files that have to be analysed before a doubt is decided.

@@ -10,7 +10,7 @@ From the bottom up:
 * `client`: evidence that a value is on an accelerator when the program is used on one.
 * `device_not_forwarded`: modules that are built without the device that their builder was given.
 * `discarded`: moves whose result is thrown away.
-* `host_read`: reads of a tensor by the host, which waits for the device.
+* `host_waits`: reads and copies for which the host waits for the device; no conflicts.
 * `partial_move`: values that one path moves and another path does not.
 * `pytorch_messages`: the words of PyTorch for two operands that do not go together.
 * `unmoved_module`: modules that nothing moves, and whose inputs go to a chosen device.
@@ -18,8 +18,9 @@ From the bottom up:
 * `cpu_result_on_one_path`: functions that return a CPU tensor on one of their paths.
 * `in_place_accumulation`: totals on one device to which values of another device are added.
 * `unregistered_tensor`: plain attributes, which no move of the module reaches.
-* `conflicts`: operands that must share a device and do not.
+* `conflicts`: operands, indices, generators and reads by the host that do not go together, a parameter among them;
+  it decides every kind of `Conflict` but the three of the files below it and `cpu_result_on_one_path`.
 * `cpu_layer_in_wrapper`: layers that are built beside a module which may have been placed.
-* `unknown_operand`: CPU tensors that meet a tensor of unknown device.
+* `unknown_operand`: CPU tensors that meet a value of which nothing is known; a parameter has a device variable.
 * `escaping_cpu_tensor`: CPU tensors that leave the function that made them.
 """

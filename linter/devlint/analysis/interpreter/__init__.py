@@ -11,14 +11,15 @@ the instructions are: load `x`, load its attribute `to`, call it with `"cuda"`, 
 From the bottom up:
 
 * `data_loading`: what a DataLoader does on its own, between a data set and a loop.
-* `joins`: what a name holds where two paths meet.
+* `joins`: what a name holds where two paths meet, beyond the joins of `devlint.domain`.
 * `with_blocks`: context managers that choose where tensors are created.
 * `statements`: branches, returns, assertions, `with`, `try`.
 * `bodies`: the body of a function: the names it begins with, and what it leaves behind.
-* `program_calls`: calls of functions of the program: a summary is applied, or the body is executed.
+* `program_calls`: calls of functions of the program: arguments are bound to its parameters, then a summary is applied,
+  or the body is executed.
 * `construction`: new objects of the classes of the program.
 * `calls`: who is called: a function, a method, an object, a library.
-* `attributes`: `x.name`, read and stored.
+* `attributes`: `x.name`, read and stored; whether a store registers a parameter, buffer or module.
 * `iteration`: the elements of whatever a loop runs over.
 * `scopes`: names, definitions and imports.
 * `loop_statements`: loops: a body is repeated until its environment no longer changes.

@@ -9,7 +9,7 @@ from devlint.analysis.findings import (
     device_not_forwarded,
     discarded,
     escaping_cpu_tensor,
-    host_read,
+    host_waits,
     unknown_operand,
     unmoved_module,
 )
@@ -89,7 +89,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         if arguments.positional:
             frame.prove_dimensions(env, method.receiver, method.place)
     if isinstance(function.value, Method):
-        host_read.note_move(frame, env, function, function.value, arguments, result, instruction.span)
+        host_waits.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
         discarded.note(frame, env, function, arguments, result, instruction.span)
     elif isinstance(function.value, Method):
@@ -244,9 +244,9 @@ def _call_partial(
 
 def _call_library(frame: Frame, env: Environment, value: Library, arguments: Arguments, span: Span) -> Value | None:
     name = value.name
-    if name in host_read.READING_FUNCTIONS:
+    if name in host_waits.READING_FUNCTIONS:
         for argument in arguments.all():
-            host_read.read(frame, env, argument.value, argument.span, name.rpartition(".")[2])
+            host_waits.read(frame, env, argument.value, argument.span, name.rpartition(".")[2])
     if name.endswith(".reveal_device"):
         return _reveal(frame, env, arguments, span)
     if name == "builtins.super":
@@ -306,7 +306,7 @@ def _call_method(
     if asks and not isinstance(method.receiver, (Constant, DeviceType)):
         return Predicate(holds=(Present(True),))
     receiver = ArgumentValue(method.receiver, receiver_span(function.span, name), method.place)
-    host_read.note_method(frame, env, receiver, name, arguments, span)
+    host_waits.note_method(frame, env, receiver, name, arguments, span)
     if name == "cuda" and frame.recording and not arguments.all():
         device_not_forwarded.note_cuda(frame, env, span)
     match receiver.value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed
-from devlint.analysis.findings import escaping_cpu_tensor, host_read, in_place_accumulation
+from devlint.analysis.findings import escaping_cpu_tensor, host_waits, in_place_accumulation
 from devlint.analysis.interpreter import attributes, calls, iteration, joins, loop_statements, scopes, statements
 from devlint.analysis.interpreter.statements import TRANSFERS, branch, evaluate
 from devlint.analysis.library import library_calls
@@ -459,7 +459,7 @@ def transfer_format(frame: Frame, instruction: ir.Format, env: Environment) -> E
             text += part
             continue
         value = frame.registers[part]
-        host_read.read(frame, env, value, frame.spans[part], "formatting")
+        host_waits.read(frame, env, value, frame.spans[part], "formatting")
         if isinstance(value, Constant) and isinstance(value.value, (str, int)):
             text += str(value.value)
             checked = checked and value.checked

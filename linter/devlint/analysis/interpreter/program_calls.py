@@ -19,7 +19,7 @@ from devlint.analysis.findings.client import is_test
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
 from devlint.analysis.interpreter.bodies import annotated, run
-from devlint.analysis.summary import device_free, witness
+from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
 from devlint.analysis.summary.substitution import Substitution, abstract, handed, qualified, side_of
 from devlint.analysis.values import objects, operands, partial_batch_move
@@ -54,7 +54,7 @@ DEEPEST_CALL = 5
 """How far calls are followed that are executed with their caller's objects."""
 
 
-def bind(
+def bind_to_function(
     frame: Frame, env: Environment, closure: Closure, arguments: Arguments, span: Span
 ) -> dict[str, ArgumentValue] | None:
     """Arguments by parameter name; None when they do not fit.
@@ -99,7 +99,7 @@ def call(
     span: Span,
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
-    bound = bind(frame, env, closure, arguments, span)
+    bound = bind_to_function(frame, env, closure, arguments, span)
     if bound is None or closure.function.is_stub or not (arguments.exact or _pays(frame, env, closure, bound)):
         frame.touches_devices = frame.touches_devices or not closure.function.is_stub
         return UNKNOWN
@@ -131,7 +131,7 @@ def _note_call(
 ) -> None:
     recorded = frame.recorded
     if recorded is not None:
-        given = witness.of(frame, recorded, env, bound, span)
+        given = handed_over.of(frame, recorded, env, bound, span)
         frame.program.note_call(recorded, env, closure, given, CallSite(recorded.file, frame.file, span))
 
 
@@ -140,7 +140,7 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
 
     Most decorators that register functions are such; one summary then stands for all that they decorate.
     """
-    bound = bind(frame, env, closure, Arguments((ArgumentValue(UNKNOWN, span),), ()), span)
+    bound = bind_to_function(frame, env, closure, Arguments((ArgumentValue(UNKNOWN, span),), ()), span)
     if bound is None or len(bound) != 1 or closure.function.is_stub or closure.decorated:
         return False
     entry = _entry(frame, closure, bound)
@@ -168,7 +168,9 @@ def call_forward(
     Where the summary cannot say what a part does that is called, as the class of the part is not known from the class
     of the module, but from this module, the body is executed with this module.
     """
-    bound = bind(frame, env, closure, arguments.behind(ArgumentValue(module, function.span, function.place)), span)
+    bound = bind_to_function(
+        frame, env, closure, arguments.behind(ArgumentValue(module, function.span, function.place)), span
+    )
     held = env.heap.get(module.object)
     if bound is None or not isinstance(held, Instance) or closure.function.is_stub:
         return UNKNOWN
@@ -220,7 +222,7 @@ def construct(
         return None
     name = parameters[0].name
     new = handed(name)
-    bound = bind(frame, env, closure, arguments.behind(ArgumentValue(new, span)), span)
+    bound = bind_to_function(frame, env, closure, arguments.behind(ArgumentValue(new, span)), span)
     if bound is None:
         return None
     for other, default in closure.defaults:

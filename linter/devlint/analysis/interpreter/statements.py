@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import escaping_cpu_tensor, host_read, partial_move
+from devlint.analysis.findings import escaping_cpu_tensor, host_waits, partial_move
 from devlint.analysis.index import loops
 from devlint.analysis.interpreter import with_blocks
 from devlint.analysis.interpreter.joins import Cleared, drop_strays, merge, put_back, returned, test_again
@@ -56,7 +56,7 @@ def branch(
     orelse: Callable[[Environment], Environment | None],
 ) -> Environment | None:
     """Runs two continuations under what a truth value proves on each side, and joins what they leave."""
-    host_read.read(frame, env, frame.registers[test], frame.spans[test], "testing")
+    host_waits.read(frame, env, frame.registers[test], frame.spans[test], "testing")
     outcome = truth(
         frame.registers[test], env, frame.program.devices, frame.text(frame.spans[test]), optional=frame.optional[test]
     )

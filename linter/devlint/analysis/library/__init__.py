@@ -16,5 +16,5 @@ From the bottom up:
 * `handed_out`: parts that a module hands out: a move of one moves that part of the module.
 * `move_targets`: the device that a call of `.to`, `.cuda` or the like names.
 * `library_calls`: functions, methods and modules of the catalogue.
-* `methods`: methods of unknown values, of objects and of modules.
+* `methods`: methods of unknown values, of objects and of modules, such as `register_buffer`.
 """

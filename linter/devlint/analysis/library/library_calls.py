@@ -15,7 +15,7 @@ from devlint.analysis.library.apply_signature import Application
 from devlint.analysis.library.transfer_tables import LibraryCall
 from devlint.analysis.library.unify import fits
 from devlint.analysis.values import operands, partial_batch_move
-from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArguments, bind, constant
+from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArguments, bind_to_signature, constant
 from devlint.analysis.values.containers import allocate
 from devlint.analysis.values.devices import check_call, default_device
 from devlint.analysis.values.modules import is_module_class, module_device
@@ -86,7 +86,7 @@ def _seen(frame: Frame, value: Value) -> Value:
 
 
 def _fitting(frame: Frame, signature: Signature, arguments: Arguments, *, as_number: bool) -> BoundArguments | None:
-    bound = bind(signature, arguments)
+    bound = bind_to_signature(signature, arguments)
     if bound is None:
         return None
     fit = all(

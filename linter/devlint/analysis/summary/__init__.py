@@ -8,7 +8,7 @@ From the bottom up:
 
 * `roots`: which summaries the analysis of one file may take over from another.
 * `substitution`: between a summary and its caller: abstract the arguments, put the devices back.
-* `witness`: the devices of the arguments of one call, by place in the parameters.
+* `handed_over`: computes the devices of the arguments of one call, by place in the parameters, for `demand`.
 * `device_free`: functions that have nothing to do with devices: one summary serves all their calls.
 * `outcome`: what an execution left behind, and the summary made of it.
 """

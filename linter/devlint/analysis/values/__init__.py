@@ -1,16 +1,16 @@
 """Operations on abstract values that no library and no function of the program is needed for.
 
 `torch.ones(3).to("cuda")` is `Tensor(cuda:0)`: the domain (`devlint.domain`) says what such a value is, and this
-package says what can be done with it. It binds arguments to parameters, takes elements from containers, finds the
+package says what can be done with it. It collects the arguments of a call, takes elements from containers, finds the
 device of a module, narrows a value on each side of a branch, and prints a value for people.
 
 From the bottom up:
 
 * `containers`: displays, subscripts, and unpacking.
-* `modules`: what modules hold, where it is, and how it changes place with its module.
+* `modules`: what a module has registered, where it is, and how it changes place with the module.
 * `narrowing`: what a condition proves on each side of a branch.
 * `partial_batch_move`: parts of a batch that stay where they are, while others are moved.
-* `arguments`: the arguments of one call, by position and by keyword.
+* `arguments`: the arguments of one call, and their binding to the signature of a library.
 * `observed_values`: values that a recorded run has seen, in place of unknown ones.
 * `objects`: objects that calls copy, or that code receives which nobody follows.
 * `operands`: a value as one side of an operation, with what excuses it.

@@ -1,4 +1,4 @@
-"""Binding arguments to parameters, for signatures of libraries and functions of the program alike."""
+"""The arguments of a call, and their binding to the parameters of a library's signature."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ BoundArguments = dict[str, tuple[ArgumentValue, ...]]
 """Arguments by parameter name; several for `*args`, none for a parameter left to its default."""
 
 
-def bind(signature: Signature, arguments: Arguments) -> BoundArguments | None:
+def bind_to_signature(signature: Signature, arguments: Arguments) -> BoundArguments | None:
     """The arguments by parameter, None if this signature cannot be called so."""
     bound: BoundArguments = {}
     rest = list(arguments.positional)
