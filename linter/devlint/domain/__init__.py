@@ -2,8 +2,8 @@
 
 `x = torch.zeros(3)` on one path and `x = torch.zeros(3, device="cuda")` on the other: `x` is `Tensor(cpu)` and
 `Tensor(cuda:0)`. Where the paths meet, `environment.join` joins the values of each name by `value.join`, which joins
-their devices by `device.join`: `Tensor(unknown)`, about which nothing is reported. If one of the paths has made sure of
-an accelerator, `environment` keeps its values instead.
+their devices by `device.join`: `Tensor(unknown)`, and devlint reports nothing about an unknown device. If one of the
+paths has made sure of an accelerator, `environment` keeps its values instead.
 
 From the bottom up:
 
