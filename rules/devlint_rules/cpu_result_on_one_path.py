@@ -1,4 +1,4 @@
-"""cpu-result-on-one-path: one path returns a CPU tensor, others follow the input."""
+"""cpu-result-on-one-path: the result is on the CPU on one path only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cuda-function-with-counterpart: a `torch.cuda` function that `torch.accelerator` has too."""
+"""cuda-function-with-counterpart: `torch.accelerator` has the same function for any GPU."""
 
 from __future__ import annotations
 

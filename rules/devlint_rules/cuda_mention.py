@@ -1,4 +1,4 @@
-"""cuda-mention: any use of `torch.cuda` or `.cuda()`."""
+"""cuda-mention: code uses `torch.cuda` or `.cuda()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""device-argument-ignored: a module is created without the available device."""
+"""device-argument-ignored: a module is created without the given `device`."""
 
 from __future__ import annotations
 

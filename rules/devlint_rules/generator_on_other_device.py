@@ -1,4 +1,4 @@
-"""generator-on-other-device: a generator on another device than its random numbers."""
+"""generator-on-other-device: a generator draws random numbers for another device."""
 
 from __future__ import annotations
 

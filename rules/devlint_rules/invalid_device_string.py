@@ -1,4 +1,4 @@
-"""invalid-device-string: a device that PyTorch cannot parse."""
+"""invalid-device-string: PyTorch does not accept the given device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""layer-beside-given-module: a new CPU layer gets results of a module from outside."""
+"""layer-beside-given-module: a new CPU layer takes the output of a given module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""offloaded-beside-kept: a loop copies one result to the CPU and keeps another."""
+"""offloaded-beside-kept: a loop copies one result to the CPU but not another."""
 
 from __future__ import annotations
 

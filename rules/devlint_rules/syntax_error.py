@@ -1,4 +1,4 @@
-"""syntax-error: a file that Python cannot parse."""
+"""syntax-error: Python cannot parse a file."""
 
 from __future__ import annotations
 

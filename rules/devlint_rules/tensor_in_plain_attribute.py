@@ -1,4 +1,4 @@
-"""tensor-in-plain-attribute: a module keeps a tensor in a plain attribute."""
+"""tensor-in-plain-attribute: a module keeps a tensor in an ordinary attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unregistered-submodules: modules or parameters in a plain list, tuple or dict."""
+"""unregistered-submodules: a Python list, tuple or dict holds modules or parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unused-suppression: a suppression that silences nothing."""
+"""unused-suppression: a comment silences nothing."""
 
 from __future__ import annotations
 
