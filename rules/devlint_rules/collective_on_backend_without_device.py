@@ -60,10 +60,10 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
         for mismatch in self.facts_of(node, BackendMismatch):
             backend = quoted(mismatch.backend)
             if mismatch.device is None:
-                message = f"the backend {backend} needs a CUDA device, and this machine has none"
+                message = f"the backend {backend} needs a CUDA device, but this machine has none"
                 advice = "choose the backend by `torch.cuda.is_available()`, with `gloo` for machines without"
             else:
                 name, where = quoted(mismatch.name), in_words(mismatch.device)
-                message = f"{name} is on {where}, and the backend {backend} takes CUDA tensors only"
+                message = f"{name} is on {where}, but the backend {backend} takes CUDA tensors only"
                 advice = 'move it to the device of this process first, or use the backend "cpu:gloo,cuda:nccl"'
             self.report(node, message, related=story(mismatch.related), pytorch=mismatch.message, advice=advice)

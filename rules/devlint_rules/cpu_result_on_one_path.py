@@ -72,5 +72,5 @@ class CpuResultOnOnePath(OperationRule):
                     labels=labels(conflict),
                     related=both_stories(conflict),
                     pytorch=conflict.message,
-                    advice="create it where the other result is: `device=…`",
+                    advice="create it on the device of the other result: pass `device=`",
                 )

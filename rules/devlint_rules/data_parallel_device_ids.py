@@ -18,8 +18,8 @@ _PROBLEMS = {
     "empty": "{ids} names no device to run on",
     "not-cuda": "{ids} names a device that is not a CUDA device",
     "beyond": "{ids} names a device that the machine does not have",
-    "not-a-list": "{ids} is one device, DataParallel wants a list of them",
-    "result-on-cpu": "the module returns a tensor on the CPU, DataParallel gathers results from CUDA devices only",
+    "not-a-list": "`device_ids` is {ids}, but DataParallel needs a list of devices",
+    "result-on-cpu": "the module returns a tensor on the CPU, but DataParallel gathers results from CUDA devices only",
 }
 
 

@@ -15,11 +15,11 @@ _PROBLEMS = {
     "module-on-cpu": "the module is on the CPU, but {ids} needs a module on a CUDA device",
     "several-devices": "the module is spread over several devices, but {ids} needs a module on one",
     "several-types": "some parameters of the module are on the CPU and some are not",
-    "several": "{ids} names several devices, DistributedDataParallel takes one",
+    "several": "{ids} names several devices, but DistributedDataParallel takes one",
     "output-without-ids": "{ids} as output_device needs device_ids",
     "not-cuda": "{ids} names a device that is not a CUDA device",
     "beyond": "{ids} names a device that the machine does not have",
-    "not-a-list": "{ids} is one device, DistributedDataParallel wants a list of it",
+    "not-a-list": "`device_ids` is {ids}, but DistributedDataParallel needs a list of one device",
 }
 
 

@@ -84,5 +84,5 @@ class LayerBesideGivenModule(OperationRule):
                 "another device",
                 certainty=Certainty.POSSIBLE,
                 related=(Related(found.meets, f"its input comes from {module} here"),),
-                advice=f"create it on the device of {quoted(found.parameter)}, with `device=`",
+                advice=f"create it on the device of the parameters of {quoted(found.parameter)}: pass `device=`",
             )

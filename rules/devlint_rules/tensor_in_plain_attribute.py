@@ -79,6 +79,6 @@ class TensorInPlainAttribute(OperationRule):
             name = kept.attribute.rpartition(".")[2]
             self.report(
                 node,
-                f"{quoted(kept.attribute)} is a tensor, but not a buffer: a move of the module does not reach it",
-                advice=f'register it, if it is to move along: `self.register_buffer("{name}", …)`',
+                f"{quoted(kept.attribute)} is a tensor, but not a buffer: moving the module leaves it behind",
+                advice=f'register it, if it is to move with the module: `self.register_buffer("{name}", …)`',
             )

@@ -77,13 +77,17 @@ class UnguardedCuda(SurroundedRule):
                     advice="enter `torch.autocast(x.device.type)` in the body of the function",
                 )
                 continue
+            place = self.place_of(node)
+            fix = checked(use, place, self.syntax(), self.surroundings())
             lacks = "nothing has checked that there is one" if use.available is None else "this machine has none"
-            for_cuda = "; if the project always has a GPU, set `devices = 1`" if use.available is None else ""
+            advice = advised(place, self.syntax(), self.surroundings()) if fix is None else fix.message
+            if use.available is None:
+                advice += "; if the project always has a GPU, set `devices = 1` in devlint's configuration"
             self.report(
                 node,
                 f"{quoted(use.text)} needs a CUDA device, and {lacks}",
-                related=used_here(use),
+                related=used_here(use, place),
                 pytorch="No CUDA GPUs are available",
-                advice=f"{advised(self.place_of(node), self.syntax(), self.surroundings())}{for_cuda}",
-                fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
+                advice=advice,
+                fix=fix,
             )

@@ -26,7 +26,7 @@ _REGISTERING = {
 }
 """The module that holds the members of a container and registers them; True: they are parameters."""
 
-_ADVICE = "keep them in an `{holder}`, which registers them"
+_ADVICE = "keep its elements in an `{holder}`, which registers them"
 _CONTAINERS = (cst.List, cst.ListComp, cst.Tuple, cst.Dict, cst.DictComp)
 
 
@@ -101,8 +101,8 @@ class UnregisteredSubmodules(SurroundedRule):
             made = () if found.made is None else (Related(found.made.place, found.made.what),)
             self.report(
                 node,
-                f"{quoted(found.attribute)} is a plain {found.container}: "
-                f"a move of the module does not reach the {quoted(found.member)} in it",
+                f"{quoted(found.attribute)} is a Python {found.container}: "
+                f"moving the module skips the {quoted(found.member)} in it",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=made,
                 advice=_ADVICE.format(holder=holder),

@@ -144,7 +144,9 @@ def _check_number(site: LibraryCall, ids: list[Concrete]) -> None:
     given, highest = site.arguments.get(1, "device_ids"), max((one.index or 0 for one in ids), default=0)
     if given is None or highest == 0:
         return
-    origin = literal_origin(site.frame, site.env, given.span, f"`{site.frame.text(given.span)}` is written here")
+    origin = literal_origin(
+        site.frame, site.env, given.span, f"the device ids `{site.frame.text(given.span)}` come from here"
+    )
     items = _items(site, given.value)
     checked = any(isinstance(item, (Constant, DeviceValue)) and item.checked for item in items or ())
     check_use(site.frame, site.env, DeviceValue(Concrete("cuda", highest), checked, origin, "ids"), given.span)
@@ -264,7 +266,7 @@ def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Va
         )
         advice = f"move the module to {first.device} first"
         if device != CPU:
-            advice += f", or begin device_ids with {device}, where it is"
+            advice += f", or begin device_ids with {device}, the device of the module"
         _misuse(
             site,
             DP,
@@ -287,7 +289,7 @@ def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Va
             DP,
             "result-on-cpu",
             message,
-            "return the result where it was computed, and move it behind the call",
+            "return the result on its GPU, and move it after the call",
             ids=str(ids.value),
             story=(result.origin,),
         )
@@ -364,7 +366,7 @@ def _refuses_distributed(site: LibraryCall, module: Value, ids: list[Device] | N
         return True
     if ids is not None and len(ids) > 1:
         message = "device_ids can only be None or contain a single element."
-        _misuse(site, DDP, "several", message, "start one process for each device, and name its device only")
+        _misuse(site, DDP, "several", message, "start one process for each device, and name only its device")
         return True
     return bool(ids and _refuses_ids(site, DDP, ids)) or _refuses_module(site, module, ids)
 
@@ -387,7 +389,10 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
     if types == {"cpu"}:
         if asked is None:
             collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
-        problem, advice = "module-on-cpu", "move the module to the device first, or leave both arguments out"
+        problem, advice = (
+            "module-on-cpu",
+            "move the module to the device first, or leave out `device_ids` and `output_device`",
+        )
     elif several:
         problem, advice = "several-devices", "leave device_ids and output_device out: the module says where it is"
     else:

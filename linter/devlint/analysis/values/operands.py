@@ -13,8 +13,10 @@ from devlint.domain.device import (
     Device,
     Either,
     Variable,
+    in_words,
     is_symbolic,
     join,
+    quoted,
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import OriginKind
@@ -90,7 +92,13 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
     """A side as a fact."""
     place = frame.program.place(side.file, side.span)
     if side.origin is None:
-        return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
+        return Meeting(
+            side.name,
+            side.device,
+            place,
+            (Step(place, f"{quoted(side.name)} is on {in_words(side.device)}"),),
+            OriginKind.UNKNOWN,
+        )
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
     return Meeting(side.name, side.device, place, trace, side.origin.kind)
 
