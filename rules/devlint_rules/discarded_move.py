@@ -14,7 +14,7 @@ from devlint_rules.support.moves.device_text import is_addressable
 from devlint_rules.support.scopes import SurroundedRule, inside
 from devlint_rules.support.site import Remedy
 
-_LAYER = re.compile(r"created .* by `torch\.nn\.")
+_LAYER = re.compile(r"created (?:.* )?by `torch\.nn\.")
 
 
 class DiscardedMove(SurroundedRule):

@@ -98,11 +98,12 @@ class UnregisteredSubmodules(SurroundedRule):
         """Reports the containers that are stored at the node."""
         for found in self.facts_of(node, UnregisteredMembers):
             holder = _REGISTERING[found.container, found.member == "Parameter"]
+            # The stubs call a class that users know by other names by one with an underscore.
+            member = "module" if found.member.startswith("_") else quoted(found.member)
             made = () if found.made is None else (Related(found.made.place, found.made.what),)
             self.report(
                 node,
-                f"{quoted(found.attribute)} is a Python {found.container}: "
-                f"moving the module skips the {quoted(found.member)} in it",
+                f"{quoted(found.attribute)} is a Python {found.container}: moving the module skips the {member} in it",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=made,
                 advice=_ADVICE.format(holder=holder),

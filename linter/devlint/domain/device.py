@@ -138,6 +138,13 @@ def in_words(device: Device) -> str:
     return "the device of its inputs" if device == CHOSEN_BY_CALLER else str(device)
 
 
+def created_by(operation: str, device: Device) -> str:
+    """Return what an operation has created, as a step of a trace: "created on the CPU by `torch.ones`"."""
+    if device == UNKNOWN_DEVICE:
+        return f"created by `{operation}`"
+    return f"created on {'the CPU' if device == CPU else in_words(device)} by `{operation}`"
+
+
 def _owner_in_words(owner: str) -> str:
     """Return the owner of a device in words; "the accelerator" is no source text."""
     if owner.startswith("the "):

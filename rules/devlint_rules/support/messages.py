@@ -146,7 +146,9 @@ def _wanted_on_cpu(conflict: Conflict) -> str:
 
 def _names_its_device(side: Meeting) -> bool:
     """Whether a value is what its device is named after, so that one name is enough."""
-    return isinstance(side.device, Variable) and side.name in (side.device.place, side.device.owner)
+    if not isinstance(side.device, Variable):
+        return False
+    return side.name.replace("'", '"') in [name.replace("'", '"') for name in (side.device.place, side.device.owner)]
 
 
 def labels(conflict: Conflict) -> tuple[Label, ...]:

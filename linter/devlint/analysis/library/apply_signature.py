@@ -29,7 +29,7 @@ from devlint.domain.device import (
     Device,
     UnknownDevice,
     Unreached,
-    in_words,
+    created_by,
     is_symbolic,
     join,
 )
@@ -66,14 +66,6 @@ from devlint.torchlib.signature import (
     Terms,
     TupleTerm,
 )
-
-
-def _where(device: Device) -> str:
-    """A device behind `created`: "on the CPU ", "on cuda:0 ", or nothing if it is not known."""
-    if device == UNKNOWN_DEVICE:
-        return ""
-    return "on the CPU " if device == CPU else f"on {in_words(device)} "
-
 
 FIXED: dict[str, Device] = {
     "cpu": CPU,
@@ -230,7 +222,7 @@ class Application:
         made = self.origins.get(variable)
         asked = self.given.device_values.get(variable)
         if asked is not None:
-            what = f"created {_where(asked.device)}by `{self.operation}`"
+            what = created_by(self.operation, asked.device)
             return self.frame.origin(what, self.span, OriginKind.CREATED, asked.origin, asked.checked)
         if made is not None:
             return made
@@ -238,7 +230,7 @@ class Application:
         if source.isidentifier() and source in self.origins:
             return self.origin(source)
         device = self.device(variable)
-        return self.frame.origin(f"created {_where(device)}by `{self.operation}`", self.span, OriginKind.CREATED)
+        return self.frame.origin(created_by(self.operation, device), self.span, OriginKind.CREATED)
 
     def of_object(self, terms: Terms, held: LibraryObject) -> Value:
         """An attribute of such a type, of an object that is on the device D; who uses it knows that it is not None."""

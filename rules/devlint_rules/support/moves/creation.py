@@ -25,7 +25,7 @@ from devlint_rules.support.program_device import devices_in_reach, operands_deci
 from devlint_rules.support.scopes import inside, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
-CREATOR = re.compile(r"created .* by `([^`]+)`")
+CREATOR = re.compile(r"created (?:.* )?by `([^`]+)`")
 
 
 CREATED_MODULE = re.compile(r"by `(torch\.nn\.(?!functional|init|utils)|torchmetrics\.|[\w.]*[A-Z]\w*\()")
