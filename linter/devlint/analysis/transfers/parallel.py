@@ -234,9 +234,10 @@ def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
             text = site.frame.text(output.span)
             _misuse(site, DP, "not-cuda", message, "gather the results on a CUDA device", ids=text)
             return None
-    origin = site.frame.origin(
-        "wrapped in DataParallel here", given.span if given is not None else site.span, OriginKind.MODULE
-    )
+    what = "wrapped in DataParallel here"
+    if isinstance(where, Concrete):
+        what += f", which gathers its output on {where}"
+    origin = site.frame.origin(what, given.span if given is not None else site.span, OriginKind.MODULE)
     parts = (
         ("module", module),
         ("first", DeviceValue(first, True, origin)),
