@@ -2,8 +2,8 @@
 
 `Analyser` is the door. A file is executed by `interpreter`, one body at a time. `index` answers what the text alone
 says; `library` and `transfers` know the calls of libraries, `summary` those of the program, `shape` the objects that
-nobody has made. `findings` judges the operands of an operation, and `demand` knows what the calls of a function hand over.
-`program` holds what outlives one execution. `linter/README.md` follows one value through all of it.
+nobody has made. `findings` judges the operands of an operation, and `demand` knows what the calls of a function hand
+over. `program` holds what outlives one execution. `linter/README.md` follows one value through all of it.
 """
 
 from __future__ import annotations
