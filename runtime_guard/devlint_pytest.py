@@ -209,13 +209,13 @@ class _RehearsedTests:
         elif is_failed:
             self._counts["failed"] += 1
         elif unjudged:
-            self._counts["not judged"] += 1
-        self._told += (f"{report.nodeid} was not judged: {text}" for text in unjudged if not is_failed)
+            self._counts["not checked"] += 1
+        self._told += (f"{report.nodeid} was not checked: {text}" for text in unjudged if not is_failed)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"devlint rehearsal on {self._machine}")
-        passed = self._counts["ran"] - self._counts["not judged"]
-        figures = [f"{passed} passed", *(f"{self._counts[kind]} {kind}" for kind in ("would raise", "not judged"))]
+        passed = self._counts["ran"] - self._counts["not checked"]
+        figures = [f"{passed} passed", *(f"{self._counts[kind]} {kind}" for kind in ("would raise", "not checked"))]
         if self._counts["failed"]:
             figures.append(f"{self._counts['failed']} failed for another reason")
         terminalreporter.line(", ".join(figures))

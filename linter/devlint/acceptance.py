@@ -1,4 +1,4 @@
-"""Changing baselines: accepting the reports of now, and removing entries that match nothing."""
+"""Changing baselines: recording the current reports, and removing entries that match nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of `devlint init`: a first configuration, and a baseline with the reports of today."""
+"""The files of `devlint init`: a first configuration, and a baseline with the current reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ABOUT_ONE_MACHINE = '["DEV301", "DEV302"]'
 
 
 def initialise(folder: Path, settings: Settings) -> tuple[Path, Acceptance]:
-    """Configure devlint for a folder, in its `pyproject.toml` if it has one, and accept the reports of today.
+    """Configure devlint for a folder, in its `pyproject.toml` if it has one, and record the current reports.
 
     Returns:
         The file that was written or added to, and what became of the baseline.

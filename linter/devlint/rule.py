@@ -123,6 +123,11 @@ class Rule(cst.BatchableCSTVisitor):
         return inspect.getdoc(cls) or "" if cls.__doc__ else ""
 
     @classmethod
+    def documentation_for_users(cls) -> str:
+        """The documentation, with the comments of its example in words instead of in the notation of the tests."""
+        return re.sub(r"# error: \[[a-z-]+\].*", "# reported here", cls.documentation().strip())
+
+    @classmethod
     def sections(cls) -> dict[str, str]:
         """The documentation by heading."""
         parts = re.split(r"^## (.+?)\s*$", cls.documentation(), flags=re.MULTILINE)
@@ -167,7 +172,7 @@ class Rule(cst.BatchableCSTVisitor):
             cls.name,
             cls.severity,
             cls.summary(),
-            cls.documentation().strip(),
+            cls.documentation_for_users(),
             description=" ".join(cls.sections().get(DOCUMENTED, "").split()) or cls.summary(),
             opt_in=cls.opt_in,
             page=cls.page(),

@@ -8,7 +8,7 @@ from devlint.domain.device import Concrete
 from devlint.facts import Accumulation
 from devlint.rule import OperationRule
 
-from devlint_rules.support.messages import in_words, quoted, story
+from devlint_rules.support.messages import ELSEWHERE, quoted, story
 
 
 class AccumulatorOnOwnDevice(OperationRule):
@@ -70,14 +70,15 @@ class AccumulatorOnOwnDevice(OperationRule):
         for found in self.facts_of(node, Accumulation):
             total, added = found.total, found.added
             known = isinstance(total.device, Concrete)
-            where, there = str(total.device) if known else "where it was created", in_words(added.device)
+            where = str(total.device) if known else "where it was created"
             self.report(
                 node,
-                f"{quoted(total.name)} stays {'on ' if known else ''}{where}, but {there} may be another one: "
-                "an in-place addition needs one device",
+                f"{quoted(total.name)} stays {'on ' if known else ''}{where}, "
+                f"but {quoted(added.name)} {ELSEWHERE}: "
+                "an in-place addition needs both on the same device",
                 certainty=Certainty.POSSIBLE,
-                labels=(Label(total.place, where), Label(added.place, there)),
+                labels=(Label(total.place, where), Label(added.place, ELSEWHERE)),
                 related=(*story(total.trace, total.name), *story(added.trace, added.name)),
                 pytorch=found.message,
-                advice="add numbers, or bring the total and the added values to one device",
+                advice="add Python numbers (`.item()`), or move the total to the device of the added values",
             )

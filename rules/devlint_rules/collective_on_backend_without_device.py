@@ -39,12 +39,12 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
         dist.all_reduce(count)
 
     ## Fix safety
-    No fix is offered: the author may move the tensor or name a second backend.
+    No fix is offered: either the tensor moves or the program names a second backend, and devlint cannot know which.
 
     ## Known limits
-    The program must name the backend before, in the same function, in a function that it calls, or at the top of the
-    file. devlint follows the default process group only, and not a collective with a `group`. It does not report
-    `gloo`, which accepts CUDA tensors for some operations in some builds.
+    devlint knows the backend only if `init_process_group` names it earlier in the same function, in a function that
+    this function calls, or at the top of the file. It follows only the default process group, so it does not report a
+    collective with a `group`. It does not report `gloo`, which accepts CUDA tensors for some operations in some builds.
 
     ## PyTorch says
     RuntimeError: No backend type associated with device type cpu
@@ -60,10 +60,10 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
         for mismatch in self.facts_of(node, BackendMismatch):
             backend = quoted(mismatch.backend)
             if mismatch.device is None:
-                message = f"the backend {backend} needs a CUDA device, and this machine has none"
+                message = f"the backend {backend} needs a CUDA device, but this machine has none"
                 advice = "choose the backend by `torch.cuda.is_available()`, with `gloo` for machines without"
             else:
                 name, where = quoted(mismatch.name), in_words(mismatch.device)
-                message = f"{name} is on {where}, and the backend {backend} takes CUDA tensors only"
+                message = f"{name} is on {where}, but the backend {backend} takes CUDA tensors only"
                 advice = 'move it to the device of this process first, or use the backend "cpu:gloo,cuda:nccl"'
             self.report(node, message, related=story(mismatch.related), pytorch=mismatch.message, advice=advice)

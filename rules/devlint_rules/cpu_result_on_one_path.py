@@ -1,4 +1,4 @@
-"""cpu-result-on-one-path: one path returns a CPU tensor, others follow the input."""
+"""cpu-result-on-one-path: the result is on the CPU on one path only."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ class CpuResultOnOnePath(OperationRule):
                     labels=labels(conflict),
                     related=both_stories(conflict),
                     pytorch=conflict.message,
-                    advice="create it where the other result is: `device=…`",
+                    advice="create it on the device of the other result: pass `device=`",
                 )

@@ -1,4 +1,4 @@
-"""cpu-tensor-handed-on: a CPU tensor leaves the function that creates it."""
+"""cpu-tensor-handed-on: a CPU tensor is returned, stored or passed on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cpu-tensor-in-device-code: a CPU tensor is combined with an input or a module."""
+"""cpu-tensor-in-device-code: a CPU tensor is combined with an argument or a weight."""
 
 from __future__ import annotations
 

@@ -55,6 +55,6 @@ class CreateThenMove(OperationRule):
             where = in_words(made.device)
             self.report(
                 node,
-                f"{quoted(made.factory)} is created on the CPU, and {quoted(made.method)} copies it to {where}",
-                advice="create it there: `device=…`",
+                f"{quoted(made.factory)} is created on the CPU, and `.{made.method}()` copies it to {where}",
+                advice=f"create it on {where}: pass `device=`",
             )

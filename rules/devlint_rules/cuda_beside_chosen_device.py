@@ -1,4 +1,4 @@
-"""cuda-beside-chosen-device: `.cuda()` in code that moves to a chosen device."""
+"""cuda-beside-chosen-device: `.cuda()` ignores the device that the code has chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cuda-function-with-counterpart: a `torch.cuda` function that `torch.accelerator` has too."""
+"""cuda-function-with-counterpart: `torch.accelerator` has the same function for any GPU."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ class CudaFunctionWithCounterpart(WordingRule):
         if isinstance(node, cst.Attribute) and torch is not None:
             text = other.replace("torch", torch[0], 1)
             edits = tuple(sorted((*torch[1], Edit(self.syntax().place(node), text))))
-            fix = Fix(Safety.UNSAFE, f"use `{text}`, which is for any accelerator", edits)
-        message = f"{quoted(name)} is for CUDA only, {quoted(other)} for any accelerator"
+            fix = Fix(Safety.UNSAFE, f"use `{text}`, which works with any accelerator", edits)
+        message = f"{quoted(name)} works only with CUDA; {quoted(other)} works with any accelerator"
         self.report(node, message, advice=f"use {quoted(other)}", fix=fix)

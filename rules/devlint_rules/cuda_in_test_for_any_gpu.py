@@ -1,4 +1,4 @@
-"""cuda-in-test-for-any-gpu: a test for any GPU that uses CUDA."""
+"""cuda-in-test-for-any-gpu: a test that is meant for any GPU uses CUDA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cuda-mention: any use of `torch.cuda` or `.cuda()`."""
+"""cuda-mention: code uses `torch.cuda` or `.cuda()`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ class CudaMention(WordingRule):
     def said(self, node: cst.CSTNode, name: str) -> None:
         """Reports what names `torch.cuda`."""
         if f"{name}.".startswith("torch.cuda."):
-            self.report(node, f"{quoted(name)} is for CUDA only", advice="ask the project's own layer for devices")
+            self.report(
+                node,
+                f"{quoted(name)} is for CUDA only",
+                advice="use the device functions of your project, if it has any",
+            )
 
     def visit_Call(self, node: cst.Call) -> None:  # noqa: N802
         """Reports `.cuda()`."""

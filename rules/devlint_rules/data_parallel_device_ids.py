@@ -19,9 +19,9 @@ _PROBLEMS = {
     ParallelProblem.EMPTY: "{ids} names no device to run on",
     ParallelProblem.NOT_CUDA: "{ids} names a device that is not a CUDA device",
     ParallelProblem.BEYOND: "{ids} names a device that the machine does not have",
-    ParallelProblem.NOT_A_LIST: "{ids} is one device, DataParallel wants a list of them",
-    ParallelProblem.RESULT_ON_CPU: "the module returns a tensor on the CPU, DataParallel gathers results from "
-    "CUDA devices only",
+    ParallelProblem.NOT_A_LIST: "`device_ids` is {ids}, but DataParallel needs a list of devices",
+    ParallelProblem.RESULT_ON_CPU: "the module returns a tensor on the CPU, but DataParallel gathers results "
+    "from CUDA devices only",
 }
 
 

@@ -1,4 +1,4 @@
-"""device-argument-ignored: a module is created without the available device."""
+"""device-argument-ignored: a module is created without the given `device`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class DeviceArgumentIgnored(OperationRule):
             parameter, used = quoted(ignored.parameter), quoted(ignored.used)
             self.report(
                 node,
-                f"this goes to {used}, but the function never uses its parameter {parameter}",
+                f"this code moves to {used}, but the function never uses its parameter {parameter}",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=(Related(ignored.where, f"{parameter} is given here"),),
                 advice=f"use {parameter} in place of {used}, or remove the parameter",
@@ -102,7 +102,7 @@ class DeviceArgumentIgnored(OperationRule):
             default = "None" if found.device is None else in_words(found.device)
             self.report(
                 node,
-                f"{quoted(found.construction)} gets no device, and keeps {default} as {quoted(found.attribute)}",
+                f"{quoted(found.construction)} gets no device, so its {quoted(found.attribute)} is {default}",
                 certainty=Certainty.ON_ACCELERATOR,
-                advice=f"pass `device=` to {quoted(found.module)}, as to the others",
+                advice=f"pass `device=` to {quoted(found.module)}, as for the other modules",
             )

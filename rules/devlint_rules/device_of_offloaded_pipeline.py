@@ -1,4 +1,4 @@
-"""device-of-offloaded-pipeline: a tensor follows `device` of an offloaded pipeline."""
+"""device-of-offloaded-pipeline: a tensor moves to the `device` of an offloaded pipeline."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _READING = frozenset("print str repr format isinstance type hasattr getattr info
 class DeviceOfOffloadedPipeline(Rule):
     """
     ## What it does
-    Reports `self.device` in a diffusers pipeline, and `pipe.device` of a parameter with such an annotation, as the
-    place of a tensor: `x.to(self.device)`, `torch.ones(3, device=pipe.device)`, `device = device or self.device`. The
-    rule is opt-in.
+    Reports a tensor that moves to `self.device` of a diffusers pipeline, or to `pipe.device` of an argument that is
+    annotated as a pipeline: `x.to(self.device)`, `torch.ones(3, device=pipe.device)`, `device = device or self.device`.
+    The rule is opt-in.
 
     ## Why is this bad
-    `device` is the present device of the pipeline's components. After `enable_model_cpu_offload()` they wait on the
+    `device` is the current device of the pipeline's components. After `enable_model_cpu_offload()` they wait on the
     CPU, after `enable_sequential_cpu_offload()` on the meta device. They visit the accelerator only to compute. That
     device is `_execution_device`, which equals `device` in a pipeline without offloading.
 
@@ -47,7 +47,7 @@ class DeviceOfOffloadedPipeline(Rule):
 
         import torch
 
-        class DiffusionPipeline:  # in short: one of diffusers after `enable_model_cpu_offload()`
+        class DiffusionPipeline:  # like a diffusers pipeline after `enable_model_cpu_offload()`
             device = torch.device("cpu")
             _execution_device = torch.device("cuda:0")
 
@@ -62,7 +62,7 @@ class DeviceOfOffloadedPipeline(Rule):
 
         import torch
 
-        class DiffusionPipeline:  # in short: one of diffusers after `enable_model_cpu_offload()`
+        class DiffusionPipeline:  # like a diffusers pipeline after `enable_model_cpu_offload()`
             device = torch.device("cpu")
             _execution_device = torch.device("cuda:0")
 
@@ -74,14 +74,14 @@ class DeviceOfOffloadedPipeline(Rule):
         Upscaler().add_noise(torch.ones(3), 0.5)
 
     ## Fix safety
-    No fix is offered: in pipelines that are never offloaded it changes nothing.
+    No fix is offered: `_execution_device` exists in pipelines only, and devlint goes by the name of the class.
 
     ## Known limits
-    devlint goes by words: a class is a pipeline if a base has that word in its name and comes from diffusers, or if the
-    class names `_execution_device` itself. devlint does not report a tensor that goes directly to a component,
-    `self.unet(x.to(self.device))`, because the component moves it. It does not report the components themselves, and
-    functions whose name mentions offloading. It does not follow the tensor: one that goes to components only is no
-    error.
+    devlint goes by names: a class is a pipeline if the name of a base class from diffusers contains "Pipeline", or if
+    the class uses `_execution_device`. devlint does not report a tensor that goes directly to a component,
+    `self.unet(x.to(self.device))`, because the component moves it. It does not report the components themselves, or
+    functions whose name mentions offloading. It does not follow the tensor, so it also reports a tensor that only
+    reaches components, although this is right.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!

@@ -1,4 +1,4 @@
-"""device-tensor-for-cpu-argument: an argument that must be on the CPU is elsewhere."""
+"""device-tensor-for-cpu-argument: an argument that must be on the CPU is on another device."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from devlint_rules.support.moves.device_text import is_addressable
 from devlint_rules.support.scopes import SurroundedRule, inside
 from devlint_rules.support.site import Remedy
 
-_LAYER = re.compile(r"created .* by `torch\.nn\.")
+_LAYER = re.compile(r"created (?:.* )?by `torch\.nn\.")
 
 
 class DiscardedMove(SurroundedRule):
@@ -44,18 +44,18 @@ class DiscardedMove(SurroundedRule):
         y = x + torch.ones(3, device="cuda:0")
 
     ## Fix safety
-    Keeping the result in a local name is safe if devlint also reports a later operation because the tensor has not
-    moved: no run that reaches that operation works today. Otherwise the fix is unsafe, because all later code computes
-    on the other device. It is also unsafe for attributes and elements, because other code may hold the same object. A
-    parameter of a module gets no fix.
+    Keeping the result in a local name is safe if devlint also reports a later operation that fails because of the
+    missing move: then the fix changes no program that works. Otherwise the fix is unsafe, because all later code
+    computes on the other device. It is also unsafe for attributes and elements, because other code may hold the same
+    object. A parameter of a module gets no fix.
 
     ## Known limits
-    devlint reports only receivers that are certainly tensors. Modules, tokenizer outputs and packed sequences of other
-    libraries move in place. devlint does not report a tensor that the statement itself creates: `torch.zeros(1).cuda()`
-    wakes a device up, and no later code uses the tensor.
+    devlint reports only receivers that are certainly tensors. Modules, the outputs of tokenizers and the packed
+    sequences of other libraries move in place. devlint does not report a tensor that the statement itself creates:
+    `torch.zeros(1).cuda()` wakes a device up, and no later code uses the tensor.
 
     ## PyTorch says
-    Nothing here. Where the unmoved tensor meets one on the device:
+    Nothing here. At the later operation with a tensor on the device:
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
     """
 

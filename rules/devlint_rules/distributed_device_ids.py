@@ -15,11 +15,11 @@ _PROBLEMS = {
     ParallelProblem.MODULE_ON_CPU: "the module is on the CPU, but {ids} needs a module on a CUDA device",
     ParallelProblem.SEVERAL_DEVICES: "the module is spread over several devices, but {ids} needs a module on one",
     ParallelProblem.SEVERAL_TYPES: "some parameters of the module are on the CPU and some are not",
-    ParallelProblem.SEVERAL: "{ids} names several devices, DistributedDataParallel takes one",
+    ParallelProblem.SEVERAL: "{ids} names several devices, but DistributedDataParallel takes one",
     ParallelProblem.OUTPUT_WITHOUT_IDS: "{ids} as output_device needs device_ids",
     ParallelProblem.NOT_CUDA: "{ids} names a device that is not a CUDA device",
     ParallelProblem.BEYOND: "{ids} names a device that the machine does not have",
-    ParallelProblem.NOT_A_LIST: "{ids} is one device, DistributedDataParallel wants a list of it",
+    ParallelProblem.NOT_A_LIST: "`device_ids` is {ids}, but DistributedDataParallel needs a list of one device",
 }
 
 

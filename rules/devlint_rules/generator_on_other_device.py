@@ -1,4 +1,4 @@
-"""generator-on-other-device: a generator on another device than its random numbers."""
+"""generator-on-other-device: a generator draws random numbers for another device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class GeneratorOnOtherDevice(ConflictRule):
     """
     ## What it does
-    Reports a `torch.Generator` that draws random numbers on a device of another type.
+    Reports a `torch.Generator` on one type of device that draws random numbers for another type of device.
 
     ## Why is this bad
     `torch.Generator()` belongs to the CPU, and `torch.randn(…, device="cuda")` refuses it. A generator of an
@@ -32,13 +32,13 @@ class GeneratorOnOtherDevice(ConflictRule):
         noise = torch.randn(4, device="cuda:0", generator=generator)
 
     ## Fix safety
-    Unsafe: the same seed gives other numbers on another device. A generator without a device gets one, and a
-    `DataLoader` on a default device gets a generator of its own. Other generators get no fix.
+    Unsafe: the same seed gives other numbers on another device. The fix adds `device=` to a generator without
+    one, or passes a new generator to a `DataLoader`, if a default device is set. Other generators get no fix.
 
     ## Known limits
-    A generator of the caller may belong to any device; devlint checks it at the call. If a file creates a generator for
-    a `DataLoader` on a device of the caller, devlint assumes that this device is the default of the program, because
-    the loader draws nowhere else.
+    If a generator is an argument, devlint checks it at the calls of the function. devlint does not report
+    `DataLoader(rows, generator=torch.Generator(device=device))` if `device` is an argument. A loader draws only on the
+    default device, so devlint assumes that `device` is the default device of the program.
 
     ## PyTorch says
     RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'

@@ -1,4 +1,4 @@
-"""host-access-of-argument: numpy reads a tensor that the caller may keep on a GPU."""
+"""host-access-of-argument: numpy reads an argument that a caller may have on a GPU."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from devlint_rules.support.conflict_rule import ConflictRule
 class HostAccessOfDeviceTensor(ConflictRule):
     """
     ## What it does
-    Reports `.numpy()` on a tensor of an accelerator, and other operations in which numpy reads such a tensor:
+    Reports `.numpy()` on a tensor on an accelerator, and other operations in which numpy reads such a tensor:
     `np.asarray(x)`, `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting.
 
     ## Why is this bad
@@ -33,17 +33,17 @@ class HostAccessOfDeviceTensor(ConflictRule):
         best = scores.cpu().numpy().argmax()
 
     ## Fix safety
-    Safe for methods and operators: `.cpu()` returns the tensor itself in every run that passes the line today. Unsafe
+    Safe for methods and operators: where the line works today, `.cpu()` returns the tensor itself. Unsafe
     for arguments of numpy functions, because such an argument may also be a list of tensors.
 
     ## Known limits
-    Much code converts tensors that never leave the host. devlint reports the conversion of a parameter only with
-    evidence that callers have it on an accelerator: it is an input of `forward` or a parameter of a module, it moves to
-    a device that the program chooses, or the code calls `.detach()` on it. Exceptions:
+    Much code converts tensors that never leave the host. devlint reports the conversion of a value only if something
+    shows that the value may be on an accelerator: it is an input of `forward`, a weight of a module, a value that moves
+    to a device of the program, or a value on which the code calls `.detach()`. devlint does not report:
 
-    * a test, and a function that prepares data, judged by its name;
-    * code beside `map_location="cpu"`, and code that passes a CPU tensor to a function that devlint does not follow;
-    * a value that is nested in a batch by keys.
+    * tests, and functions whose name says that they prepare data;
+    * functions that use `map_location="cpu"`, and functions that passes a CPU tensor to a function that devlint does not follow;
+    * a value with several keys of a batch, such as `batch["a"]["b"]`.
 
     devlint knows the conversions of numpy, `matplotlib.pyplot` and `sklearn.metrics`, and of no other library.
 

@@ -1,4 +1,4 @@
-"""index-on-other-device: an index on another device than the indexed tensor."""
+"""index-on-other-device: an index and the indexed tensor are on different devices."""
 
 from __future__ import annotations
 

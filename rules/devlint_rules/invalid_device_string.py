@@ -1,4 +1,4 @@
-"""invalid-device-string: a device that PyTorch cannot parse."""
+"""invalid-device-string: PyTorch does not accept the given device."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class InvalidDeviceString(OperationRule):
                 message, advice = f"`cuda` goes to CUDA devices only, not to {text}", f"write `.to({device.text})`"
             elif "legacy constructor" in device.message:
                 message = f"`{device.text}` makes tensors on the CPU only"
-                advice = "use `torch.tensor(…, device=…)`, or `torch.empty(…, device=…)` for sizes"
+                advice = "use `torch.tensor(values, device=…)`; for sizes, use `torch.empty(sizes, device=…)`"
             elif "device ordinal" in device.message:
-                message = f"{text} is the number of devices or more, and the last device has one less"
+                message = f"{text} is too large: device numbers end at `torch.cuda.device_count() - 1`"
                 advice = "use a number below `torch.cuda.device_count()`"
             elif "index was passed explicitly" in device.message:
                 message, advice = f"{text} gives the index twice", "remove one of the two"

@@ -1,4 +1,4 @@
-"""kept-tensor-indexed-by-argument: a CPU table is indexed with an argument of the caller."""
+"""kept-tensor-indexed-by-argument: a CPU table is indexed with a caller's argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""layer-beside-given-module: a new CPU layer gets results of a module from outside."""
+"""layer-beside-given-module: a new CPU layer takes the output of a given module."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ class LayerBesideGivenModule(OperationRule):
                 "another device",
                 certainty=Certainty.POSSIBLE,
                 related=(Related(found.meets, f"its input comes from {module} here"),),
-                advice=f"create it on the device of {quoted(found.parameter)}, with `device=`",
+                advice=f"create it on the device of the parameters of {quoted(found.parameter)}: pass `device=`",
             )

@@ -37,11 +37,12 @@ class LoopInvariantTransfer(OperationRule):
             batch * weights
 
     ## Fix safety
-    No fix is offered: the name may be used on the CPU elsewhere.
+    No fix is offered: other code may need the copy on the CPU.
 
     ## Known limits
     The tensor must have a name: a call may change attributes such as `self.weights`, so devlint does not report them. A
-    loop changes a tensor if it stores into it or calls a method with a name that ends in `_`.
+    loop counts as changing a tensor if it assigns to elements of the tensor, or calls an in-place method on it, such as
+    `x.add_(1)`.
 
     ## PyTorch says
     Nothing: the result is the same, and comes later.

@@ -73,6 +73,6 @@ class ModuleBuiltInForward(OperationRule):
                 node,
                 f"{quoted(built.module)} is created on the CPU in each call, and called with {met}",
                 certainty=Certainty.ON_ACCELERATOR,
-                related=(Related(built.meets, f"meets {quoted(built.name)} here"),),
+                related=(Related(built.meets, f"it is called with {quoted(built.name)} here"),),
                 advice=f"{home}, so that it is trained and moved with the rest, or move it to {in_words(built.device)}",
             )

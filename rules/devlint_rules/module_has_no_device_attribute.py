@@ -1,4 +1,4 @@
-"""module-has-no-device-attribute: `module.device` of a module without this attribute."""
+"""module-has-no-device-attribute: `module.device` is read, but modules have no `device`."""
 
 from __future__ import annotations
 

@@ -67,12 +67,15 @@ class MovedOnOnePath(OperationRule):
         """Reports the moves at the node."""
         for found in self.facts_of(node, PartialMove):
             moved, other = found.moved, found.other
-            told, remedy = f"it is {quoted(other.name)}, which nothing moves", "move it after the branches"
+            told, remedy = f"another path uses {quoted(other.name)}, which nothing moves", "move it after the branches"
             if found.other_moves:
-                told, remedy = f"{quoted(other.name)} instead", "move both on every path that moves one of them"
+                told, remedy = (
+                    f"another path moves {quoted(other.name)} instead",
+                    "move both on every path that moves one of them",
+                )
             self.report(
                 node,
-                f"{quoted(moved.name)} is moved on one path, and on another path {told}",
+                f"one path moves {quoted(moved.name)}, {told}",
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(moved.place, "one path"), Label(other.place, "another path")),
                 related=(*story(moved.trace, moved.name), *story(other.trace, other.name)),

@@ -1,4 +1,4 @@
-"""offloaded-beside-kept: a loop copies one result to the CPU and keeps another."""
+"""offloaded-beside-kept: a loop copies one result to the CPU but not another."""
 
 from __future__ import annotations
 
@@ -71,11 +71,10 @@ class OffloadedBesideKept(OperationRule):
             there = in_words(kept.device)
             self.report(
                 node,
-                f"{quoted(kept.name)} is collected on {there}, "
-                f"but {quoted(offloaded.name)} from the same device on cpu",
+                f"the loop collects {quoted(kept.name)} on {there}, but {quoted(offloaded.name)} on cpu",
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(offloaded.place, "cpu"), Label(kept.place, there)),
                 related=(*story(offloaded.trace, offloaded.name), *story(kept.trace, kept.name)),
                 pytorch=TWO_DEVICES,
-                advice=f"collect {quoted(f'{kept.name}.cpu()')}, or both on their device",
+                advice=f"collect {quoted(f'{kept.name}.cpu()')}, or both without a copy",
             )

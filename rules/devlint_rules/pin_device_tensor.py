@@ -1,4 +1,4 @@
-"""pin-device-tensor: `pin_memory=True` for tensors that are not on the CPU."""
+"""pin-device-tensor: `pin_memory=True` pins tensors that are not on the CPU."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ReadBeforeSync as ReadBeforeSyncFact
 from devlint.rule import OperationRule
 
-from devlint_rules.support.messages import quoted, story
+from devlint_rules.support.messages import reading, story
 
 
 class ReadBeforeSync(OperationRule):
@@ -57,10 +57,9 @@ class ReadBeforeSync(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the reads at the node that come too early."""
         for read in self.facts_of(node, ReadBeforeSyncFact):
-            reads = quoted(read.text) if not read.how else f"{read.how} {quoted(read.text)}"
             self.report(
                 node,
-                f"{reads} reads a copy that may not have arrived: nothing has waited for it",
+                f"{reading(read.text, read.how)} reads a copy that may not have arrived: nothing has waited for it",
                 related=story(read.related),
                 advice="call `torch.cuda.synchronize()` first, or remove `non_blocking=True`",
             )

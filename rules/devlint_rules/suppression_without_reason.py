@@ -1,4 +1,4 @@
-"""suppression-without-reason: a suppression without a reason."""
+"""suppression-without-reason: a comment silences a report without a reason."""
 
 from __future__ import annotations
 

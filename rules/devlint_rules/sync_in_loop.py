@@ -7,7 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import SyncInLoop as SyncInLoopFact
 from devlint.rule import OperationRule
 
-from devlint_rules.support.messages import in_words, quoted
+from devlint_rules.support.messages import in_words, reading
 
 
 class SyncInLoop(OperationRule):
@@ -69,9 +69,8 @@ class SyncInLoop(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports what waits for the device at the node."""
         for sync in self.facts_of(node, SyncInLoopFact):
-            reads = f"{quoted(sync.text)} in" if not sync.how else f"{sync.how} {quoted(sync.text)} in"
             self.report(
                 node,
-                f"{reads} each step waits for {in_words(sync.device)} to finish",
+                f"{reading(sync.text, sync.how)} in each step waits for {in_words(sync.device)} to finish",
                 advice="keep the number on the device, and read it every few steps or after the loop",
             )

@@ -1,4 +1,4 @@
-"""syntax-error: a file that Python cannot parse."""
+"""syntax-error: Python cannot parse a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SyntaxError(Rule):
     Reports a file that is not valid Python. devlint finds such an error when it reads the file, before any analysis.
 
     ## Why is this bad
-    devlint checked nothing in the file. The run ends with exit code 2, also if all other files are correct.
+    devlint checked nothing in the file. The run ends with exit code 2, even if all other files are correct.
 
     ## Example
 

@@ -1,4 +1,4 @@
-"""tensor-in-plain-attribute: a module keeps a tensor in a plain attribute."""
+"""tensor-in-plain-attribute: a module keeps a tensor in an ordinary attribute."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from devlint_rules.support.messages import quoted
 class TensorInPlainAttribute(OperationRule):
     """
     ## What it does
-    Reports a tensor with dimensions that the `__init__` of a module, or a method that `__init__` calls, stores in a
-    plain attribute. The rule is opt-in. If the module uses the tensor with a value that moves,
-    `unregistered-tensor-attribute` reports it instead.
+    Reports a tensor (except a 0-dim one) that a module stores in an ordinary attribute, in `__init__` or in a method
+    that `__init__` calls. The rule is opt-in. If the module combines the tensor with an input, a parameter or a
+    buffer, `unregistered-tensor-attribute` (DEV201) reports it instead.
 
     ## Why is this bad
-    `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays on its device,
-    and code in another file, perhaps in years to come, finds it apart from the rest of the module.
+    `module.to(device)` moves parameters, buffers and submodules, and nothing else. The attribute stays on its device.
+    Other code that combines it with values of the module then raises.
 
     ## Example
 
@@ -54,11 +54,11 @@ class TensorInPlainAttribute(OperationRule):
         permute(torch.ones(2, 3, device="cuda:0")).gather(1, permute.permutation[None])
 
     ## Fix safety
-    No fix is offered: a tensor that stays on the CPU on purpose is a plain attribute, too.
+    No fix is offered: the author may want the tensor to stay on the CPU.
 
     ## Known limits
-    devlint does not report an attribute that another method stores, an attribute in a list or dict, and an attribute of
-    a class that overrides `to` or `_apply`.
+    devlint does not report an attribute that another method stores, a tensor in a list or dict, or an attribute of a
+    class that overrides `to` or `_apply`.
 
     ## PyTorch says
     RuntimeError: Expected all tensors to be on the same device, but got index is on cpu, different from other tensors on cuda:0 (when checking argument in method wrapper_CUDA_gather)
@@ -79,6 +79,6 @@ class TensorInPlainAttribute(OperationRule):
             name = kept.attribute.rpartition(".")[2]
             self.report(
                 node,
-                f"{quoted(kept.attribute)} is a tensor, but not a buffer: a move of the module does not reach it",
-                advice=f'register it, if it is to move along: `self.register_buffer("{name}", …)`',
+                f"{quoted(kept.attribute)} is a tensor, but not a buffer: moving the module leaves it behind",
+                advice=f'register it, if it is to move with the module: `self.register_buffer("{name}", …)`',
             )

@@ -14,7 +14,7 @@ from devlint_rules.support.scopes import SurroundedRule
 class UnguardedCuda(SurroundedRule):
     """
     ## What it does
-    Reports `.cuda()`, `"cuda"` and the like without a test of `torch.cuda.is_available()` or an equivalent before it,
+    Reports `.cuda()`, `"cuda"` and the like without an earlier check of `torch.cuda.is_available()` or the like,
     and `@torch.autocast("cuda")` on a function.
 
     ## Why is this bad
@@ -36,15 +36,15 @@ class UnguardedCuda(SurroundedRule):
 
     ## Fix safety
     Safe: a machine with the device computes as before, and any other machine uses the CPU. The fix uses the device that
-    the program has chosen. If there is none, the fix adds the choice where a variable gets the device, or as a new
-    variable below the imports. The choice uses `torch.accelerator` if the program does. No fix is offered if other code
-    decides the device: an option such as `--use_cpu`, a device of the program that no test has chosen, or the tensors
+    the program has chosen. If there is none, the fix adds a check where the program assigns the device to a variable,
+    or defines `device = …` below the imports. It uses `torch.accelerator` if the program does. No fix is offered if
+    other code decides the device: an option such as `--use_cpu`, a `device` that is set without a check, or the tensors
     and modules that a function gets. Arguments of `torch.cuda` functions get no fix either, because they take no other
     device.
 
     ## Known limits
-    These count as a test: a `try` around the use with a handler that goes on otherwise; a flag, name, list or tensor
-    type that a test has set; and a process group, if the file names no backend but `nccl`. devlint does not report:
+    These count as a check: a `try` around the use whose handler falls back to another device; a variable that a check
+    has set; and a process group, if the file names no backend but `nccl`. devlint does not report:
 
     * a device from outside, such as a command line option, and code below a flag that a user sets by hand, such as
       `USE_CUDA = True`;
@@ -77,13 +77,17 @@ class UnguardedCuda(SurroundedRule):
                     advice="enter `torch.autocast(x.device.type)` in the body of the function",
                 )
                 continue
+            place = self.place_of(node)
+            fix = checked(use, place, self.syntax(), self.surroundings())
             lacks = "nothing has checked that there is one" if use.available is None else "this machine has none"
-            for_cuda = "; if the project always has a GPU, set `devices = 1`" if use.available is None else ""
+            advice = advised(place, self.syntax(), self.surroundings()) if fix is None else fix.message
+            if use.available is None:
+                advice += "; if the project always has a GPU, set `devices = 1` in devlint's configuration"
             self.report(
                 node,
                 f"{quoted(use.text)} needs a CUDA device, and {lacks}",
-                related=used_here(use),
+                related=used_here(use, place),
                 pytorch="No CUDA GPUs are available",
-                advice=f"{advised(self.place_of(node), self.syntax(), self.surroundings())}{for_cuda}",
-                fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
+                advice=advice,
+                fix=fix,
             )

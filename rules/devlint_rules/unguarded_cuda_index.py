@@ -65,27 +65,30 @@ class UnguardedCudaIndex(SurroundedRule):
             index = index_of(use.device)
             if index is None:
                 continue
+            place = self.place_of(node)
+            text = quoted(use.text) if str(use.device) in use.text else f"{quoted(use.text)} names {use.device}, which"
             if index == 0:
                 needs, pytorch = "a CUDA device, and nothing has checked that there is one", _NONE
                 test = "torch.cuda.is_available()"
             else:
-                needs = f"{index + 1} CUDA devices, and nothing has checked that there are so many"
+                needs = f"{index + 1} CUDA devices, and nothing has checked that there are that many"
                 pytorch = _TOO_FEW
                 test = f"torch.cuda.device_count() > {index}"
             if use.available is not None:
                 needs = f"{needs.partition(',')[0]}, and this machine has {use.available or 'none'}"
+            fix = checked(use, place, self.syntax(), self.surroundings())
             self.report(
                 node,
-                f"{quoted(use.text)} ({use.device}) needs {needs}",
-                related=used_here(use),
+                f"{text} needs {needs}",
+                related=used_here(use, place),
                 pytorch=pytorch,
-                advice=f"test `{test}` first, or take the device from a setting",
-                fix=checked(use, self.place_of(node), self.syntax(), self.surroundings()),
+                advice=f"check `{test}` first, or take the device from a setting" if fix is None else fix.message,
+                fix=fix,
             )
         for lost in self.facts_of(node, LostIndex):
             self.report(
                 node,
-                f"{quoted(lost.name)} was brought from {in_words(lost.device)}, and `.cuda()` means the current GPU",
+                f"`.cuda()` moves {quoted(lost.name)} to the current GPU, but it came from {in_words(lost.device)}",
                 related=story(lost.trace),
                 advice="remember the device before the tensor leaves it, and use `.to(device)`",
             )

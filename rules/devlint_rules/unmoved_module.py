@@ -79,5 +79,5 @@ class UnmovedModule(OperationRule):
                 f"{quoted(found.module)} does not move here, but its input {quoted(found.name)} goes to {there}",
                 certainty=Certainty.POSSIBLE,
                 related=story(found.trace, found.name),
-                advice=f"move {quoted(found.module)} there as well, or move the input to its device",
+                advice=f"move {quoted(found.module)} to {there} too, or keep the input on its device",
             )

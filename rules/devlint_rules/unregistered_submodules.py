@@ -1,4 +1,4 @@
-"""unregistered-submodules: modules or parameters in a plain list, tuple or dict."""
+"""unregistered-submodules: a Python list, tuple or dict holds modules or parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REGISTERING = {
 }
 """The module that holds the members of a container and registers them; True: they are parameters."""
 
-_ADVICE = "keep them in an `{holder}`, which registers them"
+_ADVICE = "keep its elements in an `{holder}`, which registers them"
 _CONTAINERS = (cst.List, cst.ListComp, cst.Tuple, cst.Dict, cst.DictComp)
 
 
@@ -98,11 +98,12 @@ class UnregisteredSubmodules(SurroundedRule):
         """Reports the containers that are stored at the node."""
         for found in self.facts_of(node, UnregisteredMembers):
             holder = _REGISTERING[found.container, found.member == "Parameter"]
+            # The stubs call a class that users know by other names by one with an underscore.
+            member = "module" if found.member.startswith("_") else quoted(found.member)
             made = () if found.made is None else (Related(found.made.place, found.made.what),)
             self.report(
                 node,
-                f"{quoted(found.attribute)} is a plain {found.container}: "
-                f"a move of the module does not reach the {quoted(found.member)} in it",
+                f"{quoted(found.attribute)} is a Python {found.container}: moving the module skips the {member} in it",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=made,
                 advice=_ADVICE.format(holder=holder),

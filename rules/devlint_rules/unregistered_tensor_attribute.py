@@ -1,4 +1,4 @@
-"""unregistered-tensor-attribute: a plain attribute that a move does not reach."""
+"""unregistered-tensor-attribute: moving a module leaves a tensor attribute behind."""
 
 from __future__ import annotations
 

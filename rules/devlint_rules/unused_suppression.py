@@ -1,4 +1,4 @@
-"""unused-suppression: a suppression that silences nothing."""
+"""unused-suppression: a comment silences nothing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ class UnusedSuppression(Rule):
     """
     ## What it does
     Reports `# devlint: ignore[…]`, `# devlint: ignore-file[…]` and devlint's codes in a `# noqa: …`, if they silence
-    nothing or name no rule. Reports every other comment that begins with `devlint:`, and suggests a spelling: `#
-    devlint: disable=DEV302` silences nothing.
+    nothing or name no rule. Also reports any other comment that begins with `devlint:`, such as `#
+    devlint: disable=DEV302`, and suggests the right form.
 
     ## Why is this bad
-    Somebody has mended the line, or devlint never reported it because the rule has another name. The comment would also
+    The line has been fixed, or the comment names the wrong rule. The comment would also
     silence the next mistake on that line.
 
     ## Example

@@ -69,11 +69,18 @@ class VisibleDevicesConflict(OperationRule):
                     advice="set it before anything uses CUDA or asks for it, or outside the program",
                 )
                 continue
-            left = f"only {conflict.visible} visible" if conflict.visible else "no device visible"
+            left, advice = "hides all devices", "make a device visible, or use the CPU"
+            if conflict.visible:
+                last = conflict.visible - 1
+                numbers = (
+                    f"cuda:0{'' if last == 0 else ' and ' if last == 1 else ' to '}{f'cuda:{last}' if last else ''}"
+                )
+                left = f"makes only {numbers} visible"
+                advice = f"number the visible devices from 0: {numbers}"
             self.report(
                 node,
-                f"{quoted(conflict.text)} uses {conflict.device}, and CUDA_VISIBLE_DEVICES leaves {left}",
+                f"{quoted(conflict.text)} uses {conflict.device}, but CUDA_VISIBLE_DEVICES {left}",
                 related=story(conflict.related),
                 pytorch=_TOO_FEW if conflict.visible else _NONE,
-                advice="number the devices as the variable leaves them, from 0",
+                advice=advice,
             )

@@ -118,7 +118,9 @@ def _left_behind(path: str, module: Module, registered: set[int], usual: str) ->
             operand = Operand(
                 f"{path}.{within}", Role.ATTRIBUTE, str(tensor.device), describe(tensor), f"{path}.{within}"
             )
-            message = f"`{operand.name}` is on {operand.device} and its module on {device}: it is no buffer"
+            message = (
+                f"`{operand.name}` is on {operand.device} but its module on {device}: it is not a registered buffer"
+            )
             remedy = f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`'
             yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
 
@@ -130,7 +132,9 @@ def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
     """A module that a plain list or dict holds, elsewhere than the rest."""
     for name, tensor in own_tensors(module):
         if str(tensor.device) != usual:
-            message = f"`{path}` is on {tensor.device} and what holds it on {usual}: a plain container does not move it"
+            message = (
+                f"`{path}` is on {tensor.device}, but its owner on {usual}: `.to()` skips modules in a list or dict"
+            )
             remedy = "keep it in `nn.ModuleList` or `nn.ModuleDict`, so that it moves with the module that holds it"
             operand = _registered(path, module, name, tensor)
             yield _finding("DEV202", message, path, module, [operand], remedy, suspect=True)

@@ -120,14 +120,14 @@ def _without_names(message: Message) -> str:
 def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
     operation = scene.operation.text if scene.operation and not scene.carried else ""
     if code == "DEV102" and other.role is Role.MODULE:
-        return f"`{blamed.name}` is on {blamed.device}, and `{other.name}`, which it is given to, on {other.device}"
+        return f"`{blamed.name}` is on {blamed.device}, but `{other.name}`, which takes it, is on {other.device}"
     if blamed.role is Role.MODULE and code in ("DEV102", "DEV108", "DEV202"):
-        why = ": a plain container does not move its modules" if code == "DEV202" else ""
-        return f"`{blamed.name}` is on {blamed.device}, its input `{other.name}` on {other.device}{why}"
+        why = ": `.to()` skips modules in a Python list or dict" if code == "DEV202" else ""
+        return f"`{blamed.name}` is on {blamed.device}, but its input `{other.name}` is on {other.device}{why}"
     both = f"`{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
     if code == "DEV104":
         return f"{both}: an index selects from one device"
-    return f"{both}: `{operation}` needs one device" if operation else both
+    return f"{both}: `{operation}` needs both on the same device" if operation else both
 
 
 # --- which one ----------------------------------------------------------------------------------------------

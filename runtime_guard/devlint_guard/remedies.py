@@ -251,9 +251,8 @@ def _wrapped(holder: nn.Module, key: str, kind: str) -> Iterator[Remedy]:
                     continue
                 if change is not None:
                     text = f"keep the modules in `nn.{kind}`, so that they move with the module that holds them"
-                    told = (
-                        f"is kept in `{inside.source.of(target)}`, a plain {'dict' if kind == 'ModuleDict' else 'list'}"
-                    )
+                    container = "dict" if kind == "ModuleDict" else "list"
+                    told = f"is kept in `{inside.source.of(target)}`, a Python {container}"
                     yield Remedy(text, change, Step(told, inside.place(value)))
 
 

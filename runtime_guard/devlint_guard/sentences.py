@@ -205,7 +205,7 @@ class _Entry:
 
     def _module(self, device: str) -> Operand:
         own = self.mismatch.own
-        detail = f"{own[0].name}: {describe(own[0].tensor)}" + (f" and {len(own) - 1} more" if len(own) > 1 else "")
+        detail = f"{own[0].name}: {describe(own[0].tensor)}" + _and_more(len(own) - 1)
         term = self._caller_term()
         if term is not None:
             return Operand(term.text, Role.MODULE, device, detail, self.path, operand(self.scene, term).place)
@@ -215,6 +215,11 @@ class _Entry:
 def _first(values: Sequence[Value], device: str, *, elsewhere: bool = False) -> Value:
     """The first of some tensors that is on a device, or elsewhere."""
     return next(value for value in values if (str(value.tensor.device) != device) is elsewhere)
+
+
+def _and_more(count: int) -> str:
+    """Say that a module has further tensors; nothing for none."""
+    return f" and {count} more {'tensor' if count == 1 else 'tensors'}" if count else ""
 
 
 def _quoted(operand: Operand) -> str:

@@ -27,11 +27,11 @@ class How(enum.Enum):
     """How an expression gave the next one its value."""
 
     HERE = "is"
-    PASSED = "passed as"
-    ASSIGNED = "assigned"
-    TAKEN = "taken from"
-    APPENDED = "appended as"
-    RETURNED = "returned as"
+    PASSED = "is passed as"
+    ASSIGNED = "comes from"
+    TAKEN = "is taken from"
+    APPENDED = "is appended as"
+    RETURNED = "is returned as"
 
 
 @dataclass(frozen=True, slots=True)

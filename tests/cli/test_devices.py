@@ -26,10 +26,10 @@ def test_a_device_that_is_assumed_to_be_there_needs_no_check(
     ("devices", "source", "words"),
     [
         (1, 'device = "cuda:1" if torch.cuda.is_available() else "cpu"\ntorch.ones(3, device=device)', "machine has 1"),
-        (2, "torch.cuda.set_device(2)", "`2` (cuda:2) needs 3 CUDA devices, and this machine has 2"),
+        (2, "torch.cuda.set_device(2)", "`2` names cuda:2, which needs 3 CUDA devices, and this machine has 2"),
         (2, "with torch.cuda.device(5):\n    pass", "needs 6 CUDA devices, and this machine has 2"),
         (1, "torch.cuda.get_device_properties(1)", "needs 2 CUDA devices, and this machine has 1"),
-        (0, "torch.cuda.set_device(0)", "`0` (cuda:0) needs a CUDA device, and this machine has none"),
+        (0, "torch.cuda.set_device(0)", "`0` names cuda:0, which needs a CUDA device, and this machine has none"),
         (0, "torch.cuda.synchronize()", "`torch.cuda.synchronize()` needs a CUDA device, and this machine has none"),
         (0, 'torch.set_default_device("cuda")', '`"cuda"` needs a CUDA device, and this machine has none'),
         (0, "if torch.cuda.is_available():\n    torch.cuda.synchronize()", ""),

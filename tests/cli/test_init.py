@@ -17,7 +17,7 @@ def test_a_project_is_clean_after_it_and_new_reports_show(shell: Shell) -> None:
     shell.write("tests/test_a.py", BOTH)
     result = shell.run("init")
     assert result.exit_code == 0
-    assert result.stdout == ("pyproject.toml: configures devlint\ndevlint-baseline.json: accepts 4 reports of today\n")
+    assert result.stdout == ("pyproject.toml: configures devlint\ndevlint-baseline.json: records 4 current reports\n")
     assert (shell.folder / "pyproject.toml").read_text() == (
         '[project]\nname = "p"\nversion = "1"\n\n'
         '[tool.devlint]\nbaseline = "devlint-baseline.json"\n\n'

@@ -49,7 +49,7 @@ def test_what_is_typed_is_reported_though_nothing_is_saved(project: Path) -> Non
 
         assert (found.code, found.severity, found.source) == ("DEV101", types.DiagnosticSeverity.Error, "devlint")
         assert found.range == types.Range(types.Position(4, 6), types.Position(4, 11))
-        assert found.message.splitlines()[0] == "`a` is on cpu and `b` on cuda:0: `+` needs one device"
+        assert found.message.splitlines()[0] == "`a` is on cpu and `b` on cuda:0: `+` needs both on the same device"
         assert "\nPyTorch says: Expected all tensors" in found.message
         assert found.code_description is not None
         assert found.code_description.href.endswith("/mixed_device_operands.py")
@@ -128,8 +128,8 @@ async def _hover_tells_the_device_and_why(client: Client) -> None:
     assert isinstance(told.contents, types.MarkupContent)
     assert told.contents.value == (
         "`y`: tensor on **cuda:0**\n\n"
-        f"* `cuda:0` is written here, [line 4]({client.uri('hovered.py')}#L4)\n"
-        f"* moved to cuda:0 by `to`, [line 4]({client.uri('hovered.py')}#L4)"
+        f"* the device `cuda:0` comes from here, [line 4]({client.uri('hovered.py')}#L4)\n"
+        f"* moved to cuda:0 by `.to()`, [line 4]({client.uri('hovered.py')}#L4)"
     )
     assert told.range == types.Range(_position(text, "y = x"), _position(text, "y = x", 1))
     before = await hover("x.to")

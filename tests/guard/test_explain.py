@@ -130,4 +130,4 @@ def test_what_a_record_of_the_run_tells_comes_first() -> None:
     finding = explain(caught.value, history=lambda tensor: (step,) if tensor is empty else ())
     assert finding is not None
     assert finding.operands[0].history[0] == step
-    assert [one.message for one in finding.operands[0].history[1:]] == ['assigned `torch.ones(2, device="meta")`']
+    assert [one.message for one in finding.operands[0].history[1:]] == ['comes from `torch.ones(2, device="meta")`']

@@ -27,7 +27,7 @@ def test_the_program_prints_what_is_shown(judge: Judge) -> None:
     verdict = judge.run(_block("python"), devices=1)
     assert verdict.exception == "devlint_guard.errors.DeviceMismatchError"
     assert verdict.message is not None
-    assert re.sub(r"\S*prog\.py:", "program.py:", verdict.message) == _block("console").strip()
+    assert re.sub(r"[^\s(]*prog\.py:", "program.py:", verdict.message) == _block("console").strip()
 
 
 def test_the_program_without_a_gpu_ends_as_is_told(tmp_path: Path) -> None:

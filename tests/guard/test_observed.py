@@ -132,9 +132,10 @@ def test_paths_that_the_run_has_not_taken_are_checked_with_what_it_has_seen(judg
         (line_of(TRAIN, "* rows"), "DEV101"),
     ]
     assert [message for _, _, message in found] == [
-        "`x` is on cuda:0 and `self.table` on cpu: `+` needs one device (observed at run time)",
-        "`logits.argmax(-1)` is on cuda:0 and `labels` on cpu: `==` needs one device (observed at run time)",
-        '`batch["x"]` is on cuda:0 and `rows` on cpu: `*` needs one device (observed at run time)',
+        "`x` is on cuda:0 and `self.table` on cpu: `+` needs both on the same device (observed at run time)",
+        "`logits.argmax(-1)` is on cuda:0 and `labels` on cpu: `==` needs both on the same device "
+        "(observed at run time)",
+        '`batch["x"]` is on cuda:0 and `rows` on cpu: `*` needs both on the same device (observed at run time)',
     ]
 
 
@@ -296,7 +297,7 @@ def test_each_process_may_have_a_device_of_its_own(judge: Judge, tmp_path: Path,
         merge = ["merge-reports", "run.rank0.json", "run.rank1.json", "--output", "whole.json"]
         assert CliRunner().invoke(devlint, merge).exit_code == 0
         found = [message for _, _, message in reported(*files)]
-        expected = "`x` is on cuda:1 and `y` on cuda:0: `+` needs one device (observed at run time)"
+        expected = "`x` is on cuda:1 and `y` on cuda:0: `+` needs both on the same device (observed at run time)"
         assert found == ([] if other == "device" else [expected])
     ended = check("--observed", files[0])
     assert "note: observed at run time by rank 1: `x` is on cuda:1\n" in ended.stdout

@@ -64,13 +64,13 @@ def _passing() -> None:
 
 
 @pytest.mark.parametrize(("call", "name", "steps"), [
-    (lambda: Once().add(META), "self.table", ["assigned `torch.zeros(2)`"]),
+    (lambda: Once().add(META), "self.table", ["comes from `torch.zeros(2)`"]),
     (lambda: Twice().add(META), "self.table", []),
-    (_local, "first", ["assigned `torch.ones(2)`"]),
-    (_later, "HERE", ["assigned `torch.ones(2)`"]),
-    (_loop, "one", ["taken from `[(torch.ones(2), 1)]`"]),
-    (_result, "table * 2", ["assigned `torch.ones(2)`"]),
-    (_passing, "x", ["assigned `torch.zeros(2)`", "passed as `mask`"]),
+    (_local, "first", ["comes from `torch.ones(2)`"]),
+    (_later, "HERE", ["comes from `torch.ones(2)`"]),
+    (_loop, "one", ["is taken from `[(torch.ones(2), 1)]`"]),
+    (_result, "table * 2", ["comes from `torch.ones(2)`"]),
+    (_passing, "x", ["comes from `torch.zeros(2)`", "is passed as `mask`"]),
 ])  # fmt: skip
 def test_steps(call: Callable[[], object], name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     # What the tensor without data meets is to blame here, so that there is a history to look at.

@@ -57,7 +57,7 @@ def test_text(file: str) -> None:
         "    |                                           ^^^^ float32[4, 4] on cpu\n"
         "    |                               ^ float32[2, 4] on cuda:0\n"
         "\n"
-        "  cause     `mask` created on cpu by torch.full train.py:2 in Net.forward\n"
+        "  cause     `mask` created on cpu by torch.full (train.py:2 in Net.forward)\n"
         "  path      net.layers.0 (Layer), step 7\n"
         "  help      do this\n"
         "  or        do that\n"

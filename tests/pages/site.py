@@ -52,7 +52,7 @@ def rule_pages() -> dict[str, str]:
         how = (
             f'Turn the rule off with `ignore = ["{rule.code}"]`, or on one line with `# devlint: ignore[{rule.code}]`.'
         )
-        pages[rule.code] = f"{head}\n\n{_fenced(rule.documentation())}\n\n---\n\n{how}\n"
+        pages[rule.code] = f"{head}\n\n{_fenced(rule.documentation_for_users())}\n\n---\n\n{how}\n"
     for code, text in codes.TEXTS.items():
         who = "Only [the guard](../runtime_guard/guard.md) reports this."
         pages[code] = f"# {code}: {codes.NAMES[code]}\n\n{who}\n\n{_fenced(text)}\n"

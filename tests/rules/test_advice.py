@@ -36,21 +36,21 @@ def follow(text: str, diagnostic: Diagnostic) -> str | None:
     """The program with the advised change made; None for advice that leaves the code to the reader."""
     advice, lines = diagnostic.advice or "", text.split("\n")
     at = diagnostic.place.line - 1
-    if match := re.fullmatch(r"pass `device=(.*)` to `(.*?)`(?: in line (\d+))?", advice):
+    if match := re.fullmatch(r"pass `device=(.*)` to `(.*?)`(?: on line (\d+))?", advice):
         return _with_device(lines, _creation(diagnostic, int(match[3] or at + 1)), match[1])
     if match := re.fullmatch(r"use `(.*)` instead of `(.*)`", advice):
         assert match[2] in lines[at]
         lines[at] = lines[at].replace(match[2], match[1], 1)
     elif match := re.fullmatch(r"(?:in a module, .*; elsewhere )?use `((.*)\.to\(.*\))`", advice):
         _replace_operand(lines, diagnostic, match[2], match[1])
-    elif match := re.fullmatch(r"move `.*` where it is made, in line (\d+): `(.*)` with `(.*)`", advice):
+    elif match := re.fullmatch(r"on line (\d+), where `.*` is created, add `(.*)` to `(.*)`", advice):
         made = int(match[1]) - 1
-        assert "…" in match[2] or match[2] in lines[made]
-        lines[made] = lines[made].rstrip() + match[3]
-    elif match := re.fullmatch(r"move it where it is created, in line (\d+): `(.*)` with `(.*)`", advice):
+        assert "…" in match[3] or match[3] in lines[made]
+        lines[made] = lines[made].rstrip() + match[2]
+    elif match := re.fullmatch(r"on line (\d+), add `(.*)` to `(.*)`", advice):
         made = int(match[1]) - 1
-        assert match[2] in lines[made]
-        lines[made] = lines[made].replace(match[2], match[2] + match[3], 1)
+        assert match[3] in lines[made]
+        lines[made] = lines[made].replace(match[3], match[3] + match[2], 1)
     elif match := re.fullmatch(r"move `(.*)` with `(.*)`", advice):
         _replace_operand(lines, diagnostic, match[1], f"({match[1]}){match[2]}")
     elif match := re.fullmatch(r"move .*: `(.*)`", advice):

@@ -104,7 +104,7 @@ def test_selectors_name_it(shell: Shell) -> None:
 def test_its_documentation_is_printed(shell: Shell) -> None:
     code, said = shell.run("explain", "OUR101")
     assert code == 0
-    assert "Reports CUDA devices that are written down in the code." in said
+    assert "Reports hard-coded CUDA devices." in said
     code, said = shell.run("rules")
     assert code == 0
     assert re.search(r"^OUR101 +hard-coded-gpu ", said, flags=re.MULTILINE)
@@ -114,11 +114,13 @@ def test_its_own_tests_pass_and_can_fail(shell: Shell) -> None:
     code, said = shell.run("-q", "-p", "no:cacheprovider", "tests", module="pytest", folder=shell.package)
     assert (code, "2 passed" in said) == (0, True), said
     program = shell.package / "tests" / "train.py"
-    program.write_text(program.read_text().replace("  # error: [hard-coded-gpu]", "  #").replace("print 1", "print 2"))
+    program.write_text(
+        program.read_text().replace("  # error: [hard-coded-gpu]", "  #").replace("number 1", "number 2")
+    )
     code, said = shell.run("-q", "-p", "no:cacheprovider", "tests", module="pytest", folder=shell.package)
     assert code == 1
     assert "line 3: [hard-coded-gpu]" in said
-    assert 'line 5: [print-of-tensor] "print 2" is not reported' in said
+    assert 'line 5: [print-of-tensor] "print number 2" is not reported' in said
 
 
 def test_a_rule_without_a_heading_works_and_is_remarked_on(shell: Shell) -> None:

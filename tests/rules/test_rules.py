@@ -85,7 +85,7 @@ def test_mixed_operands() -> None:
     (found,) = _report(_conflict(X_ON_CUDA, ONES_ON_CPU, via=(call,)))
 
     assert (found.code, found.rule) == ("DEV101", "mixed-device-operands")
-    assert found.message == "`x` is on cuda:0 and `torch.ones(3)` on cpu: `+` needs one device"
+    assert found.message == "`x` is on cuda:0 and `torch.ones(3)` on cpu: `+` needs both on the same device"
     assert found.place == _place(1, 1, 5)
     assert found.labels == (Label(_place(1, 1, 2), "cuda:0"), Label(_place(1, 2, 3), "cpu"))
     assert found.related == (
@@ -132,10 +132,10 @@ def test_device_variables_in_words() -> None:
     y = _meeting("y", Variable("x"), "parameter")
 
     assert _message(_conflict(x, ONES_ON_CPU, kind="cpu-meets-symbolic", operation="*")) == (
-        "`torch.ones(3)` is on cpu, `*` needs it on the device of `x`"
+        "`torch.ones(3)` is on cpu, but `*` needs it on the device of `x`"
     )
     assert _message(_conflict(y, ONES_ON_CPU, kind="cpu-meets-symbolic", operation="torch.cat")) == (
-        "`y` is on the device of `x` and `torch.ones(3)` on cpu: `torch.cat` needs one device"
+        "`y` is on the device of `x` and `torch.ones(3)` on cpu: `torch.cat` needs both on the same device"
     )
     assert _message(_conflict(ONES_ON_CPU, x, kind="cpu-meets-symbolic")) == _message(
         _conflict(x, ONES_ON_CPU, kind="cpu-meets-symbolic")
@@ -187,33 +187,33 @@ ADVICE = {
         replace(_created("2 * torch.ones(3)", 3, column=9), place=_place(3, 5, 10)),
         "pass `device=x.device` to `torch.ones`",
     ),
-    "created before": (X, _created("y", 2), "pass `device=x.device` to `torch.ones` in line 2"),
+    "created before": (X, _created("y", 2), "pass `device=x.device` to `torch.ones` on line 2"),
     "created before the other": (
         _in_line_3("z", CUDA0, "moved"),
         _created("y", 2),
-        "move it before it is used: `y = y.to(z.device)`",
+        "move `y` before it is used: `y = y.to(z.device)`",
     ),
     "created without a device": (
         X,
         _created("y", 2, "torch.FloatTensor"),
-        "move it before it is used: `y = y.to(x.device)`",
+        "move `y` before it is used: `y = y.to(x.device)`",
     ),
-    "created by a class": (X, _created("y", 2, "Table(…)"), "move it before it is used: `y = y.to(x.device)`"),
+    "created by a class": (X, _created("y", 2, "Table(…)"), "move `y` before it is used: `y = y.to(x.device)`"),
     "created in another file": (X, MADE_ELSEWHERE, "move `made()` with `.to(x.device)`"),
     "global": (X, _created("TABLE", 1), "use `TABLE.to(x.device)`"),
-    "on the left": (_created("y", 2), X, "pass `device=x.device` to `torch.ones` in line 2"),
-    "two gpus": (X, replace(_created("y", 2), device=CUDA1), "pass `device=x.device` to `torch.ones` in line 2"),
+    "on the left": (_created("y", 2), X, "pass `device=x.device` to `torch.ones` on line 2"),
+    "two gpus": (X, replace(_created("y", 2), device=CUDA1), "pass `device=x.device` to `torch.ones` on line 2"),
     "attribute": (
         X,
         _created("self.mask", 1),
-        'in a module, register it, so that it moves along: `self.register_buffer("mask", …)`; '
+        'in a module, register it, so that it moves with the module: `self.register_buffer("mask", …)`; '
         "elsewhere use `self.mask.to(x.device)`",
     ),
-    "batch": (X, _in_line_3("y", CPU, "loader"), "move the batch before it is used: `y = y.to(x.device)`"),
+    "batch": (X, _in_line_3("y", CPU, "loader"), "move `y` before it is used: `y = y.to(x.device)`"),
     "part of a batch": (X, _in_line_3("batch[0]", CPU, "loader"), "use `batch[0].to(x.device)`"),
-    "moved": (X, _in_line_3("y", CPU, "moved"), "move it before it is used: `y = y.to(x.device)`"),
+    "moved": (X, _in_line_3("y", CPU, "moved"), "move `y` before it is used: `y = y.to(x.device)`"),
     "moved just now": (X, _in_line_3("y.cpu()", CPU, "moved"), "use `y.to(x.device)` instead of `y.cpu()`"),
-    "parameter": (X, _in_line_3("y", CPU, "parameter"), "move it before it is used: `y = y.to(x.device)`"),
+    "parameter": (X, _in_line_3("y", CPU, "parameter"), "move `y` before it is used: `y = y.to(x.device)`"),
     "parameter of a module": (
         X,
         _in_line_3("net.weight", CPU, "module"),
@@ -222,45 +222,45 @@ ADVICE = {
     "output of a module": (
         X,
         _in_line_3("net(y)", CPU, "module"),
-        "move the module that `net(y)` comes from to cuda:0, where `x` is",
+        "move the module that `net(y)` comes from to cuda:0, the device of `x`",
     ),
     "expression": (X, _in_line_3("-y", CPU, "unknown"), "move `-y` with `.to(x.device)`"),
     "follows an element": (
         _in_line_3("x[0]", CUDA0, "moved"),
         _created("y", 2),
-        "pass `device=x[0].device` to `torch.ones` in line 2",
+        "pass `device=x[0].device` to `torch.ones` on line 2",
     ),
     "follows an expression of one value and numbers": (
         _in_line_3("x.unsqueeze(0) + 1", CUDA0, "created"),
         _created("y", 2),
-        "pass `device=x.device` to `torch.ones` in line 2",
+        "pass `device=x.device` to `torch.ones` on line 2",
     ),
     "follows an expression of two values": (
         _in_line_3("x + x", CUDA0, "created"),
         _created("y", 2),
-        "move `y` to cuda:0, where `x + x` is",
+        "move `y` to cuda:0, the device of `x + x`",
     ),
     "follows a written device": (
         Meeting(
             'torch.ones(3, device="cuda:0")', CUDA0, _place(3, 1, 2), (Step(_place(3, 1, 2), ""),), OriginKind.CREATED
         ),
         _created("y", 2),
-        'move it before it is used: `y = y.to("cuda:0")`',
+        'move `y` before it is used: `y = y.to("cuda:0")`',
     ),
     "follows a parameter": (
         _in_line_3("f(x)", Variable("x"), "parameter"),
         _created("y", 2),
-        "pass `device=x.device` to `torch.ones` in line 2",
+        "pass `device=x.device` to `torch.ones` on line 2",
     ),
     "follows a layer": (
         _in_line_3("x.fc(x)", Variable("x.fc"), "module"),
         _created("y", 2),
-        "pass `device=next(x.fc.parameters()).device` to `torch.ones` in line 2",
+        "pass `device=next(x.fc.parameters()).device` to `torch.ones` on line 2",
     ),
     "follows an unknown element": (
         _in_line_3("f(x)", Variable("x[*]"), "parameter"),
         _created("y", 2),
-        "move `y` to where `f(x)` is",
+        "move `y` to the device of `f(x)`",
     ),
 }
 PROGRAM = "def f(x):\n    y = made()\n    z + y\n"
@@ -288,7 +288,7 @@ def test_advice_does_not_use_a_name_in_the_assignment_that_binds_it() -> None:
     facts = FileFacts((Anchored(_place(2, 1, 6), _conflict(a, b)),))
 
     assert [found.advice for found in check(source, FILE, facts, RULES)] == [
-        "move it before it is used: `b = b.to(a.device)`"
+        "move `b` before it is used: `b = b.to(a.device)`"
     ]
 
 
@@ -305,7 +305,7 @@ def test_advice_asks_no_parameter_of_what_may_have_none(operation: str) -> None:
     net = _in_line_3("x", CUDA0, "module")
     conflict = _conflict(net, _in_line_3("y", CPU, "loader", 5), kind="module-input", operation=operation)
 
-    assert _advice_in_program(conflict) == "move `y` to cuda:0, where `x` is"
+    assert _advice_in_program(conflict) == "move `y` to cuda:0, the device of `x`"
 
 
 @pytest.mark.parametrize("kind", ["module-input", "cpu-meets-symbolic"])
@@ -315,7 +315,7 @@ def test_module_that_stayed_behind_is_moved_once(kind: str) -> None:
     first, second = (net, x) if kind == "module-input" else (x, net)
 
     assert _advice_in_program(_conflict(first, second, kind=kind, operation="Linear.__call__")) == (
-        "move the module once, before it is used: `net.to(x.device)`"
+        "move the module before it is used: `net.to(x.device)`"
     )
 
 
@@ -399,7 +399,7 @@ def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -
     (found,) = _report(UncheckedDevice(Concrete("cuda", index), Spelling.METHOD, f"x.cuda({index})", None, ""))
 
     assert found.code == "DEV302"
-    assert found.message.startswith(f"`x.cuda({index})` (cuda:{index}) needs {needs}")
+    assert found.message.startswith(f"`x.cuda({index})` names cuda:{index}, which needs {needs}")
     assert found.related == ()
     assert pytorch in str(found.pytorch)
     assert test in str(found.advice)
@@ -409,8 +409,8 @@ def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -
     ("device", "available", "words"),
     [
         (Concrete("cuda"), 0, "`d` needs a CUDA device, and this machine has none"),
-        (Concrete("cuda", 0), 0, "`d` (cuda:0) needs a CUDA device, and this machine has none"),
-        (Concrete("cuda", 2), 2, "`d` (cuda:2) needs 3 CUDA devices, and this machine has 2"),
+        (Concrete("cuda", 0), 0, "`d` names cuda:0, which needs a CUDA device, and this machine has none"),
+        (Concrete("cuda", 2), 2, "`d` names cuda:2, which needs 3 CUDA devices, and this machine has 2"),
     ],
 )
 def test_device_that_a_known_machine_lacks(device: Concrete, available: int, words: str) -> None:
@@ -419,11 +419,11 @@ def test_device_that_a_known_machine_lacks(device: Concrete, available: int, wor
 
 
 def test_lost_index() -> None:
-    (found,) = _report(LostIndex("y", Variable("x"), (Step(_place(2, 1, 4), "moved to cpu by `cpu`"),)))
+    (found,) = _report(LostIndex("y", Variable("x"), (Step(_place(2, 1, 4), "moved to cpu by `.cpu()`"),)))
 
     assert (found.code, found.pytorch) == ("DEV302", None)
-    assert found.message == "`y` was brought from the device of `x`, and `.cuda()` means the current GPU"
-    assert found.related == (Related(_place(2, 1, 4), "moved to cpu by `cpu`"),)
+    assert found.message == "`.cuda()` moves `y` to the current GPU, but it came from the device of `x`"
+    assert found.related == (Related(_place(2, 1, 4), "moved to cpu by `.cpu()`"),)
 
 
 @pytest.mark.parametrize(
@@ -436,12 +436,12 @@ def test_lost_index() -> None:
         ),
         (
             VisibilityConflict(VisibilityProblem.BEYOND, '"cuda:2"', Concrete("cuda", 2), 2, ()),
-            '`"cuda:2"` uses cuda:2, and CUDA_VISIBLE_DEVICES leaves only 2 visible',
+            '`"cuda:2"` uses cuda:2, but CUDA_VISIBLE_DEVICES makes only cuda:0 and cuda:1 visible',
             "CUDA error: invalid device ordinal",
         ),
         (
             VisibilityConflict(VisibilityProblem.BEYOND, "x.cuda()", Concrete("cuda", 0), 0, ()),
-            "`x.cuda()` uses cuda:0, and CUDA_VISIBLE_DEVICES leaves no device visible",
+            "`x.cuda()` uses cuda:0, but CUDA_VISIBLE_DEVICES hides all devices",
             "No CUDA GPUs are available",
         ),
     ],
@@ -455,8 +455,16 @@ def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch:
     ("fact", "code", "words"),
     [
         (SyncInLoop("loss.item()", "", CUDA0), "DEV501", "`loss.item()` in each step waits for cuda:0 to finish"),
-        (SyncInLoop("loss", "print", Variable("x")), "DEV501", "print `loss` in each step waits for the device of `x`"),
-        (CreateThenMove("torch.ones(3)", "cuda", CUDA1), "DEV502", "`torch.ones(3)` is created on the CPU, and `cuda`"),
+        (
+            SyncInLoop("loss", "print", Variable("x")),
+            "DEV501",
+            "`print(loss)` in each step waits for the device of `x`",
+        ),
+        (
+            CreateThenMove("torch.ones(3)", "cuda", CUDA1),
+            "DEV502",
+            "`torch.ones(3)` is created on the CPU, and `.cuda()`",
+        ),
         (LoopInvariantTransfer("w", "to", CUDA0), "DEV503", "each step of the loop copies the same `w` to cuda:0"),
         (ReadBeforeSync("y.item()", "", ()), "DEV504", "`y.item()` reads a copy that may not have arrived"),
         (ReadBeforeSync("y", "testing", ()), "DEV504", "testing `y` reads a copy that may not have arrived"),
@@ -506,7 +514,7 @@ def test_module_has_no_device_attribute() -> None:
         (ParallelProblem.EMPTY, "[]", "`[]` names no device"),
         (ParallelProblem.NOT_CUDA, '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
         (ParallelProblem.BEYOND, "[0, 9]", "`[0, 9]` names a device that the machine does not have"),
-        (ParallelProblem.NOT_A_LIST, "1", "`1` is one device, DataParallel wants a list"),
+        (ParallelProblem.NOT_A_LIST, "1", "`device_ids` is `1`, but DataParallel needs a list"),
         (ParallelProblem.RESULT_ON_CPU, "[0, 1]", "the module returns a tensor on the CPU"),
     ],
 )
@@ -529,19 +537,23 @@ def test_data_parallel_device_ids(problem: ParallelProblem, ids: str, words: str
         (
             ParallelProblem.MODULE_ON_CPU,
             "[rank]",
-            "the module is on the CPU, but `[rank]` needs a module on a CUDA device",
+            "the module is on the CPU, but `[rank]` needs a module on a",
         ),
         (
             ParallelProblem.SEVERAL_DEVICES,
             "[0]",
-            "the module is spread over several devices, but `[0]` needs a module on one",
+            "the module is spread over several devices, but `[0]` needs a module on",
         ),
         (ParallelProblem.SEVERAL_TYPES, "", "some parameters of the module are on the CPU and some are not"),
-        (ParallelProblem.SEVERAL, "[0, 1]", "`[0, 1]` names several devices, DistributedDataParallel takes one"),
+        (ParallelProblem.SEVERAL, "[0, 1]", "`[0, 1]` names several devices, but DistributedDataParallel takes one"),
         (ParallelProblem.OUTPUT_WITHOUT_IDS, "1", "`1` as output_device needs device_ids"),
         (ParallelProblem.NOT_CUDA, '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
         (ParallelProblem.BEYOND, "[9]", "`[9]` names a device that the machine does not have"),
-        (ParallelProblem.NOT_A_LIST, "0", "`0` is one device, DistributedDataParallel wants a list of it"),
+        (
+            ParallelProblem.NOT_A_LIST,
+            "0",
+            "`device_ids` is `0`, but DistributedDataParallel needs a list of one",
+        ),
     ],
 )
 def test_distributed_device_ids(problem: ParallelProblem, ids: str, words: str) -> None:
@@ -555,8 +567,8 @@ def test_distributed_device_ids(problem: ParallelProblem, ids: str, words: str) 
 @pytest.mark.parametrize(
     ("name", "device", "words"),
     [
-        ("count", CPU, "`count` is on cpu, and the backend `nccl` takes CUDA tensors only"),
-        ("", None, "the backend `nccl` needs a CUDA device, and this machine has none"),
+        ("count", CPU, "`count` is on cpu, but the backend `nccl` takes CUDA tensors only"),
+        ("", None, "the backend `nccl` needs a CUDA device, but this machine has none"),
     ],
 )
 def test_collective_on_backend_without_device(name: str, device: Device | None, words: str) -> None:

@@ -16,7 +16,7 @@ CASES = {
         "        a = self.loss(self.net(real), label)\n        label.fill_(0)\n"
         "        return a + self.loss(self.net(-real), label)\n",
         "DEV103",
-        ["pass `device=self.device` to `torch.full` in line 12"] * 2,
+        ["pass `device=self.device` to `torch.full` on line 12"] * 2,
     ),
     "factory of another function": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -26,7 +26,7 @@ CASES = {
         "    def forward(self, batch: list[torch.Tensor]):\n        x, y = batch\n"
         "        return self.loss(self.spread(self.fc(x)), y)\n",
         "DEV103",
-        ["pass `device=diffs.device` to `torch.zeros` in line 10"],
+        ["pass `device=diffs.device` to `torch.zeros` on line 10"],
     ),
     "layers in a list": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -51,7 +51,7 @@ CASES = {
         "        self.shift = torch.ones(3)\n        self.shift = self.shift.unsqueeze(0)\n\n"
         "    def forward(self, x):\n        return x + self.shift\n",
         "DEV103",
-        ['register it, so that it moves along: `self.register_buffer("shift", …)`'],
+        ['register it, so that it moves with the module: `self.register_buffer("shift", …)`'],
     ),
     "keywords of a call": (
         "class Split(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -61,7 +61,7 @@ CASES = {
         "batch = {'ids': torch.ones(2, 1), 'labels': torch.ones(2, 1)}\n"
         "batch = {key: value.long().to('cuda:0') for key, value in batch.items()}\nmodel = Split()\nmodel(**batch)\n",
         "DEV104",
-        ["move the tensors in `batch` to cuda:1, where `model` is"],
+        ["move the tensors in `batch` to cuda:1, the device of `model`"],
     ),
     "lengths that stay on the CPU": (
         "from torch.nn.utils.rnn import pack_padded_sequence\n\n"
@@ -75,7 +75,10 @@ CASES = {
         "def train(args):\n    gpu = torch.device('cuda:%d' % args.rank if torch.cuda.is_available() else 'cpu')\n"
         "    net = nn.Linear(3, 3).to(gpu)\n    return net(torch.ones(3).cuda())\n",
         "DEV301",
-        ["use `gpu`, the device that the program has chosen; if the project always has a GPU, set `devices = 1`"],
+        [
+            "use `gpu`, the device that the program has chosen; "
+            "if the project always has a GPU, set `devices = 1` in devlint's configuration"
+        ],
     ),
 }
 

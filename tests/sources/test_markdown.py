@@ -52,7 +52,7 @@ def test_fences_are_one_program_in_their_places(tmp_path: Path, monkeypatch: pyt
     folder = CliRunner().invoke(devlint, ["check", ".", *options])
 
     assert named.stdout == (
-        "a.md:20:1: DEV101 [mixed-device-operands] `x` is on cpu and `y` on cuda:0: `+` needs one device\n"
+        "a.md:20:1: DEV101 [mixed-device-operands] `x` is on cpu and `y` on cuda:0: `+` needs both on the same device\n"
     )
     assert included.stdout == named.stdout
     assert (folder.exit_code, folder.stdout) == (0, "")

@@ -37,7 +37,8 @@ def test_state_is_carried_from_cell_to_cell(tmp_path: Path, monkeypatch: pytest.
 
     assert result.exit_code == 1
     assert result.stdout == (
-        "train.ipynb:cell 5:3:7: DEV101 [mixed-device-operands] `x` is on cpu and `y` on cuda:0: `+` needs one device\n"
+        "train.ipynb:cell 5:3:7: DEV101 [mixed-device-operands] `x` is on cpu and `y` on cuda:0: "
+        "`+` needs both on the same device\n"
     )
 
 
@@ -82,7 +83,7 @@ def test_lines_in_advice_are_those_of_the_cell(tmp_path: Path, monkeypatch: pyte
     result = _check(tmp_path, monkeypatch, ".")
 
     assert "a.ipynb:cell 2:7:12" in result.stdout
-    assert "in line 6 of cell 2" in result.stdout
+    assert "on line 6 of cell 2" in result.stdout
 
 
 @pytest.mark.parametrize(

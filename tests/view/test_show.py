@@ -112,8 +112,13 @@ def test_the_page_tells_the_story_of_each_value(program: Path, run: Devlint) -> 
     told = {str(value["name"]): value for value in _data(page)}
     assert told["b"]["text"] == "cuda:0"
     assert told["b"]["story"] == [
-        {"what": "`cuda:0` is written here", "at": "line 14", "link": "#f1l14", "code": 'b = a.to("cuda:0")'},
-        {"what": "moved to cuda:0 by `to`", "at": "line 14", "link": "#f1l14", "code": 'b = a.to("cuda:0")'},
+        {
+            "what": "the device `cuda:0` comes from here",
+            "at": "line 14",
+            "link": "#f1l14",
+            "code": 'b = a.to("cuda:0")',
+        },
+        {"what": "moved to cuda:0 by `.to()`", "at": "line 14", "link": "#f1l14", "code": 'b = a.to("cuda:0")'},
     ]
     assert (told["net"]["kind"], told["self.fc"]["tint"]) == ("module Net", "follows")
     assert 'id="f1l14"' in page
@@ -156,7 +161,7 @@ def test_a_browser_shows_the_card_of_a_value(program: Path, run: Devlint, tmp_pa
     card = after.partition('<div id="card"')[2]
     assert re.match(r"[^>]*hidden", card) is None
     assert '<h3>b<span class="chip a0">cuda:0</span></h3><p>tensor</p>' in card
-    assert 'moved to cuda:0 by <code>to</code>, <a href="#f1l14">line 14</a>' in card
+    assert 'moved to cuda:0 by <code>.to()</code>, <a href="#f1l14">line 14</a>' in card
 
 
 def test_a_browser_shows_devices_in_their_colours(program: Path, run: Devlint, tmp_path: Path) -> None:

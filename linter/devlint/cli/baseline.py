@@ -1,4 +1,4 @@
-"""`devlint baseline`: accept the reports of now, or remove entries that match nothing."""
+"""`devlint baseline`: record the current reports, or remove entries that match nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @takes_settings
-@click.option("--baseline", type=click.Path(path_type=Path), help="The file.  [default: that of the configuration]")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), help="The baseline file.  [default: the one in the configuration]"
+)
 @click.option("--prune", is_flag=True, help="Only remove entries that match nothing any more.")
 def baseline(settings: Settings, baseline: Path | None, prune: bool) -> int:
-    """Accept the reports of now. After that, `devlint check` reports new mistakes only.
+    """Record the current reports as known.
 
-    The reports go into a file, the baseline. Entries for other files and rules stay.
+    After that, `devlint check` reports only new ones.
+
+    The reports go into a file, the baseline. The command keeps the entries for files and rules that it did not check.
     """
     from devlint.acceptance import accept
     from devlint.project import display_path

@@ -37,9 +37,7 @@ _WITH_STATISTICS = ("full", "concise", "json")
 @click.option("--fix-only", is_flag=True, help="Make the fixes, and print no report.")
 @click.option("--diff", is_flag=True, help="Print the changes of --fix, and write nothing.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a fix was made.")
-@click.option(
-    "--diff-base", metavar="REF", help="Report on lines only that changed since this commit; analyse everything."
-)
+@click.option("--diff-base", metavar="REF", help="Report only on lines that changed since this commit.")
 @click.option("--whole-project", is_flag=True, help="Look at all files of the project; report what touches the paths.")
 @click.option("--add-ignore", metavar="REASON", help="Silence each report by a comment with this reason.")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked, and check none.")
@@ -54,11 +52,25 @@ _WITH_STATISTICS = ("full", "concise", "json")
     help="Use the values in this JSON report of `devlint run --guard-mode record`.",
 )
 @click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if an entry of the baseline matches nothing.")
-@click.option("--output-format", type=click.Choice(_FORMATS), default="full", show_default=True)
+@click.option(
+    "--output-format", type=click.Choice(_FORMATS), default="full", show_default=True, help="The format of the report."
+)
 @click.option("--output-file", type=click.Path(path_type=Path), help="Write the report to this file.")
 @click.option("--statistics", is_flag=True, help="Print the number of reports per rule instead of the reports.")
-@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", show_default=True)
-@click.option("--fail-on", type=click.Choice(("error", "warning")), default="warning", show_default=True)
+@click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    help="When to colour the report; `auto`: on a terminal.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(("error", "warning")),
+    default="warning",
+    show_default=True,
+    help="The lowest severity that makes the exit code 1.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are reports.")
 @click.option("-q", "--quiet", is_flag=True, help="Print reports and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Also print timing, and tracebacks of internal errors.")

@@ -15,7 +15,9 @@ from devlint.errors import SourceError
 @click.option("--config", type=click.Path(path_type=Path), help="Use this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 def facts(place: str, config: Path | None, isolated: bool) -> int:
-    """Print the known values and the facts of a file. Rules see these facts."""
+    """Print what devlint knows about a file.
+
+    It prints the devices of names, and the facts that rules see. With `:LINE`, it prints those of one line."""
     from devlint.engine import facts_of
     from devlint.explain import describe_facts
     from devlint.settings import Settings

@@ -37,21 +37,33 @@ _PATH = click.Path(path_type=Path)
 
 _SETTINGS = (
     click.argument("paths", nargs=-1, metavar="[PATH]…"),
-    _rules_option("--select", "Turn on these rules only: DEV1, DEV101, a rule name, ALL; comma between."),
+    _rules_option(
+        "--select", "Turn on only these rules: codes, prefixes (DEV1) or names, separated by commas, or ALL."
+    ),
     _rules_option("--ignore", "Turn off these rules."),
     _rules_option("--extend-select", "Turn on these rules too."),
     click.option(
         "--min-certainty",
         type=click.Choice(["certain", "on-accelerator", "possible"]),
-        help="Report no error that is less certain.  [default: on-accelerator, and what opt-in rules report]",
+        help="Hide less certain errors. `certain`: fails on every path; `on-accelerator`: fails on an accelerator; "
+        "`possible`: fails for some callers.  [default: on-accelerator; opt-in rules report at every level]",
     ),
     click.option("--config", type=_PATH, help="Use this TOML file or profile for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),
-    _patterns_option("--exclude", "Skip these in folders, in place of the configured patterns; comma between."),
-    _patterns_option("--extend-exclude", "Skip these in folders too."),
-    click.option("--force-exclude", is_flag=True, help="Apply excludes to paths named here too."),
+    _patterns_option(
+        "--exclude",
+        "Skip matching files below the checked folders, instead of the configured patterns; separated by commas.",
+    ),
+    _patterns_option("--extend-exclude", "Skip files that match these patterns too."),
+    click.option(
+        "--force-exclude", is_flag=True, help="Apply the exclude patterns to files named on the command line too."
+    ),
     click.option("--include-markdown", is_flag=True, help="Check the Python in Markdown files of folders too."),
-    click.option("--jobs", type=click.IntRange(1), help="Number of processes.  [default: by files and cores]"),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        help="Number of processes.  [default: depends on the number of files and cores]",
+    ),
 )
 
 

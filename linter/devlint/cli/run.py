@@ -9,9 +9,15 @@ import click
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--guard-mode", type=click.Choice(("raise", "warn", "record", "off")), help="Raise, warn about or record findings."
+    "--guard-mode",
+    type=click.Choice(("raise", "warn", "record", "off")),
+    help="`raise` an error (default), `warn`, `record` the findings, or `off`.",
 )
-@click.option("--guard-level", type=click.Choice(("module", "adaptive", "deep")), help="How much the guard checks.")
+@click.option(
+    "--guard-level",
+    type=click.Choice(("module", "adaptive", "deep")),
+    help="How much the guard checks.  [default: adaptive]",
+)
 @click.option("--guard-report", metavar="PATH", help="Write a report to this file: .json, .html, or else text.")
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
 @click.argument("script")
@@ -26,9 +32,9 @@ def run(
 ) -> int:
     """Run a script with the runtime guard. Arguments after SCRIPT belong to the script.
 
-    The environment variable `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` sets the options that are not given. The exit code
-    is that of the script; with `--guard-mode record`, it is also 1 if the guard has findings. An interrupted program
-    ends by its signal, as under Python.
+    The environment variable `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` sets the options that are not given. The
+    command exits with the exit code of the script. With `--guard-mode record`, it exits with 1 if the script succeeds
+    but the guard has findings. If a signal stops the script, the command ends with this signal too.
     """
     try:
         from devlint_guard.errors import GuardUsageError
@@ -47,7 +53,9 @@ def run(
     "--output", required=True, type=click.Path(path_type=Path), help="Write to this file: .json, .html, or text."
 )
 def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
-    """Join the JSON reports of one job into one. Each process writes a report, such as report.rank0.json."""
+    """Merge the reports of one job.
+
+    Each process of a job writes a JSON report, such as report.rank0.json."""
     try:
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.ranks import merge

@@ -24,7 +24,7 @@ _COLOURS = click.Choice(("auto", "always", "never"))
 @click.option(
     "--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Write one HTML page; `-` prints it."
 )
-@click.option("--color", type=_COLOURS, default="auto", show_default=True)
+@click.option("--color", type=_COLOURS, default="auto", show_default=True, help="`auto`: colour on a terminal.")
 def show(settings: Settings, page: Path | None, color: str) -> int:
     """Print source with the device of each value. The output goes to the terminal or into a page."""
     from devlint import engine, report
@@ -43,9 +43,15 @@ def show(settings: Settings, page: Path | None, color: str) -> int:
 
 @click.command()
 @takes_settings
-@click.option("--output-format", type=click.Choice(("tree", "dot", "html")), default="tree", show_default=True)
+@click.option(
+    "--output-format",
+    type=click.Choice(("tree", "dot", "html")),
+    default="tree",
+    show_default=True,
+    help="Print text, a graph for Graphviz, or an HTML page.",
+)
 @click.option("--output-file", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file.")
-@click.option("--color", type=_COLOURS, default="auto", show_default=True)
+@click.option("--color", type=_COLOURS, default="auto", show_default=True, help="`auto`: colour on a terminal.")
 def graph(settings: Settings, output_format: str, output_file: Path | None, color: str) -> int:
     """Draw modules, their parts and their devices."""
     from devlint import engine, report

@@ -115,6 +115,43 @@ class Either:
 
 Device: TypeAlias = Unreached | Concrete | Variable | Either | UnknownDevice
 
+_LONGEST_QUOTE = 60
+
+
+def quoted(text: str) -> str:
+    """Return source text in backquotes, on one line and cut where it gets long; `x[*]` reads "an element of `x`"."""
+    line = " ".join(text.split())
+    if line.endswith("[*]"):
+        return f"an element of {quoted(line[:-3])}"
+    line = line.replace("[*]", "[…]")
+    if len(line) > _LONGEST_QUOTE:
+        line = line[: _LONGEST_QUOTE - 1] + "…"
+    return f"`{line}`"
+
+
+def in_words(device: Device) -> str:
+    """Return a device as it reads in a sentence: `cuda:0`, "the device of `x`", or "`device`"."""
+    variables = variables_of(device)
+    if variables:
+        places = " or ".join(sorted({_owner_in_words(variable.owner) for variable in variables}))
+        return places if all(variable.names_device for variable in variables) else f"the device of {places}"
+    return "the device of its inputs" if device == CHOSEN_BY_CALLER else str(device)
+
+
+def created_by(operation: str, device: Device) -> str:
+    """Return what an operation has created, as a step of a trace: "created on the CPU by `torch.ones`"."""
+    if device == UNKNOWN_DEVICE:
+        return f"created by `{operation}`"
+    return f"created on {'the CPU' if device == CPU else in_words(device)} by `{operation}`"
+
+
+def _owner_in_words(owner: str) -> str:
+    """Return the owner of a device in words; "the accelerator" is no source text."""
+    if owner.startswith("the "):
+        return owner
+    return f"the result of {quoted(owner)}" if owner.endswith("()") else quoted(owner)
+
+
 UNREACHED = Unreached()
 UNKNOWN_DEVICE = UnknownDevice()
 CHOSEN_BY_CALLER = Either()

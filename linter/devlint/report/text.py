@@ -61,7 +61,7 @@ def summary(outcome: Outcome, unreadable: int) -> str:
 
 
 def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
-    """Return the number of reports that `--fix` would settle, as a sentence; "" for none.
+    """Return the number of reports that `--fix` would fix, as a sentence; "" for none.
 
     Args:
         outcome: the run.
@@ -73,10 +73,10 @@ def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
     if not safe and not more:
         return ""
     if not more:
-        return f"`--fix` settles {safe} of them."
+        return f"`--fix` fixes {safe} of them."
     if not safe:
-        return f"`--fix --unsafe-fixes` settles {more} of them."
-    return f"`--fix` settles {safe} of them, `--fix --unsafe-fixes` {more} more."
+        return f"`--fix --unsafe-fixes` fixes {more} of them."
+    return f"`--fix` fixes {safe} of them, `--fix --unsafe-fixes` {more} more."
 
 
 class _Frame:
@@ -150,7 +150,7 @@ class _Frame:
 def _how_to_fix(fix: Fix, advice: str | None) -> str:
     """Return the option that makes the fix, with the fix itself if the advice does not give it."""
     option = "`--fix`" if fix.safety is Safety.SAFE else "`--fix --unsafe-fixes`"
-    return f"{option} does so" if fix.message == advice else f"{fix.message} ({option})"
+    return f"{option} does so" if (advice or "").startswith(fix.message) else f"{fix.message} ({option})"
 
 
 def _by_severity(diagnostic: Diagnostic, palette: Palette) -> Paint:

@@ -13,7 +13,7 @@ from devlint.sources.program import Cell
 CellsOf = Callable[[str], Sequence[Cell]]
 """The cells of a file as shown to the user; none for a file that is not a notebook."""
 
-_LINE = re.compile(r"\bin line (\d+)\b")
+_LINE = re.compile(r"\bon line (\d+)\b")
 
 
 def in_cells(diagnostic: Diagnostic, cells_of: CellsOf) -> Diagnostic:
@@ -48,4 +48,4 @@ def in_cell(place: Place, cells: Sequence[Cell]) -> Place:
 def _in_words(match: re.Match[str], cells: Sequence[Cell]) -> str:
     line = int(match[1])
     cell = cell_at(cells, line)
-    return match[0] if cell is None else f"in line {line - cell.first + 1} of cell {cell.number}"
+    return match[0] if cell is None else f"on line {line - cell.first + 1} of cell {cell.number}"

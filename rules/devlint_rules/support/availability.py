@@ -40,7 +40,9 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
         own = reachable(place, syntax, surroundings)
     if own is not None:
         edit = _in_place_of(use, place, own, syntax)
-        return None if edit is None else Fix(Safety.SAFE, f"use `{own}`, which is chosen by what there is", (edit,))
+        return (
+            None if edit is None else Fix(Safety.SAFE, f"use `{own}`, the device that the program has chosen", (edit,))
+        )
     name, imports = torch
     if devices_in_reach(place, syntax, surroundings) or has_option(syntax):
         return None
@@ -48,14 +50,14 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
     if _gives_a_name(node, syntax):
         edit = _in_place_of(use, place, choice, syntax)
         edits = () if edit is None else tuple(sorted((*imports, edit)))
-        return Fix(Safety.SAFE, f"use it only where it exists: `{choice}`", edits) if edits else None
+        return Fix(Safety.SAFE, f"use it only if it exists: `{choice}`", edits) if edits else None
     if operands_decide(node, syntax) or len(syntax.derive(_written_devices)) > 1:
         return None
     chosen = _chosen_once(choice, name, syntax, surroundings)
     edit = _in_place_of(use, place, _VARIABLE, syntax)
     if chosen is None or edit is None or chosen.place >= edit.place:
         return None
-    return Fix(Safety.SAFE, f"choose it once, `{chosen.text.strip()}`, and use that", (*imports, chosen, edit))
+    return Fix(Safety.SAFE, f"define `{chosen.text.strip()}` once, and use it here", (*imports, chosen, edit))
 
 
 def advised(place: Place, syntax: Syntax, surroundings: Surroundings) -> str:
@@ -64,8 +66,8 @@ def advised(place: Place, syntax: Syntax, surroundings: Surroundings) -> str:
     if len(devices) == 1:
         return f"use `{devices[0]}`, the device that the program has chosen"
     if has_option(syntax):
-        return "use the device that the program's own option chooses"
-    return 'choose once, `device = "cuda" if torch.cuda.is_available() else "cpu"`, and use that'
+        return "use the device that the program's options give, such as `args.device`"
+    return 'define `device = torch.device("cuda" if torch.cuda.is_available() else "cpu")` once, and use it here'
 
 
 def reachable(place: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:

@@ -6,36 +6,41 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from devlint.diagnostics import Label, Place, Related
-from devlint.domain.device import CHOSEN_BY_CALLER, Concrete, Device, Variable, is_symbolic, variables_of
+from devlint.domain.device import Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, Step, UncheckedDevice
+
+__all__ = [
+    "ASSIGNED",
+    "ELSEWHERE",
+    "SELECTED",
+    "TWO_DEVICES",
+    "both_stories",
+    "in_words",
+    "index_of",
+    "labels",
+    "on_two_devices",
+    "quoted",
+    "reading",
+    "story",
+    "used_here",
+]
 
 SELECTED = "[…]"
 ASSIGNED = "[…] ="
 """How the facts call reading and assigning a subscript of a tensor."""
 
+_NEEDS = "needs both on the same device"
+"""What an operation needs of its two operands."""
+
+ELSEWHERE = "may be on another device"
+ANOTHER = "may be another device"
+"""What a message says of a value, and of a device with a name, where only the caller knows more."""
+
+_ON_CPU = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
+"""The kinds of conflicts in which an operation takes a value from the CPU only."""
+
 TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 """What PyTorch says where an accelerator and the CPU meet, of whichever operation that will be."""
-
-_LONGEST = 60
-
-
-def quoted(text: str) -> str:
-    """Source text in backquotes, on one line and cut where it gets long."""
-    line = " ".join(text.split())
-    if len(line) > _LONGEST:
-        line = line[: _LONGEST - 1] + "…"
-    return f"`{line}`"
-
-
-def in_words(device: Device) -> str:
-    """A device as it reads in a sentence: `cuda:0`, "the device of `x`", or just "`device`"."""
-    variables = variables_of(device)
-    if variables:
-        places = " or ".join(map(quoted, sorted(variable.owner for variable in variables)))
-        return places if all(variable.names_device for variable in variables) else f"the device of {places}"
-    if device == CHOSEN_BY_CALLER:
-        return "the device of its inputs"
-    return str(device)
 
 
 def on_two_devices(conflict: Conflict) -> str:
@@ -48,15 +53,21 @@ def on_two_devices(conflict: Conflict) -> str:
         case ConflictKind.HOST | ConflictKind.CPU_ARGUMENT:
             return _wanted_on_cpu(conflict)
         case ConflictKind.RESULT:
-            first, second = conflict.first, conflict.second
-            told = f"{quoted(second.name)} is returned on {in_words(second.device)}"
-            return f"{told}, and on another path {quoted(first.name)} on {in_words(first.device)}"
+            return _of_results(conflict)
         case ConflictKind.ESCAPING_CPU_TENSOR:
             return _of_handed_on(conflict)
         case ConflictKind.UNKNOWN_OPERAND:
             return _of_unplaced(conflict)
         case _:
             return _of_operands(conflict)
+
+
+def _of_results(conflict: Conflict) -> str:
+    first, second = conflict.first, conflict.second
+    told = f"one path returns {quoted(second.name)} on {in_words(second.device)}, another path returns"
+    if _names_its_device(first):
+        return f"{told} {quoted(first.name)}, which {ELSEWHERE}"
+    return f"{told} {quoted(first.name)} on {in_words(first.device)}"
 
 
 def _of_operands(conflict: Conflict) -> str:
@@ -66,22 +77,33 @@ def _of_operands(conflict: Conflict) -> str:
     operation = _operation(conflict)
     if _names_its_device(first):
         where = in_words(first.device)
-        return f"{quoted(second.name)} is on {in_words(second.device)}, {operation} needs it on {where}"
+        return f"{quoted(second.name)} is on {in_words(second.device)}, but {operation} needs it on {where}"
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
     if conflict.kind is ConflictKind.MODULE_INPUT:
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
-    return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} needs one device"
+    return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} {_NEEDS}"
 
 
 def _of_unplaced(conflict: Conflict) -> str:
     first, second, operation = conflict.first, conflict.second, _operation(conflict)
     told = f"{quoted(second.name)} is on {in_words(second.device)}"
-    where = in_words(first.device)
     if conflict.operation == first.name:
-        return f"{told} and goes to {operation}, but {where} may be another one"
+        return f"{told} and goes to {operation}, but {_may_differ(first)}"
     if conflict.operation.startswith("self."):
-        return f"{told} and goes to {operation} together with {quoted(first.name)} on {where}"
-    return f"{told}, but {where} may be another one: {operation} needs one device"
+        return f"{told} and goes to {operation} together with {quoted(first.name)}, but {_may_differ(first)}"
+    return f"{told}, but {_may_differ(first)}: {operation} {_NEEDS}"
+
+
+def _may_differ(side: Meeting) -> str:
+    """The half of a sentence that says that a value may be on another device than the CPU."""
+    if _is_named_device(side):
+        return f"{in_words(side.device)} {ANOTHER}"
+    return f"{in_words(side.device).removeprefix('the device of ')} {ELSEWHERE}"
+
+
+def _is_named_device(side: Meeting) -> bool:
+    """Whether the device of a value has a name of its own, as `device` is one."""
+    return all(variable.names_device for variable in variables_of(side.device))
 
 
 def _of_handed_on(conflict: Conflict) -> str:
@@ -94,7 +116,7 @@ def _of_handed_on(conflict: Conflict) -> str:
         case called:
             what = f"goes to {quoted(called)}"
     told = f"{quoted(made.name)} is on {in_words(made.device)} and {what}"
-    return f"{told}, but {in_words(beside.device)} may be another one"
+    return f"{told}, but {_may_differ(beside)}"
 
 
 def _of_index(conflict: Conflict) -> str:
@@ -102,35 +124,51 @@ def _of_index(conflict: Conflict) -> str:
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
     where = in_words(second.device)
     if conflict.operation == ASSIGNED:
-        return f"{told}, and {quoted(second.name)} on {where}: an assignment by index does not copy"
+        value = f"{quoted(second.name)} on {where}"
+        return f"{told} and {value}: an assignment by index does not move the value to the other device"
     if conflict.operation == SELECTED:
         index = "an index" if _names_its_device(second) else f"{quoted(second.name)}"
         return f"{index} on {where} cannot index {quoted(first.name)} on {in_words(first.device)}"
-    return f"{told} and its index {quoted(second.name)} on {where}: {_operation(conflict)} needs one device"
+    return f"{told} and its index {quoted(second.name)} on {where}: {_operation(conflict)} {_NEEDS}"
 
 
 def _of_generator(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
     drawn = f"{_operation(conflict)} draws numbers on {in_words(first.device)}"
-    return f"{drawn} with {quoted(second.name)}, a generator of {in_words(second.device)}"
+    return f"{drawn} with {quoted(second.name)}, a generator on {in_words(second.device)}"
 
 
 def _wanted_on_cpu(conflict: Conflict) -> str:
     value, operation, cpu = conflict.first, _operation(conflict), in_words(conflict.second.device)
     if _names_its_device(value):
-        return f"{operation} needs {quoted(value.name)} on {cpu}, but {in_words(value.device)} may be another one"
-    return f"{quoted(value.name)} is on {in_words(value.device)}, {operation} needs it on {cpu}"
+        return f"{quoted(value.name)} {ELSEWHERE}, but {operation} needs it on {cpu}"
+    return f"{quoted(value.name)} is on {in_words(value.device)}, but {operation} needs it on {cpu}"
 
 
 def _names_its_device(side: Meeting) -> bool:
     """Whether a value is what its device is named after, so that one name is enough."""
-    return isinstance(side.device, Variable) and side.device.place == side.name
+    if not isinstance(side.device, Variable):
+        return False
+    return side.name.replace("'", '"') in [name.replace("'", '"') for name in (side.device.place, side.device.owner)]
 
 
 def labels(conflict: Conflict) -> tuple[Label, ...]:
     """Both operands, labelled with their devices, in reading order."""
     sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
-    return tuple(dict.fromkeys(Label(side.place, in_words(side.device)) for side in sides))
+    return tuple(dict.fromkeys(Label(side.place, _label(conflict, side)) for side in sides))
+
+
+def _label(conflict: Conflict, side: Meeting) -> str:
+    """What a value is labelled with, in the words of the message."""
+    is_first = side is conflict.first
+    if conflict.kind in _ON_CPU and not is_first:
+        return f"needs it on {in_words(side.device)}"
+    named = conflict.kind in (*_ON_CPU, ConflictKind.RESULT) and _names_its_device(side)
+    if is_first and named:
+        return ELSEWHERE
+    if is_first and conflict.kind in (ConflictKind.UNKNOWN_OPERAND, ConflictKind.ESCAPING_CPU_TENSOR):
+        return ANOTHER if _is_named_device(side) else ELSEWHERE
+    return in_words(side.device)
 
 
 def story(steps: Sequence[Step], value: str = "") -> tuple[Related, ...]:
@@ -162,8 +200,8 @@ def as_named_inside(conflict: Conflict) -> Conflict:
 def calls(conflict: Conflict, place: Place) -> tuple[Related, ...]:
     """Return the call that hands the two values over; `place` is where it stands."""
     more = conflict.other_calls
-    others = "" if not more else "; one more call does" if more == 1 else f"; {more} more calls do"
-    return (Related(place, f"this call leads there{others}"),)
+    others = "" if not more else "; one more call does so" if more == 1 else f"; {more} more calls do so"
+    return (Related(place, f"this call leads to the operation{others}"),)
 
 
 def at_the_call(advice: str | None, conflict: Conflict, place: Place) -> str | None:
@@ -177,9 +215,11 @@ def at_the_call(advice: str | None, conflict: Conflict, place: Place) -> str | N
 def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     """Return the steps of both values, the operation, and the call that decides, each step once."""
     called = quoted(conflict.operation) + " is called here"
-    meets = f"{_operation(conflict)} needs one device here"
-    if conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT):
-        meets = f"{_operation(conflict)} needs it on {in_words(conflict.second.device)} here"
+    meets = f"{_operation(conflict)} {_NEEDS} here"
+    if conflict.kind is ConflictKind.MODULE_INPUT:
+        meets = f"{_operation(conflict)} needs its input on the device of its parameters here"
+    elif conflict.kind in _ON_CPU:
+        meets = f"{_operation(conflict)} needs a value on cpu here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
     every = (conflict.first, conflict.second, *conflict.others)
     sides = [step for side in every for step in story(side.trace, side.name)]
@@ -199,9 +239,17 @@ def index_of(device: Device) -> int | None:
     return device.index if isinstance(device, Concrete) else None
 
 
-def used_here(unchecked: UncheckedDevice) -> tuple[Related, ...]:
+def reading(text: str, how: str) -> str:
+    """How a program reads a tensor: `loss.item()`, `float(loss)`, or "testing `loss > 1`"."""
+    if not how:
+        return quoted(text)
+    return f"{how} {quoted(text)}" if how.endswith("ing") else quoted(f"{how}({text})")
+
+
+def used_here(unchecked: UncheckedDevice, written: Place) -> tuple[Related, ...]:
     """Where a device that was written down earlier is first used, if that is another place."""
-    if unchecked.use is None:
+    use = unchecked.use
+    if use is None or (use.file, use.line) == (written.file, written.line):
         return ()
-    what = f"{unchecked.receiver} uses it here" if unchecked.receiver else "it is used here"
-    return (Related(unchecked.use, what),)
+    what = f"{unchecked.receiver} uses it here" if unchecked.receiver else f"{quoted(unchecked.text)} is used here"
+    return (Related(use, what),)

@@ -169,7 +169,7 @@ def _tell(result: Result) -> None:
     what = f"{_count(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
     print(f"devlint: rehearsed on {_machine(result.devices)}: {result.ending} ({what})", file=sys.stderr)
     if result.unjudged:
-        print("devlint: not judged:", file=sys.stderr)
+        print("devlint: not checked:", file=sys.stderr)
         for line in result.unjudged:
             print(f"  {line}", file=sys.stderr)
 

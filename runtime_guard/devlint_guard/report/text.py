@@ -122,8 +122,7 @@ def _excerpt(finding: Finding, place: Place, paint: _Paint) -> Iterator[str]:
     here = [operand for operand in finding.operands if _within(operand.place, place)]
     shown = _lines_to_show(finding, place)
     width = max(len(str(line)) for line in [*shown, place.line])
-    where = f" in {place.function}" if place.function else ""
-    yield f"  {paint('-->', _BLUE)} {place.file}:{place.line}{where}"
+    yield f"  {paint('-->', _BLUE)} {_where(place)}"
     before = None
     for line in shown:
         text = source_line(place.file, line)
@@ -208,13 +207,12 @@ def _marks(text: str, operands: list[Operand], width: int, shift: int, paint: _P
 def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     for operand in finding.operands:
         for index, step in enumerate(operand.history if operand.blamed else ()):
-            where = "" if step.place is None else f"  {step.place.file}:{step.place.line}"
-            inside = "" if step.place is None or not step.place.function else f" in {step.place.function}"
-            yield "" if index else "cause", f"{_quoted(operand)} {step.message}{where}{inside}"
+            where = "" if step.place is None else f" ({_where(step.place)})"
+            yield "" if index else "cause", f"{_quoted(operand)} {step.message}{where}"
     for operand in finding.operands:
         if not _within(operand.place, finding.place) if finding.place else True:
             yield "value", f"{_quoted(operand)} ({_what(operand)}) is on {operand.device}"
-        elif operand.qualified and operand.qualified != operand.name:
+        elif operand.qualified not in ("", operand.name, finding.module):
             yield "value", f"{_quoted(operand)} is the {operand.role.value} {operand.qualified}"
     if finding.module:
         step_number = "" if finding.step is None else f", step {finding.step}"
@@ -222,6 +220,11 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     for index, text in enumerate(finding.help):
         yield "or" if index else "help", text
     yield "silence", f'with allow("{finding.code}", reason="…"):'
+
+
+def _where(place: Place) -> str:
+    """`train.py:17 in Classifier.forward`; at the top of a file of unknown function, without the second half."""
+    return f"{place.file}:{place.line}{f' in {place.function}' if place.function else ''}"
 
 
 def _quoted(operand: Operand) -> str:

@@ -69,10 +69,10 @@ def run(folder: Path, *arguments: str) -> Ended:
 def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -> None:
     ended = run(tmp_path, "--devlint-rehearse=2")
     summary = ended.stdout.partition("devlint rehearsal on 2 pretended GPUs")[2]
-    assert "2 passed, 3 would raise, 1 not judged, 1 failed for another reason" in summary, ended.stdout
+    assert "2 passed, 3 would raise, 1 not checked, 1 failed for another reason" in summary, ended.stdout
     assert "test_some.py::test_wrong would raise RuntimeError: Expected all tensors to be on the same device" in summary
     assert "test_some.py::TestOld::test_numpy would raise TypeError: can't convert cuda:0 device type" in summary
-    assert "test_some.py::test_custom was not judged: " in summary
+    assert "test_some.py::test_custom was not checked: " in summary
     assert "example::joined takes tensors on cpu and cuda:0" in summary
     failure = ended.stdout.partition(" test_wrong ")[2].partition("____ ")[0]
     assert "found at least two devices, cuda:1 and cpu!" in failure
@@ -84,7 +84,7 @@ def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -
 
 def test_a_machine_with_one_gpu_skips_what_needs_two(tmp_path: Path) -> None:
     ended = run(tmp_path, "--devlint-rehearse", "1", "-k", "right or wrong or expected")
-    assert "1 passed, 1 would raise, 0 not judged\n" in ended.stdout, ended.stdout
+    assert "1 passed, 1 would raise, 0 not checked\n" in ended.stdout, ended.stdout
     assert "2 skipped" in ended.stdout
 
 

@@ -189,7 +189,7 @@ def test_each_command_of_the_page_runs(tmp_path: Path, command: str) -> None:
         arguments += ["-p", "devlint_pytest", "-p", "no:cacheprovider", "--rootdir", "."]
         run = partial(pytest.main, arguments)
         ended = forked(tmp_path, run, ["pytest"], {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
-        assert "1 passed, 0 would raise, 0 not judged" in ended.stdout, ended.stdout
+        assert "1 passed, 0 would raise, 0 not checked" in ended.stdout, ended.stdout
     else:
         ended = forked(tmp_path, main, [name, *arguments], {})
         assert "the program " in ended.stderr

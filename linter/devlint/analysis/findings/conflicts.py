@@ -189,7 +189,7 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     nothing_known = side.device == UNKNOWN_DEVICE and _is_untold(side)
     if nothing_known and is_out_of_the_graph(side) and not (frame.has_cpu_inputs or loads_on_cpu(frame)):
         side = replace(side, device=Variable(frame.fresh_symbol(side.name, span).path))
-    wanted = frame.origin(f"`{operation}` needs it on cpu here", span, OriginKind.HOST)
+    wanted = frame.origin(f"`{operation}` needs a value on cpu here", span, OriginKind.HOST)
     here = Operand("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):
         if (

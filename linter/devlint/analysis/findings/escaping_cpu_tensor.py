@@ -17,7 +17,13 @@ from devlint.analysis.index import classes
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, FRESH, Variable, is_symbolic
+from devlint.domain.device import (
+    CPU,
+    FRESH,
+    Variable,
+    is_symbolic,
+    quoted,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject, held_by
 from devlint.domain.kinds import ConflictKind, OriginKind, TensorRole
@@ -160,7 +166,7 @@ def _of_path(frame: Frame, path: str) -> Operand:
     root = next((one.span for one in parameters if re.match(rf"{one.name}\b", path)), None)
     head = frame.scope.span
     span = root or Span(head.line, head.column, head.line, head.column + 1)
-    origin = frame.origin("nothing says where it is", span, OriginKind.UNKNOWN)
+    origin = frame.origin(f"the device of {quoted(path)} is not known", span, OriginKind.UNKNOWN)
     return Operand(path, Variable(path), None, span, origin, file=frame.file)
 
 

@@ -12,7 +12,14 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable, is_symbolic
+from devlint.domain.device import (
+    CPU,
+    UNKNOWN_DEVICE,
+    Concrete,
+    Variable,
+    is_symbolic,
+    quoted,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import Exemption, OriginKind, TensorRole
 from devlint.domain.provenance import Origin
@@ -48,7 +55,7 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
         )
         there = added.value.device if isinstance(added.value, Tensor) else UNKNOWN_DEVICE
         there = there if is_symbolic(there) else Variable(name)
-        event = frame.origin("is added here", added.span, OriginKind.UNKNOWN)
+        event = frame.origin(f"{quoted(name)} is added here", added.span, OriginKind.UNKNOWN)
         other = Operand(name, there, None, added.span, event, Exemption.CPU, file=file)
         message = wording("+=", other, replace(mine, device=CPU))
         frame.record(span, Accumulation(operands.meeting(frame, mine), operands.meeting(frame, other), message))

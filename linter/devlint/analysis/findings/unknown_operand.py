@@ -19,7 +19,14 @@ from devlint.analysis.index import classes
 from devlint.analysis.values import operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArguments
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
+from devlint.domain.device import (
+    CPU,
+    FRESH,
+    UNKNOWN_DEVICE,
+    Variable,
+    is_symbolic,
+    quoted,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import ConflictKind, Exemption, OperandRole, OriginKind
 from devlint.domain.provenance import Origin
@@ -86,7 +93,9 @@ def record(frame: Frame) -> None:
 def _somewhere(frame: Frame, side: Operand) -> Operand:
     """The value as one that has a device of its own."""
     device = side.device if is_symbolic(side.device) else Variable(side.name)
-    origin = side.origin or frame.origin("nothing says where it is", side.span, OriginKind.UNKNOWN)
+    origin = side.origin or frame.origin(
+        f"the device of {quoted(side.name)} is not known", side.span, OriginKind.UNKNOWN
+    )
     return replace(side, device=device, origin=origin)
 
 

@@ -53,7 +53,7 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
         return value
     if _builds(frame) and not (isinstance(value, Tensor) and value.rank == 0):
         frame.record(span, KeptTensor(frame.text(span)))  # one without dimensions is as good as a number
-    what = f"kept in {frame.text(span)}, which a move of the module does not reach"
+    what = f"`{frame.text(span)}` is not registered: moving the module leaves it behind"
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 
 

@@ -95,7 +95,9 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
 def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
     """A parameter about which only its declaration is known."""
     name = parameter.name
-    origin = Origin(f"`{name}` is a parameter", closure.globals.file, parameter.span, OriginKind.PARAMETER)
+    origin = Origin(
+        f"`{name}` is an argument of this function", closure.globals.file, parameter.span, OriginKind.PARAMETER
+    )
     names = annotated(frame, closure.globals, parameter.annotation)
     if parameter.annotation is None and name in docstrings.tensors(closure.function.documentation):
         names = frozenset({TENSOR})

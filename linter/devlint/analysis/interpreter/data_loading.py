@@ -48,7 +48,7 @@ def generator_side(frame: Frame, env: Environment, value: Value, file: str, span
 
 def own_generator(frame: Frame, operation: str, file: str, span: Span) -> Operand:
     """The generator that is used when none is handed over; the place is where one could be."""
-    origin = Origin(f"without `generator=`, `{operation}` uses one of the CPU", file, span, OriginKind.CREATED)
+    origin = Origin(f"without `generator=`, `{operation}` uses a CPU generator", file, span, OriginKind.CREATED)
     return _as_generator("torch.Generator()", CPU, span, origin, file)
 
 

@@ -458,7 +458,10 @@ def report_through(
     if frame.recording:
         doubts = conflicts.doubts_of(frame, *sides)
         unregistered_tensor.note(frame, *sides, doubts)
-        via = [Step(frame.program.place(file, where), "this call leads there") for file, where in requirement.calls]
+        via = [
+            Step(frame.program.place(file, where), "this call leads to the operation")
+            for file, where in requirement.calls
+        ]
         operation = f"`{requirement.operation}` is called here"
         via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
         first, second = (operands.meeting(frame, _as_inside(side)) for side in sides)

@@ -29,6 +29,7 @@ from devlint.domain.device import (
     Device,
     UnknownDevice,
     Unreached,
+    created_by,
     is_symbolic,
     join,
 )
@@ -225,7 +226,7 @@ class Application:
         made = self.origins.get(variable)
         asked = self.given.device_values.get(variable)
         if asked is not None:
-            what = f"created on {asked.device} by `{self.operation}`"
+            what = created_by(self.operation, asked.device)
             return self.frame.origin(what, self.span, OriginKind.CREATED, asked.origin, asked.checked)
         if made is not None:
             return made
@@ -233,8 +234,7 @@ class Application:
         if source.isidentifier() and source in self.origins:
             return self.origin(source)
         device = self.device(variable)
-        where = "on the CPU" if device == CPU else f"on {device}"
-        return self.frame.origin(f"created {where} by `{self.operation}`", self.span, OriginKind.CREATED)
+        return self.frame.origin(created_by(self.operation, device), self.span, OriginKind.CREATED)
 
     def of_object(self, terms: Terms, held: LibraryObject) -> Value:
         """An attribute of such a type, of an object that is on the device D; who uses it knows that it is not None."""

@@ -20,7 +20,16 @@ from devlint.analysis.values.containers import allocate
 from devlint.analysis.values.devices import check_call, default_device
 from devlint.analysis.values.modules import is_module_class, module_device
 from devlint.analysis.values.narrowing import present
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, UNREACHED, Concrete, Unreached, is_symbolic
+from devlint.domain.device import (
+    CPU,
+    FRESH,
+    UNKNOWN_DEVICE,
+    UNREACHED,
+    Concrete,
+    Unreached,
+    in_words,
+    is_symbolic,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import Exemption, OperandRole, OriginKind, TensorRole
@@ -216,7 +225,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
     device = default_device(env)
     kind = OriginKind.MODULE if is_module_class(frame, name) else OriginKind.CREATED
     parts: tuple[tuple[str, Value], ...] = ()
-    origin = frame.origin(f"created on {device} by `{name}(…)`", span, kind)
+    origin = frame.origin(f"created on {in_words(device)} by `{name}(…)`", span, kind)
     if signatures is not None:
         nothing = ArgumentValue(UNKNOWN, span)
         found = choose(frame, signatures, arguments.behind(nothing))

@@ -9,7 +9,13 @@ from devlint.analysis.findings import conflicts
 from devlint.analysis.values import partial_batch_move
 from devlint.analysis.values.devices import landing
 from devlint.analysis.values.modules import module_device, place_object
-from devlint.domain.device import META, UNKNOWN_DEVICE, Concrete, Device
+from devlint.domain.device import (
+    META,
+    UNKNOWN_DEVICE,
+    Concrete,
+    Device,
+    in_words,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import OriginKind, TensorRole
@@ -28,7 +34,8 @@ from devlint.frontend.ir import Span
 
 def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     """The event of a move."""
-    return frame.origin(f"moved to {target.device} by `{how}`", span, OriginKind.MOVED, target.origin, target.checked)
+    what = f"moved to {in_words(target.device)} by `.{how}()`"
+    return frame.origin(what, span, OriginKind.MOVED, target.origin, target.checked)
 
 
 def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:

@@ -10,7 +10,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import devices, modules
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import allocate
-from devlint.domain.device import CPU, Device
+from devlint.domain.device import Device, created_by
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Object
 from devlint.domain.kinds import OriginKind
@@ -57,10 +57,10 @@ class LibraryCall:
     def created(self, device: DeviceValue | None, rank: Rank, default: Device | None = None) -> Tensor:
         """A tensor that this call creates."""
         place = device.device if device is not None else self.default_device() if default is None else default
-        where = "on the CPU" if place == CPU else f"on {place}"
         because = None if device is None else device.origin
         checked = device is not None and device.checked
-        origin = self.frame.origin(f"created {where} by `{self.name}`", self.span, OriginKind.CREATED, because, checked)
+        what = created_by(self.name, place)
+        origin = self.frame.origin(what, self.span, OriginKind.CREATED, because, checked)
         return Tensor(place, rank, origin=origin)
 
     def allocate(self, what: str, made: Object) -> Reference:

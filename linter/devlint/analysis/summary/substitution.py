@@ -47,7 +47,7 @@ from devlint.records import dataclass
 
 def abstract(frame: Frame, name: str, value: Value) -> Value:
     """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
-    origin = Origin(f"`{name}` is a parameter", frame.file, frame.scope.span, OriginKind.PARAMETER)
+    origin = Origin(f"`{name}` is an argument of this function", frame.file, frame.scope.span, OriginKind.PARAMETER)
     match value:
         case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
             return value

@@ -64,7 +64,9 @@ def make_device(site: LibraryCall) -> Value:
         site.record(InvalidDevice(site.frame.text(site.span), message))
         return DeviceValue(UNKNOWN_DEVICE)
     if isinstance(index, Constant) and isinstance(index.value, int) and isinstance(found.device, Concrete):
-        origin = literal_origin(site.frame, site.env, site.span, f"`{site.frame.text(site.span)}` is written here")
+        origin = literal_origin(
+            site.frame, site.env, site.span, f"the device `{site.frame.text(site.span)}` comes from here"
+        )
         return DeviceValue(Concrete(found.device.type, index.value), found.checked, origin, Spelling.STRING)
     if isinstance(index, Host) and found.device == Concrete("cuda"):
         return numbered(index)

@@ -47,7 +47,7 @@ def _prepared(site: LibraryCall, value: Value) -> Value:
     held = site.held(value)
     if not isinstance(value, Reference) or held is None:
         return UNKNOWN
-    origin = site.frame.origin(f"moved by `{site.name}`", site.span, OriginKind.MOVED)
+    origin = site.frame.origin(f"`{site.name}` moves this to its device", site.span, OriginKind.MOVED)
     if modules.is_module(site.frame, site.env, value):
         modules.place_object(site.frame, site.env, value, _device(site), origin)
     elif isinstance(held, LibraryObject) and held.cls == LOADER:

@@ -13,7 +13,17 @@ from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, Li
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, constant
 from devlint.analysis.values.containers import elements_of
 from devlint.analysis.values.operands import resolve
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNREACHED, Concrete, Device, Unreached, Variable, join
+from devlint.domain.device import (
+    CPU,
+    UNKNOWN_DEVICE,
+    UNREACHED,
+    Concrete,
+    Device,
+    Unreached,
+    Variable,
+    in_words,
+    join,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import OriginKind
@@ -41,7 +51,7 @@ def loader(site: LibraryCall) -> Value:
     rows = _rows(site, dataset) if default else []
     device = _stacked(site, dataset, rows) if default else UNKNOWN_DEVICE
     _note_pinning(site, dataset, rows, own)
-    where = "the CPU" if device == CPU else device
+    where = "the CPU" if device == CPU else in_words(device)
     # If rows may be apart, a loop that moves a part of a batch says nothing of the other parts.
     kind = OriginKind.UNKNOWN if rows and device == UNKNOWN_DEVICE else OriginKind.LOADER
     origin = site.frame.origin(f"batches of this DataLoader are on {where}", site.span, kind)

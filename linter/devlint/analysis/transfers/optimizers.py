@@ -113,7 +113,9 @@ def step(site: LibraryCall) -> Value:
 def load_state(site: LibraryCall) -> Value:
     """`optimizer.load_state_dict(state)`: the state comes to where the parameters are now."""
     identity, held = _receiver(site)
-    site.env.heap[identity] = _with_state(site, held, "the state is loaded to where the parameters are now")
+    site.env.heap[identity] = _with_state(
+        site, held, "the state goes to the device that the parameters have at this line"
+    )
     return Constant(None)
 
 

@@ -144,7 +144,9 @@ def _check_number(site: LibraryCall, ids: list[Concrete]) -> None:
     given, highest = site.arguments.get(1, "device_ids"), max((one.index or 0 for one in ids), default=0)
     if given is None or highest == 0:
         return
-    origin = literal_origin(site.frame, site.env, given.span, f"`{site.frame.text(given.span)}` is written here")
+    origin = literal_origin(
+        site.frame, site.env, given.span, f"the device ids `{site.frame.text(given.span)}` come from here"
+    )
     items = _items(site, given.value)
     checked = any(isinstance(item, (Constant, DeviceValue)) and item.checked for item in items or ())
     check_use(site.frame, site.env, DeviceValue(Concrete("cuda", highest), checked, origin, Spelling.IDS), given.span)
@@ -242,9 +244,10 @@ def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
             text = site.frame.text(output.span)
             _misuse(site, DP, ParallelProblem.NOT_CUDA, message, "gather the results on a CUDA device", ids=text)
             return None
-    origin = site.frame.origin(
-        "wrapped in DataParallel here", given.span if given is not None else site.span, OriginKind.MODULE
-    )
+    what = "wrapped in DataParallel here"
+    if isinstance(where, Concrete):
+        what += f", which gathers its output on {where}"
+    origin = site.frame.origin(what, given.span if given is not None else site.span, OriginKind.MODULE)
     parts = (
         ("module", module),
         ("first", DeviceValue(first, True, origin)),
@@ -274,7 +277,7 @@ def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Va
         )
         advice = f"move the module to {first.device} first"
         if device != CPU:
-            advice += f", or begin device_ids with {device}, where it is"
+            advice += f", or begin device_ids with {device}, the device of the module"
         _misuse(
             site,
             DP,
@@ -297,7 +300,7 @@ def _forward(site: LibraryCall, held: LibraryObject, arguments: Arguments) -> Va
             DP,
             ParallelProblem.RESULT_ON_CPU,
             message,
-            "return the result where it was computed, and move it behind the call",
+            "return the result on its GPU, and move it after the call",
             ids=str(ids.value),
             story=(result.origin,),
         )
@@ -377,7 +380,7 @@ def _refuses_distributed(site: LibraryCall, module: Value, ids: list[Device] | N
     if ids is not None and len(ids) > 1:
         message = "device_ids can only be None or contain a single element."
         _misuse(
-            site, DDP, ParallelProblem.SEVERAL, message, "start one process for each device, and name its device only"
+            site, DDP, ParallelProblem.SEVERAL, message, "start one process for each device, and name only its device"
         )
         return True
     return bool(ids and _refuses_ids(site, DDP, ids)) or _refuses_module(site, module, ids)
@@ -403,7 +406,7 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
             collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
         problem, advice = (
             ParallelProblem.MODULE_ON_CPU,
-            "move the module to the device first, or leave both arguments out",
+            "move the module to the device first, or leave out `device_ids` and `output_device`",
         )
     elif several:
         problem, advice = (

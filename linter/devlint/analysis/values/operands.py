@@ -13,8 +13,10 @@ from devlint.domain.device import (
     Device,
     Either,
     Variable,
+    in_words,
     is_symbolic,
     join,
+    quoted,
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import Exemption, OperandRole, OriginKind
@@ -93,7 +95,7 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
     place, there = frame.program.place(side.file, side.span), side.inside
     inside = None if there is None else Named(there.name, frame.program.place(there.file, there.span))
     if side.origin is None:
-        told = Step(place, f"is on {side.device}")
+        told = Step(place, f"{quoted(side.name)} is on {in_words(side.device)}")
         return Meeting(side.name, side.device, place, (told,), OriginKind.UNKNOWN, inside)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
     return Meeting(side.name, side.device, place, trace, side.origin.kind, inside)

@@ -40,10 +40,10 @@ from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import inside
 from devlint_rules.support.site import Remedy, Site, both
 
-UNREACHED = "which a move of the module does not reach"
+UNREACHED = "is not registered: moving the module leaves it behind"
 """How a trace tells that a module keeps a value as a plain attribute."""
 
-_KEPT = re.compile(rf"kept in (self\.[^\W\d]\w*), {UNREACHED}")
+_KEPT = re.compile(rf"`(self\.[^\W\d]\w*)` {UNREACHED}")
 
 _FEEDING = ("DataLoader", "torch.utils.data.random_split")
 """Operations that draw on the default device, and have no argument for another."""
@@ -91,10 +91,10 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
         if given_operands(written, site):
             return _create_beside(written, other, site)
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
-        return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
+        return Remedy(f"in a module, register it, so that it moves with the module: {_buffer(written.name)}")
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
         return Remedy(
-            f"put both on one device; {quoted(written.name)} would not get the values that are written to a copy"
+            f"put both on one device; a moved copy of {quoted(written.name)} would get the values in its place"
         )
     return _bring(conflict, other, written, site)
 
@@ -102,7 +102,7 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
 def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The change that puts a value where another one is."""
     if stray.kind is OriginKind.OBJECT:
-        return Remedy(f"make {quoted(stray.name)} from tensors {_on(_device_in_words(settled, site))}")
+        return Remedy(f"make {quoted(stray.name)} from tensors on {_device_in_words(settled, site)}")
     kept_result = keep_the_result(stray, site)
     if kept_result is not None:
         return kept_result
@@ -118,7 +118,7 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     if target is None or (settled.kind is not OriginKind.LOADER and target.startswith("next(") and _is_name(chosen)):
         target = chosen
     if settled.name == stray.name:  # one name for parts of a list on two devices
-        return Remedy(f"put all of {quoted(stray.name)} on one device")
+        return Remedy(f"put all elements of {quoted(stray.name)} on one device")
     container = plain_container(stray, site) if stray.kind in (OriginKind.MODULE, OriginKind.CREATED) else None
     if container is not None:
         return Remedy(container)
@@ -146,14 +146,14 @@ def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
     birth = stray.trace[-1].place
     file = "" if birth.file == site.place.file else f" of {birth.file}"
-    return Remedy(f"in line {birth.line}{file}, where it is created, put it {_on(_device_in_words(settled, site))}")
+    return Remedy(f"on line {birth.line}{file}, create this value on {_device_in_words(settled, site)}")
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     """A value that an operation takes from the CPU only."""
     value = conflict.first
     if conflict.operation.endswith("pin_memory"):
-        return Remedy(f"pin it while it is on the CPU, and move it then: {quoted('.pin_memory().to(…)')}")
+        return Remedy(f"first pin the CPU tensor, then move it: {quoted('.pin_memory().to(…)')}")
     operand = site.operand(value)
     copy = _copy(conflict, operand)
     # numpy takes arrays as well, and of several elements of a list, the others may be on the device too.
@@ -198,25 +198,25 @@ def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
         return _handed_generator(conflict, drawn, site)
     if drawn.device == CPU:
         argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
-        return Remedy(f"draw them where the generator is: {argument}")
+        return Remedy(f"draw the numbers on the device of the generator: {argument}")
     target = _device_of(conflict, drawn, site)
     if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
-        return Remedy(f"make the generator for {_device_in_words(drawn, site)}")
+        return Remedy(f"create the generator on {in_words(drawn.device)}")
     made = site.syntax.at(generator.trace[-1].place, cst.Call)
     edits: tuple[Edit, ...] = ()
     if made is not None and not made.args and site.means_the_same(target, site.syntax.place(made)):
         edit = site.syntax.keyword(made, "device", target)
         edits = () if edit is None else (edit,)
-    advice = f"make the generator for that device: `torch.Generator(device={target})`"
+    advice = f"create the generator on that device: `torch.Generator(device={target})`"
     return Remedy(advice, edits, Safety.UNSAFE, site.subject(generator.name))
 
 
 def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
     """What feeds a program makes its own generator on the CPU unless it is given one."""
     device = "" if drawn.device == CPU else f'device="{drawn.device}"'
-    advice = f"pass a generator for {drawn.device}: `generator=torch.Generator({device})`"
+    advice = f"pass a generator on {drawn.device}: `generator=torch.Generator({device})`"
     torch = site.syntax.named("torch")
     places = [site.place, *(step.place for side in (drawn, conflict.second) for step in side.trace)]
     calls = [call for call in (site.syntax.at(place, cst.Call) for place in places) if call is not None]
@@ -254,7 +254,7 @@ def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
 def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
     """Return advice for an attribute of a module; `unregistered-tensor-attribute` reports and fixes its assignment."""
     move = f"move it to {_device_in_words(settled, site)}" if target is None else f"use `{name}.to({target})`"
-    return f"in a module, register it, so that it moves along: {_buffer(name)}; elsewhere {move}"
+    return f"in a module, register it, so that it moves with the module: {_buffer(name)}; elsewhere {move}"
 
 
 def _buffer(name: str) -> str:
@@ -272,15 +272,15 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if stray.place == site.place:  # a value inside of the function that the operation calls
         birth = stray.trace[-1]
         where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
-        return Remedy(f"in line {birth.place.line}{where}, where it gets its device, put it {_on(goal)}")
+        return Remedy(f"on line {birth.place.line}{where}, put this value on {goal}")
     if not site.sees(stray) and CREATOR.fullmatch(stray.trace[-1].what):
         return _create_beside(stray, settled, site)
     if not site.sees(stray):
         where = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
-        return Remedy(f"in line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
+        return Remedy(f"on line {stray.place.line}{where}, move {quoted(stray.name)} to {goal}")
     root = root_of(stray.name)
     if site.surroundings.is_global(root) and not site.surroundings.binds(root, site.place):
-        return Remedy(f"move {quoted(root)} once, where the program makes it, to {goal}")
+        return Remedy(f"move {quoted(root)} to {goal} once, where the program creates it")
     if target is None:
         return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
     subject = site.subject(stray.name)
@@ -294,8 +294,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         text = f"{stray.name} = {stray.name}.to({target})"
         edits = statement(text, stray.name, target, site.node(stray), site)
         if edits or operand is None:
-            what = "the batch" if stray.kind is OriginKind.LOADER else "it"
-            return Remedy(f"move {what} before it is used: `{text}`", edits, subject=subject)
+            return Remedy(f"move {quoted(stray.name)} before it is used: `{text}`", edits, subject=subject)
     at_creation = move_where_created(stray, settled, site) if stray.kind is OriginKind.CREATED else None
     if at_creation is not None:
         return at_creation
@@ -379,13 +378,8 @@ def _device_in_words(side: Meeting, site: Site) -> str:
         return in_words(side.device)
     chosen = site.device(side)
     if _is_name(chosen):
-        return f"{quoted(chosen or '')}, where {quoted(side.name)} is"
-    return f"{'' if is_symbolic(side.device) else f'{side.device}, '}where {quoted(side.name)} is"
-
-
-def _on(device: str) -> str:
-    """A device in words, behind what is put on it: "on cuda:0, where `x` is", or "where `x` is"."""
-    return device if device.startswith("where ") else f"on {device}"
+        return f"{quoted(chosen or '')}, the device of {quoted(side.name)}"
+    return f"{'' if is_symbolic(side.device) else f'{side.device}, '}the device of {quoted(side.name)}"
 
 
 def _is_known(variable: Variable, site: Site) -> bool:

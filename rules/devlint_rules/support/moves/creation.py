@@ -25,10 +25,10 @@ from devlint_rules.support.program_device import devices_in_reach, operands_deci
 from devlint_rules.support.scopes import inside, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
-CREATOR = re.compile(r"created .* by `([^`]+)`")
+CREATOR = re.compile(r"created (?:.* )?by `([^`]+)`")
 
 
-CREATED_MODULE = re.compile(r"`(torch\.nn\.(?!functional|init|utils)|torchmetrics\.|[\w.]*[A-Z]\w*\()")
+CREATED_MODULE = re.compile(r"by `(torch\.nn\.(?!functional|init|utils)|torchmetrics\.|[\w.]*[A-Z]\w*\()")
 """How a trace tells that a module was created."""
 
 _OF_SELF = re.compile(r"\bself\.")
@@ -62,7 +62,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         target = None
     given = _given_device(call, site)
     if given is not None:
-        return Remedy(f"set {quoted(given)}, the device in line {birth.place.line}, to that of {quoted(settled.name)}")
+        return Remedy(f"on line {birth.place.line}, set {quoted(given)} to the device of {quoted(settled.name)}")
     takes = _takes_device(creator[1])
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
@@ -71,7 +71,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         target = _followed(settled, birth.place, site) or _named_device(settled, birth.place, site)
     if takes and together and target is not None:
         alone = call is not None and _serves_one_use(call, stray, site)
-        what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
+        what = f"{_told(stray, creator[1], target)} on line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
         return Remedy(what, _with_device(call, target, site), safety, site.subject(stray.name))
     # A local name may hold the result of another function, which creates it; `self.x` is told apart by its class.
@@ -139,10 +139,10 @@ def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Sit
     if device is None or not creator.startswith("torch."):
         return None
     if _takes_device(creator):
-        what = f"pass `device={device}` to {quoted(creator)} in line {place.line}"
+        what = f"pass `device={device}` to {quoted(creator)} on line {place.line}"
         return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, f"line {place.line}, {place.column}")
     edits = site.syntax.attribute(call, f".to({device})")
-    what = f"move it where it is created, in line {place.line}: {quoted(site.syntax.code(call))} with `.to({device})`"
+    what = f"on line {place.line}, add `.to({device})` to {quoted(site.syntax.code(call))}"
     return Remedy(what, edits, Safety.UNSAFE, f"line {place.line}, {place.column}")
 
 
@@ -183,7 +183,7 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
         return None
     edits = site.syntax.attribute(made[0], f".to({device})")
     code = quoted(site.syntax.code(made[0]))
-    what = f"move {quoted(name)} where it is made, in line {place.line}: {code} with {quoted(f'.to({device})')}"
+    what = f"on line {place.line}, where {quoted(name)} is created, add {quoted(f'.to({device})')} to {code}"
     return Remedy(what, edits, Safety.UNSAFE, site.subject(name))
 
 

@@ -26,22 +26,22 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
         site: the call.
     """
     if target is None or not is_addressable(stray.name):
-        return Remedy(f"move {quoted(stray.name)}, which is a module, to {goal}")
+        return Remedy(f"move the module {quoted(stray.name)} to {goal}")
     made = move_module_where_made(stray.name, settled, site)
     if made is not None:
         return made
     if not site.sees(stray):
         file = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
-        return Remedy(f"in line {stray.place.line}{file}, move {quoted(stray.name)}, which is a module, to {goal}")
+        return Remedy(f"on line {stray.place.line}{file}, move the module {quoted(stray.name)} to {goal}")
     if _is_kept_by_a_module(stray, site):
         owner, bracket, _ = stray.name.partition("[")
         kept = f"keep {quoted(owner)} in an `nn.ModuleList` or `nn.ModuleDict`, so that it moves with its owner"
-        return Remedy(kept if bracket else f"move {quoted(owner)}, which is a module, to {goal}")
+        return Remedy(kept if bracket else f"move the module {quoted(owner)} to {goal}")
     call = f"{stray.name}.to({target})"
     node = site.node(stray)
     edits = () if node is None else statement(call, stray.name, target, node, site)
     edits = edits if node is not None and _is_first_use(stray.name, node, edits, site) else ()
-    return Remedy(f"move the module once, before it is used: `{call}`", edits, Safety.UNSAFE, site.subject(stray.name))
+    return Remedy(f"move the module before it is used: `{call}`", edits, Safety.UNSAFE, site.subject(stray.name))
 
 
 def _is_kept_by_a_module(stray: Meeting, site: Site) -> bool:

@@ -46,14 +46,19 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
         if device is not None and site.rebinds(binding.name):
             return _behind(binding, device, stray, site)
         if is_given:
-            return Remedy(f"move {quoted(binding.name)} where it gets its value")
+            return Remedy(f"move {quoted(binding.name)} on the line that assigns it")
     if branch is not None and _is_read_behind(nearest.name, branch, site):
-        return Remedy(f"move {quoted(nearest.name)} where it gets its value")
+        return Remedy(f"move {quoted(nearest.name)} on the line that assigns it")
     if nearest.name == stray.name or target is None or not site.rebinds(nearest.name):
         return None
     text = f"{nearest.name} = {nearest.name}.to({target})"
     edits = statement(text, nearest.name, target, node, site)
-    return Remedy(f"move it before it is used: {quoted(text)}", edits, Safety.UNSAFE, site.subject(nearest.name))
+    return Remedy(
+        f"move {quoted(nearest.name)} before it is used: {quoted(text)}",
+        edits,
+        Safety.UNSAFE,
+        site.subject(nearest.name),
+    )
 
 
 def is_computed_from_several(stray: Meeting, site: Site) -> bool:
@@ -90,10 +95,9 @@ def _behind(binding: Binding, device: str, stray: Meeting, site: Site) -> Remedy
     edit = Edit(
         _start(site.syntax.place_of(binding.following)), f"{text}\n{site.syntax.indentation(binding.following)}"
     )
-    what = "the batch" if stray.kind is OriginKind.LOADER else "it"
     reads = reads_between(binding, site.place, site.syntax)
     safe = stray.name == binding.name and all(_is_harmless(read, site) for read in reads)
-    advice = f"move {what} where it gets its name: {quoted(text)}"
+    advice = f"move {quoted(binding.name)} after it gets its value: {quoted(text)}"
     return Remedy(advice, (edit,), Safety.SAFE if safe else Safety.UNSAFE, site.subject(binding.name))
 
 

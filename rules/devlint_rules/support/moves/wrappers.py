@@ -27,7 +27,7 @@ def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: S
         reach = [] if made is None else devices_in_reach(syntax.place(made), syntax, surroundings)
         if isinstance(made, cst.Call) and len(reach) == 1:
             move = f".to({reach[0]})"
-            what = f"move {quoted(module.value)} where it is made: {quoted(syntax.code(made))} with {quoted(move)}"
+            what = f"where {quoted(module.value)} is created, add {quoted(move)} to {quoted(syntax.code(made))}"
             return Fix(Safety.UNSAFE, what, syntax.attribute(made, move))
     what = f"move the module before it is wrapped: {quoted(f'{syntax.code(module)}.to({device})')}"
     return Fix(Safety.UNSAFE, what, syntax.attribute(module, f".to({device})"))
