@@ -537,12 +537,12 @@ def test_data_parallel_device_ids(problem: ParallelProblem, ids: str, words: str
         (
             ParallelProblem.MODULE_ON_CPU,
             "[rank]",
-            "the module is on the CPU, but `[rank]` needs a module on a",
+            "the module is on the CPU, but `[rank]` needs a module on a CUDA device",
         ),
         (
             ParallelProblem.SEVERAL_DEVICES,
             "[0]",
-            "the module is spread over several devices, but `[0]` needs a module on",
+            "the module is spread over several devices, but `[0]` needs a module on one",
         ),
         (ParallelProblem.SEVERAL_TYPES, "", "some parameters of the module are on the CPU and some are not"),
         (ParallelProblem.SEVERAL, "[0, 1]", "`[0, 1]` names several devices, but DistributedDataParallel takes one"),
@@ -552,7 +552,7 @@ def test_data_parallel_device_ids(problem: ParallelProblem, ids: str, words: str
         (
             ParallelProblem.NOT_A_LIST,
             "0",
-            "`device_ids` is `0`, but DistributedDataParallel needs a list of one",
+            "`device_ids` is `0`, but DistributedDataParallel needs a list of one device",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""One execution of one body, and what it may ask about everything outside of it.
+"""One execution of one body, and its questions about the rest of the program.
 
 An execution never imports the program that it belongs to. It knows the protocols of `questions`, which `program`
 answers, so that no transfer function depends on the order of analysis. For the body of `def scale(x)` there is one

@@ -21,6 +21,6 @@ From the bottom up:
 * `conflicts`: operands, indices, generators and reads by the host that do not go together, a parameter among them;
   it decides every kind of `Conflict` but the three of the files below it and `cpu_result_on_one_path`.
 * `cpu_layer_in_wrapper`: layers that are built beside a module which may have been placed.
-* `unknown_operand`: CPU tensors that meet a value of which nothing is known; a parameter has a device variable.
+* `unknown_operand`: CPU tensors that meet an unknown value; a parameter is none, since it has a device variable.
 * `escaping_cpu_tensor`: CPU tensors that leave the function that made them.
 """

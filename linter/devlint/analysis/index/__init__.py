@@ -13,7 +13,7 @@ From the bottom up:
 * `classes`: the classes of the program: bases, methods, and which attributes they store.
 * `docstrings`: the types that the documentation of a function gives its parameters.
 * `loaded_file`: a file as the program keeps it: the names it binds, and its text.
-* `loops`: what the text of a loop says: whether it trains, and what it moves.
+* `loops`: the moves in the text of a loop, and whether the loop trains.
 * `imports`: the imports of a file; no imported file is executed for this.
 * `later_moves`: the calls whose results, or arguments, the calling function moves afterwards.
 * `texts`: answers to questions about the text of a span.

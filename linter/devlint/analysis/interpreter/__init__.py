@@ -14,13 +14,13 @@ From the bottom up:
 * `joins`: what a name holds where two paths meet, beyond the joins of `devlint.domain`.
 * `with_blocks`: context managers that choose where tensors are created.
 * `statements`: branches, returns, assertions, `with`, `try`.
-* `bodies`: the body of a function: the names it begins with, and what it leaves behind.
+* `bodies`: the execution of the body of a function.
 * `program_calls`: calls of functions of the program: arguments are bound to its parameters, then a summary is applied,
   or the body is executed.
 * `construction`: new objects of the classes of the program.
-* `calls`: who is called: a function, a method, an object, a library.
+* `calls`: finds the called function, method, object or library.
 * `attributes`: `x.name`, read and stored; whether a store registers a parameter, buffer or module.
-* `iteration`: the elements of whatever a loop runs over.
+* `iteration`: the elements that a loop runs over.
 * `scopes`: names, definitions and imports.
 * `loop_statements`: loops: a body is repeated until its environment no longer changes.
 * `expressions`: operators, displays, literals; and the table of all transfer functions.

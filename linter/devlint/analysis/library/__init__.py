@@ -1,4 +1,4 @@
-"""Calls of what a library defines.
+"""Calls of functions, methods and modules of libraries.
 
 A signature in `torchlib/stubs` says what `torch.add` needs and returns; this package applies it. For `torch.add(x, y)`
 `unify` gathers which arguments name the device variable `D` of the signature, `apply_signature` hands them to
