@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity, Silencer
-from devlint.selection import covers
+from devlint.registry import load_rules
+from devlint.selection import covering
 from devlint.suppressions import read_suppressions
 from hypothesis import given
 from hypothesis import strategies as st
+
+COVERS = covering(tuple(rule.declaration() for rule in load_rules()))
 
 
 def _diagnostic(line: int, end_line: int | None = None) -> Diagnostic:
@@ -16,7 +19,7 @@ def _diagnostic(line: int, end_line: int | None = None) -> Diagnostic:
 
 
 def _silenced(text: str, line: int, end_line: int | None = None) -> bool:
-    kept, _, _ = read_suppressions(text).apply([_diagnostic(line, end_line)], covers)
+    kept, _, _ = read_suppressions(text).apply([_diagnostic(line, end_line)], COVERS)
     return not kept
 
 
@@ -125,7 +128,7 @@ def test_a_whole_file_by_the_comments_of_other_linters(tool: str, codes: str, si
 
 def test_used_suppressions_are_told_from_idle_ones() -> None:
     suppressions = read_suppressions("a  # devlint: ignore[DEV101] why\nb  # devlint: ignore[DEV302]\nc  # noqa\n")
-    kept, silenced, used = suppressions.apply([_diagnostic(1), _diagnostic(2)], covers)
+    kept, silenced, used = suppressions.apply([_diagnostic(1), _diagnostic(2)], COVERS)
 
     assert [diagnostic.place.line for diagnostic in kept] == [2]
     assert [(one.diagnostic.place.line, one.by, one.reason) for one in silenced] == [(1, Silencer.COMMENT, "why")]
@@ -157,4 +160,4 @@ def test_text_that_breaks_off_keeps_what_came_before() -> None:
 
 @given(st.text(alphabet="ab #:[]\"'\n\\(){}noqadevlint: ignore[DEV101]\t\x0c\r", max_size=80))
 def test_no_text_makes_it_raise(text: str) -> None:
-    read_suppressions("# noqa\n" + text).apply([_diagnostic(1), _diagnostic(2)], covers)
+    read_suppressions("# noqa\n" + text).apply([_diagnostic(1), _diagnostic(2)], COVERS)

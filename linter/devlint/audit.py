@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Edit, Fix, Place, Safety, Silenced
-from devlint.selection import covers, specificity
+from devlint.selection import covering, specificity
 from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_suppressions
 
 _OURS = r"DEV(?:[0-9][A-Z0-9]*)?"
@@ -38,7 +38,7 @@ def silence(
     Returns:
         The reported diagnostics, and the silenced ones.
     """
-    suppressions = read_suppressions(text)
+    suppressions, covers = read_suppressions(text), covering(tuple(rules))
     kept, silenced, used = suppressions.apply(found, covers)
     audit = _Audit(text, display, enabled, rules, used)
     about = [diagnostic for entry in suppressions.found for diagnostic in audit.of(entry)]
@@ -132,7 +132,7 @@ class _Audit:
 
     def _means(self, selector: str) -> list[Declaration]:
         """Return the rules that a selector covers."""
-        return [rule for rule in self._rules if specificity(selector, rule.code, rule.name) is not None]
+        return [rule for rule in self._rules if specificity(selector, rule) is not None]
 
     def _idle(self, entry: Suppression) -> tuple[str, ...] | None:
         """Return the selectors that silence nothing; () when the comment as a whole does, None when all do."""

@@ -32,6 +32,12 @@ class Declaration:
     mentions: str
     everywhere: bool = False
     undocumented: str = ""
+    former_names: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the former names; users may write each of them."""
+        return (self.name, *self.former_names)
 
     def concerns(self, text: str, facts: FileFacts, least: Certainty = Certainty.POSSIBLE) -> bool:
         """Whether the rule has to visit a file with that text and those facts.

@@ -34,7 +34,8 @@ def explain(text: str, rules: Sequence[type[Rule]]) -> str:
         if text.strip().lower() in (code.lower(), codes.NAMES[code]):
             return f"{code} {codes.NAMES[code]} (of the guard)\n\n{documentation}"
     rule = find(text, rules)
-    return f"{rule.code} {rule.name} ({rule.standing()})\n\n{rule.documentation_for_users()}\n"
+    former = "".join(f"Its former name is `{name}`.\n" for name in rule.former_names)
+    return f"{rule.code} {rule.name} ({rule.standing()})\n{former}\n{rule.documentation_for_users()}\n"
 
 
 def _guard_codes() -> Any:

@@ -23,7 +23,7 @@ from devlint.discovery import project_of
 from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.records import dataclass
-from devlint.selection import Rules, Selection, graded, names_rules, select_rules
+from devlint.selection import Rules, Selection, names_rules, select_rules
 from devlint.settings import Configuration, Settings
 
 if TYPE_CHECKING:
@@ -352,14 +352,14 @@ class Inspector:
 
     def _settled(self, place: _Workplace, source: Source, found: Sequence[Diagnostic]) -> FileResult:
         """Return the result of a file in which this was found."""
-        configuration = place.configuration
-        enabled = place.selection.rules_for(source.path)
+        selection = place.selection
+        enabled = selection.rules_for(source.path)
         kept, silenced = silence(source.text, source.display, found, enabled, self._load().rules)
         return FileResult(
             source.display,
-            tuple(graded(one, configuration) for one in kept if place.reports(one)),
+            tuple(selection.graded(one) for one in kept if place.reports(one)),
             silenced=tuple(
-                replace(one, diagnostic=graded(one.diagnostic, configuration))
+                replace(one, diagnostic=selection.graded(one.diagnostic))
                 for one in silenced
                 if place.reports(one.diagnostic)
             ),

@@ -62,7 +62,7 @@ def find(text: str, rules: Sequence[type[Rule]]) -> type[Rule]:
     """
     wanted = text.strip().lower()
     for rule in rules:
-        if wanted in (rule.code.lower(), rule.name):
+        if wanted in (rule.code.lower(), rule.name, *rule.former_names):
             return rule
     offer = candidates(text, rules)
     hint = f"; did you mean {' or '.join(offer)}?" if offer else ""
@@ -144,9 +144,10 @@ def _import(name: str) -> ModuleType:
 
 
 def _require_unique(rule: type[Rule], other: type[Rule]) -> None:
-    for what, mine, theirs in (("code", rule.code, other.code), ("name", rule.name, other.name)):
-        if mine == theirs:
-            path = inspect.getsourcefile(rule)
-            line = inspect.getsourcelines(rule)[1]
-            where = f"{other.__module__}.{other.__name__}"
-            raise RuleError(f"rule {rule.__name__}: {what} {mine} is that of {where}", path=path, line=line)
+    taken = {other.name, *other.former_names}
+    shared = [f"code {rule.code}"] if rule.code == other.code else []
+    shared += [f"name {name}" for name in (rule.name, *rule.former_names) if name in taken]
+    if shared:
+        where = f"{other.__module__}.{other.__name__}"
+        message = f"rule {rule.__name__}: {where} has the {shared[0]} too"
+        raise RuleError(message, path=inspect.getsourcefile(rule), line=inspect.getsourcelines(rule)[1])

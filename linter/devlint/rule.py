@@ -77,6 +77,7 @@ class Rule(cst.BatchableCSTVisitor):
     Attributes:
         code: `DEV101`.
         name: `mixed-device-operands`.
+        former_names: earlier names, which selectors and suppressions may still use.
         severity: how bad it is unless configured.
         opt_in: it is off unless `select` or `extend-select` covers it.
         since: the version of devlint, or of the rule's package, that brought it.
@@ -87,6 +88,7 @@ class Rule(cst.BatchableCSTVisitor):
 
     code: ClassVar[str] = ""
     name: ClassVar[str] = ""
+    former_names: ClassVar[tuple[str, ...]] = ()
     severity: ClassVar[Severity] = Severity.WARNING
     opt_in: ClassVar[bool] = False
     since: ClassVar[str] = ""
@@ -197,6 +199,7 @@ class Rule(cst.BatchableCSTVisitor):
             mentions=cls.mentions,
             everywhere=not cls.wants and not cls.mentions and bool(_visitors(cls, Rule)),
             undocumented=cls.undocumented(),
+            former_names=cls.former_names,
         )
 
     def facts_of(self, node: cst.CSTNode, kind: type[FactT]) -> tuple[FactT, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from devlint.declarations import Declaration
-from devlint.diagnostics import Diagnostic
+from devlint.diagnostics import Diagnostic, Severity
 from devlint.errors import ConfigError
 from devlint.patterns import Patterns
 from devlint.records import dataclass
@@ -23,21 +23,26 @@ ALWAYS = {"DEV901": "syntax-error", "DEV903": "internal-error"}
 _EXACT = 100
 
 
-def specificity(selector: str, code: str, name: str) -> int | None:
-    """Return how closely a selector names a rule, None if not: `ALL` < `DEV1` < `DEV101` = its name."""
+def specificity(selector: str, rule: Declaration) -> int | None:
+    """Return how closely a selector names a rule, None if not: `ALL` < `DEV1` < `DEV101` = a name of the rule."""
     wanted = selector.strip()
     if wanted.upper() == "ALL":
         return 0
-    if wanted.lower() == name or wanted.upper() == code:
+    if wanted.lower() in rule.names or wanted.upper() == rule.code:
         return _EXACT
-    if re.fullmatch(r"[A-Z]+[0-9]*", wanted.upper()) and code.startswith(wanted.upper()):
+    if re.fullmatch(r"[A-Z]+[0-9]*", wanted.upper()) and rule.code.startswith(wanted.upper()):
         return len(wanted)
     return None
 
 
-def covers(selector: str, diagnostic: Diagnostic) -> bool:
-    """Whether a selector covers the rule of a diagnostic."""
-    return specificity(selector, diagnostic.code, diagnostic.rule) is not None
+def covering(rules: Rules) -> Callable[[str, Diagnostic], bool]:
+    """Return a function that tells whether a selector covers the rule of a diagnostic, which is one of `rules`."""
+    by_code = {rule.code: rule for rule in rules}
+
+    def covers(selector: str, diagnostic: Diagnostic) -> bool:
+        return specificity(selector, by_code[diagnostic.code]) is not None
+
+    return covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class _Layer:
 
 
 def _closest(selectors: Iterable[str], rule: Declaration) -> int | None:
-    found = [specificity(selector, rule.code, rule.name) for selector in selectors]
+    found = [specificity(selector, rule) for selector in selectors]
     return max((close for close in found if close is not None), default=None)
 
 
@@ -73,6 +78,7 @@ class Selection:
     enabled: Rules
     _root: Path
     _ignores: tuple[tuple[Patterns, tuple[str, ...]], ...]
+    _severities: Mapping[str, Severity]
 
     def rules_for(self, path: Path) -> Rules:
         """Return the rules that are on for a file."""
@@ -82,11 +88,14 @@ class Selection:
         ignored = [code for patterns, codes in self._ignores if patterns.covers(name) for code in codes]
         return tuple(rule for rule in self.enabled if _closest(ignored, rule) is None)
 
+    def graded(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Return the diagnostic with the severity that the configuration asks for."""
+        severity = self._severities.get(diagnostic.code)
+        return diagnostic if severity is None else replace(diagnostic, severity=severity)
+
 
 def select_rules(settings: Settings, configuration: Configuration, rules: Rules) -> Selection:
     """Resolve every selector of the command line and of a configuration.
-
-    The severity that the configuration asks for is applied by `graded`.
 
     Raises:
         ConfigError: a selector names no rule, or a pattern is none.
@@ -107,17 +116,18 @@ def select_rules(settings: Settings, configuration: Configuration, rules: Rules)
         (patterns_of([pattern], "per-file-ignores", configuration), codes)
         for pattern, codes in configuration.per_file_ignores
     )
-    return Selection(tuple(enabled), configuration.folder_of("per-file-ignores"), ignores)
+    severities = {rule.code: asked for rule in rules if (asked := _severity(configuration, rule)) is not None}
+    return Selection(tuple(enabled), configuration.folder_of("per-file-ignores"), ignores, severities)
 
 
-def graded(diagnostic: Diagnostic, configuration: Configuration) -> Diagnostic:
-    """Return the diagnostic with the severity that the configuration asks for; the closest selector wins."""
-    best = -1
+def _severity(configuration: Configuration, rule: Declaration) -> Severity | None:
+    """Return the severity that a configuration asks for; the closest selector wins, and of equals the last one."""
+    best, found = -1, None
     for selector, severity in configuration.severity:
-        close = specificity(selector, diagnostic.code, diagnostic.rule)
+        close = specificity(selector, rule)
         if close is not None and close >= best:
-            best, diagnostic = close, replace(diagnostic, severity=severity)
-    return diagnostic
+            best, found = close, severity
+    return found
 
 
 def names_rules(settings: Settings, configuration: Configuration) -> bool:
@@ -152,7 +162,7 @@ def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str
         if "select" not in where and (name.upper() in ALWAYS or name.lower() in ALWAYS.values()):
             why = "says that a file could not be analysed, and always does; exclude the file instead"
             raise ConfigError(f"{where}: {selector} {why}", path=file)
-        if name.upper() == "ALL" or any(specificity(name, rule.code, rule.name) is not None for rule in rules):
+        if name.upper() == "ALL" or any(specificity(name, rule) is not None for rule in rules):
             continue
         from devlint.registry import candidates
 

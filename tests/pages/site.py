@@ -48,6 +48,7 @@ def rule_pages() -> dict[str, str]:
     for rule in load_rules():
         head = (
             f"# {rule.code}: {rule.name}\n\n{_sentence(rule.title())} Severity: {rule.standing()}, since {rule.since}."
+            + "".join(f" Its former name is `{name}`." for name in rule.former_names)
         )
         how = (
             f'Turn the rule off with `ignore = ["{rule.code}"]`, or on one line with `# devlint: ignore[{rule.code}]`.'

@@ -196,7 +196,8 @@ def test_a_rule_with_visitors_alone_visits_every_file(package: Write, addition: 
 
 def test_codes_are_unique(package: Write) -> None:
     second = DOCUMENTED.replace("SampleRule", "SecondRule")
-    with pytest.raises(RuleError, match="SecondRule: code TST101 is that of") as caught:
+    message = r"SecondRule: sample_rules\.sample_rule\.SampleRule has the code TST101 too"
+    with pytest.raises(RuleError, match=message) as caught:
         load_rules([package(sample_rule=DOCUMENTED, second_rule=second)])
     assert str(caught.value.path).endswith("second_rule.py")
 
@@ -205,8 +206,16 @@ def test_names_are_unique_across_packages(package: Write) -> None:
     first = package(sample_rule=DOCUMENTED)
     second = package("sample_more", sample_rule=DOCUMENTED.replace("TST101", "TST102"))
 
-    with pytest.raises(RuleError, match=r"name sample-rule is that of sample_rules\.sample_rule\.SampleRule"):
+    with pytest.raises(RuleError, match=r"sample_rules\.sample_rule\.SampleRule has the name sample-rule too"):
         load_rules([first, second])
+
+
+def test_a_former_name_is_taken_as_well(package: Write) -> None:
+    second = DOCUMENTED.replace("SampleRule", "SecondRule").replace("TST101", "TST102")
+    second += '    former_names = ("first-rule", "sample-rule")\n'
+
+    with pytest.raises(RuleError, match=r"SampleRule has the name sample-rule too"):
+        load_rules([package(sample_rule=DOCUMENTED, second_rule=second)])
 
 
 def test_package_that_cannot_be_imported_is_named(package: Write) -> None:

@@ -1,4 +1,4 @@
-"""layer-beside-given-module: a new CPU layer takes the output of a given module."""
+"""cpu-layer-in-wrapper: a new CPU layer takes the output of a given module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from devlint.rule import OperationRule
 from devlint_rules.support.messages import quoted
 
 
-class LayerBesideGivenModule(OperationRule):
+class CpuLayerInWrapper(OperationRule):
     """
     ## What it does
     Reports a layer that the `__init__` of a module creates without a device, if `forward` gives it results of another
@@ -30,7 +30,7 @@ class LayerBesideGivenModule(OperationRule):
             def __init__(self, model: nn.Module, labels: int) -> None:
                 super().__init__()
                 self.model = model
-                self.classifier = nn.Linear(3, labels)  # error: [layer-beside-given-module] "`self.classifier`" later
+                self.classifier = nn.Linear(3, labels)  # error: [cpu-layer-in-wrapper] "`self.classifier`" later
 
             def forward(self, x: torch.Tensor) -> torch.Tensor:
                 return self.classifier(self.model(x))
@@ -69,6 +69,7 @@ class LayerBesideGivenModule(OperationRule):
     """  # noqa: E501
 
     code = "DEV209"
+    former_names = ("cpu-layer-in-wrapper",)
     severity = Severity.WARNING
     opt_in = True
     since = "0.1.0"

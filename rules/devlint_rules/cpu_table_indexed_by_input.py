@@ -1,4 +1,4 @@
-"""kept-tensor-indexed-by-argument: a CPU table is indexed with a caller's argument."""
+"""cpu-table-indexed-by-input: a CPU table is indexed with a caller's argument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from devlint.facts import ConflictKind
 from devlint_rules.support.conflict_rule import ConflictRule
 
 
-class KeptTensorIndexedByArgument(ConflictRule):
+class CpuTableIndexedByInput(ConflictRule):
     """
     ## What it does
     Reports `self.table[index]` if the object creates the table on the CPU and the index is an argument that nothing has
@@ -27,7 +27,7 @@ class KeptTensorIndexedByArgument(ConflictRule):
                 self.alphas = torch.linspace(1, 0, steps)
 
             def noise_level(self, steps: torch.Tensor) -> torch.Tensor:
-                return self.alphas[steps]  # error: [kept-tensor-indexed-by-argument] "`self.alphas` on cpu"
+                return self.alphas[steps]  # error: [cpu-table-indexed-by-input] "`self.alphas` on cpu"
 
         Schedule(10).noise_level(torch.tensor([3, 5], device="cuda:0"))
 
@@ -57,6 +57,7 @@ class KeptTensorIndexedByArgument(ConflictRule):
     """
 
     code = "DEV115"
+    former_names = ("cpu-table-indexed-by-input",)
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"

@@ -1,4 +1,4 @@
-"""offloaded-beside-kept: a loop copies one result to the CPU but not another."""
+"""inconsistent-offload: a loop copies one result to the CPU but not another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from devlint.rule import OperationRule
 from devlint_rules.support.messages import TWO_DEVICES, in_words, quoted, story
 
 
-class OffloadedBesideKept(OperationRule):
+class InconsistentOffload(OperationRule):
     """
     ## What it does
     Reports a tensor that a loop collects in a list unchanged, if the same loop copies another tensor from the same
@@ -29,7 +29,7 @@ class OffloadedBesideKept(OperationRule):
             rows, sizes = [], []
             for batch in batches:
                 rows.append((batch * 2).cpu())
-                sizes.append(batch.norm(dim=1))  # error: [offloaded-beside-kept] "batch.norm" later
+                sizes.append(batch.norm(dim=1))  # error: [inconsistent-offload] "batch.norm" later
             return torch.cat(rows) / torch.cat(sizes)[:, None]
 
         collect([torch.ones(2, 3, device="cuda:0")])
@@ -59,6 +59,7 @@ class OffloadedBesideKept(OperationRule):
     """
 
     code = "DEV113"
+    former_names = ("inconsistent-offload",)
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"
