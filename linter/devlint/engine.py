@@ -458,6 +458,7 @@ def _collect(
         tuple(diagnostics),
         len(found.files),
         lines=_lines(programs),
+        rows={f"{file}:cell {cell.number}": cell.rows for file, one in programs.items() for cell in one.cells},
         problems=tuple(problems),
         silenced=tuple(silenced),
         rule_texts=lambda: texts_of(load().rules, codes),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import count
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -61,7 +64,7 @@ def test_json_names_the_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("github", "::error file=train.ipynb,title=DEV101 mixed-device-operands::train.ipynb:cell 5:3:7"),
+        ("github", ",title=DEV101 mixed-device-operands::train.ipynb:cell 5:3:7"),
         ("gitlab", "cell 5, line 3: `x` is on cpu"),
         ("sarif", '"text": "cell 5, line 3: `x` is on cpu'),
         ("junit", "train.ipynb:cell 5:3:7: DEV101"),
@@ -71,6 +74,70 @@ def test_formats_without_cells_say_them(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "train.ipynb").write_text(TRAIN, encoding="utf-8")
 
     assert words in _check(tmp_path, monkeypatch, ".", "--output-format", name).stdout
+
+
+@pytest.mark.parametrize("indent", [1, 4, None])
+def test_formats_without_cells_have_the_line_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None
+) -> None:
+    text = notebook("import torch\n\nx = torch.ones(2)", 'y = 1\nx.add(\n  x.cuda(0))\n"é"', indent=indent)
+    (tmp_path / "a.ipynb").write_text(text, encoding="utf-8")
+    rows = ["", *text.split("\n")]
+
+    def printed(name: str) -> str:
+        return _check(tmp_path, monkeypatch, "a.ipynb", "--select", "DEV101", "--output-format", name).stdout
+
+    found = re.fullmatch(r"::error file=a.ipynb,line=(\d+),endLine=(\d+),title=DEV101 .*\n", printed("github"))
+    assert found is not None
+    line, end_line = int(found[1]), int(found[2])
+    assert "x.add(" in rows[line]
+    assert "x.cuda(0))" in rows[end_line]
+    assert end_line - line == (indent is not None)
+
+    (issue,) = json.loads(printed("gitlab"))
+    assert issue["location"] == {"path": "a.ipynb", "lines": {"begin": line}}
+
+    (run,) = json.loads(printed("sarif"))["runs"]
+    (result,) = run["results"]
+    regions = [each["physicalLocation"]["region"] for each in (*result["locations"], *result["relatedLocations"])]
+    assert regions[0] == {"startLine": line, "endLine": end_line}
+    assert all(re.search(r"torch\.ones|x\.cuda", rows[region["endLine"]]) for region in regions)
+
+    (case,) = ElementTree.fromstring(printed("junit")).iter("testcase")
+    assert case.attrib["line"] == str(line)
+
+
+@given(
+    st.lists(st.lists(st.text('ab\n\r\\"é', max_size=4), max_size=4), max_size=4),
+    st.sampled_from([None, 0, 2]),
+    st.booleans(),
+)
+def test_each_line_begins_in_its_row(sources: list[list[str]], indent: int | None, joined: bool) -> None:
+    """The text has a mark at the beginning of each line, so that a row can be searched for it."""
+    marks = count()
+    marked: list[list[str]] = []
+    for source in sources:
+        whole, pieces = "".join(source), []
+        begins = {0, *(end.end() for end in re.finditer(r"\r\n|\r|\n", whole))}
+        at = 0
+        for piece in source:
+            written = "".join((f"<{next(marks)}>" if at + i in begins else "") + one for i, one in enumerate(piece))
+            at += len(piece)
+            pieces.append(written)
+        if at in begins:
+            pieces.append(f"<{next(marks)}>")
+        marked.append(pieces)
+    cells = [{"cell_type": "code", "source": "".join(each) if joined else each} for each in marked]
+    text = json.dumps({"cells": cells}, indent=indent)
+    rows = ["", *text.split("\n")]
+    program = program_of(text, "a.ipynb")
+    mark = 0
+    for cell in program.cells:
+        assert len(cell.rows) == cell.lines
+        for row in cell.rows:
+            assert f"<{mark}>" in rows[row]
+            mark += 1
+    assert mark == next(marks)
 
 
 def test_lines_in_advice_are_those_of_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,19 +9,17 @@ from devlint.report.outcome import Outcome
 
 
 def render(outcome: Outcome) -> str:
-    """Render one command a line. Only a report on one line has columns; GitHub knows no others."""
-    rows = [_diagnostic(diagnostic) for diagnostic in outcome.diagnostics]
+    """Render one command a line. Only a report on one line of a file has columns; GitHub knows no others."""
+    rows = [_diagnostic(diagnostic, *outcome.file_lines(diagnostic.place)) for diagnostic in outcome.diagnostics]
     rows += [_problem(problem) for problem in outcome.problems]
     return "".join(f"{row}\n" for row in rows)
 
 
-def _diagnostic(diagnostic: Diagnostic) -> str:
+def _diagnostic(diagnostic: Diagnostic, line: int, end_line: int) -> str:
     place = diagnostic.place
-    properties: dict[str, object] = {"file": place.file}
-    if place.cell is None:  # a line of a cell is no line of the file
-        properties |= {"line": place.line, "endLine": place.end_line}
-        if place.line == place.end_line:
-            properties |= {"col": place.column, "endColumn": place.end_column}
+    properties: dict[str, object] = {"file": place.file, "line": line, "endLine": end_line}
+    if place.cell is None and line == end_line:
+        properties |= {"col": place.column, "endColumn": place.end_column}
     properties["title"] = f"{diagnostic.code} {diagnostic.rule}"
     advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
     shown = f"{place.source}:{place.line}:{place.column}: {diagnostic.code} {diagnostic.message}{advice}"

@@ -25,7 +25,7 @@ def render(outcome: Outcome) -> str:
             named[diagnostic],
             _SEVERITIES[diagnostic.severity],
             diagnostic.place.file,
-            diagnostic.place.line if diagnostic.place.cell is None else 1,
+            outcome.file_lines(diagnostic.place)[0],
         )
         for diagnostic in outcome.diagnostics
     ]

@@ -17,7 +17,7 @@ def render(outcome: Outcome) -> str:
     for file, found in groupby(outcome.diagnostics, key=lambda diagnostic: diagnostic.place.file):
         suite = SubElement(root, "testsuite", name=printable(file))
         for diagnostic in found:
-            _diagnostic(suite, diagnostic)
+            _diagnostic(suite, diagnostic, outcome.file_lines(diagnostic.place)[0])
     for problem in outcome.problems:
         _problem(SubElement(root, "testsuite", name=printable(problem.path or "devlint")), problem)
     if not len(root):
@@ -29,7 +29,7 @@ def render(outcome: Outcome) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _diagnostic(suite: Element, diagnostic: Diagnostic) -> None:
+def _diagnostic(suite: Element, diagnostic: Diagnostic, line: int) -> None:
     place = diagnostic.place
     case = SubElement(
         suite,
@@ -37,7 +37,7 @@ def _diagnostic(suite: Element, diagnostic: Diagnostic) -> None:
         name=f"{diagnostic.code} {diagnostic.rule}",
         classname=printable(place.source),
         file=printable(place.file),
-        line=str(place.line),
+        line=str(line),
     )
     failure = SubElement(case, "failure", type=diagnostic.severity.value, message=printable(diagnostic.message))
     details = [_located(place, f"{diagnostic.code} {diagnostic.message}")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-from devlint.diagnostics import Diagnostic, Mismatch, RuleText, Safety, Severity, Silenced, Silencer
+from devlint.diagnostics import Diagnostic, Mismatch, Place, RuleText, Safety, Severity, Silenced, Silencer
 from devlint.errors import DevlintError
 from devlint.records import dataclass
 
@@ -19,6 +19,7 @@ class Outcome:
         files: how many files were looked at.
         seconds: how long it took; the only part that differs between two runs over the same files.
         lines: the source lines of every file and cell that a diagnostic speaks of, by `Place.source`.
+        rows: by cell of a notebook, as `Place.source` names it, the line of the file in which each line begins.
         problems: the files that could not be analysed and why, in order.
         silenced: the diagnostics that are not reported, in order.
         has_baseline: there is a baseline, and `diagnostics` are those that it lacks.
@@ -31,6 +32,7 @@ class Outcome:
     files: int
     seconds: float
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     problems: Sequence[DevlintError] = ()
     silenced: Sequence[Silenced] = ()
     has_baseline: bool = False
@@ -54,6 +56,16 @@ class Outcome:
     def baselined(self) -> int:
         """How many diagnostics are in a baseline."""
         return sum(one.by is Silencer.BASELINE for one in self.silenced)
+
+    def file_lines(self, place: Place) -> tuple[int, int]:
+        """Return the first and the last line of a place, for formats that know the lines of files only.
+
+        A line of a cell begins in that line of the notebook's file, which is JSON.
+        """
+        if place.cell is None:
+            return place.line, place.end_line
+        rows = self.rows[place.source]
+        return rows[place.line - 1], rows[place.end_line - 1]
 
     def line(self, source: str, number: int) -> str | None:
         """Return a source line, counted from 1, or None when it is not at hand."""

@@ -50,7 +50,7 @@ def render(outcome: Outcome) -> str:
         ],
         "results": [
             {
-                **_result(diagnostic, named[diagnostic], indices),
+                **_result(diagnostic, named[diagnostic], indices, outcome),
                 **_standing(silenced.get(diagnostic), has_baseline=outcome.has_baseline),
             }
             for diagnostic in outcome.everything()
@@ -76,7 +76,7 @@ def _rule(rule: RuleText) -> dict[str, object]:
     return found if rule.page is None else {**found, "helpUri": rule.page}
 
 
-def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -> dict[str, object]:
+def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int], outcome: Outcome) -> dict[str, object]:
     sentences = [in_its_cell(diagnostic.place, diagnostic.message)]
     if diagnostic.pytorch:
         sentences.append(f"PyTorch says: {diagnostic.pytorch}")
@@ -88,7 +88,7 @@ def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -
     result |= {
         "level": diagnostic.severity.value,
         "message": _message("\n".join(sentences)),
-        "locations": [{"physicalLocation": _physical(diagnostic.place)}],
+        "locations": [{"physicalLocation": _physical(diagnostic.place, outcome)}],
         "rank": _RANKS[diagnostic.certainty],
         "partialFingerprints": {"devlint/v1": fingerprint},
         "properties": {"certainty": diagnostic.certainty.value},
@@ -97,9 +97,9 @@ def _result(diagnostic: Diagnostic, fingerprint: str, indices: dict[str, int]) -
         result["fixes"] = [_fix(diagnostic.place.file, diagnostic.fix)]
     if diagnostic.related:
         result["relatedLocations"] = [
-            {"id": number, **_step(step)} for number, step in enumerate(diagnostic.related, start=1)
+            {"id": number, **_step(step, outcome)} for number, step in enumerate(diagnostic.related, start=1)
         ]
-        result["codeFlows"] = [{"threadFlows": _flows(diagnostic)}]
+        result["codeFlows"] = [{"threadFlows": _flows(diagnostic, outcome)}]
     return result
 
 
@@ -124,14 +124,14 @@ def _standing(silenced: Silenced | None, *, has_baseline: bool) -> dict[str, obj
     return standing
 
 
-def _flows(diagnostic: Diagnostic) -> list[dict[str, object]]:
+def _flows(diagnostic: Diagnostic, outcome: Outcome) -> list[dict[str, object]]:
     """Return the way of each value to the place where they meet; what belongs to no value is on all ways."""
     here = Related(diagnostic.place, diagnostic.message)
     values = list(dict.fromkeys(step.value for step in diagnostic.related if step.value)) or [""]
     return [
         {
             "id": value or diagnostic.rule,
-            "locations": [{"location": _step(step)} for step in (*_way(value, diagnostic.related), here)],
+            "locations": [{"location": _step(step, outcome)} for step in (*_way(value, diagnostic.related), here)],
         }
         for value in values
     ]
@@ -141,14 +141,15 @@ def _way(value: str, steps: Iterable[Related]) -> list[Related]:
     return [step for step in steps if step.value in (value, "")]
 
 
-def _step(step: Related) -> dict[str, object]:
-    return {"physicalLocation": _physical(step.place), "message": _message(in_its_cell(step.place, step.message))}
+def _step(step: Related, outcome: Outcome) -> dict[str, object]:
+    message = _message(in_its_cell(step.place, step.message))
+    return {"physicalLocation": _physical(step.place, outcome), "message": message}
 
 
-def _physical(place: Place) -> dict[str, object]:
-    if place.cell is not None:  # a line of a cell is no line of the file
-        return {"artifactLocation": _artifact(place.file)}
-    return {"artifactLocation": _artifact(place.file), "region": _region(place)}
+def _physical(place: Place, outcome: Outcome) -> dict[str, object]:
+    line, end_line = outcome.file_lines(place)
+    region = _region(place) if place.cell is None else {"startLine": line, "endLine": end_line}
+    return {"artifactLocation": _artifact(place.file), "region": region}
 
 
 def _region(place: Place) -> dict[str, object]:

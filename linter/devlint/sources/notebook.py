@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from devlint.errors import SourceError
 from devlint.sources.magics import is_indented, without_magics
 from devlint.sources.program import Cell, Program
+from devlint.sources.stretches import LINE_END, rows_of
 
 _Table: TypeAlias = "dict[str, object]"
-
-_LINE_END = re.compile(r"\r\n|\r")
 
 
 def read(text: str, display: str) -> Program:
@@ -32,8 +30,10 @@ def read(text: str, display: str) -> Program:
     original: list[str] = []
     cells: list[Cell] = []
     line = 1
-    for number, written in _code_cells(document, display):
-        source = _LINE_END.sub("\n", written)
+    written = dict(_code_cells(document, display))
+    rows = rows_of(text, written)
+    for number, as_written in written.items():
+        source = LINE_END.sub("\n", as_written)
         code = without_magics(source)
         lines = source.count("\n") + 1
         if code is not None and is_indented(code):
@@ -41,7 +41,7 @@ def read(text: str, display: str) -> Program:
             plain.append("if True:")
             original.append("")
             line += 1
-        cells.append(Cell(number, line, lines, is_python=code is not None))
+        cells.append(Cell(number, line, lines, is_python=code is not None, rows=rows[number]))
         plain.append("\n" * (lines - 1) if code is None else code)
         original.append(source)
         line += lines

@@ -14,12 +14,14 @@ class Cell:
         first: its first line in the program.
         lines: how many it has there.
         is_python: false for a cell that another program executes, such as one that begins with `%%bash`.
+        rows: by line of the cell, the line of the notebook's file that holds its beginning, from 1.
     """
 
     number: int
     first: int
     lines: int
     is_python: bool = True
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
 
-from devlint.records import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Where a string or the list of the strings of a cell's source stands in the text of the notebook."""
-
-    start: int
-    end: int
-    lines: tuple[tuple[int, int], ...]
+from devlint.sources.stretches import Stretch, stretches_of
 
 
 def replaced(text: str, sources: Mapping[int, str]) -> str:
@@ -29,14 +20,14 @@ def replaced(text: str, sources: Mapping[int, str]) -> str:
     """
     parts: list[str] = []
     done = 0
-    for number, stretch in enumerate(_sources(text), start=1):
+    for number, stretch in enumerate(stretches_of(text), start=1):
         if number in sources and stretch is not None:
             parts += [text[done : stretch.start], _rewritten(text, stretch, sources[number])]
             done = stretch.end
     return "".join([*parts, text[done:]])
 
 
-def _rewritten(text: str, stretch: _Stretch, source: str) -> str:
+def _rewritten(text: str, stretch: Stretch, source: str) -> str:
     """Return the string or the strings of one cell with another source."""
     escaped = text.isascii() and "\\u" in text
     if text[stretch.start] == '"':
@@ -138,56 +129,3 @@ _CHARACTER = re.compile(
 def _lines(source: str) -> list[str]:
     """Split as notebooks do: each line keeps its end."""
     return _LINE.findall(source)
-
-
-def _sources(text: str) -> Iterator[_Stretch | None]:
-    """Yield where the source of each cell stands, in order; None for a cell without one.
-
-    Of two members with one name, the last one counts, as for `json`.
-    """
-    (*_, listed) = (start for key, start, _ in _members(text, _skip_blank(text, 0)) if key == "cells")
-    for cell, _ in _elements(text, listed):
-        found: _Stretch | None = None
-        for name, value, end in _members(text, cell):
-            if name == "source":
-                lines = tuple(_elements(text, value)) if text[value] == "[" else ((value, end),)
-                found = _Stretch(value, end, lines)
-        yield found
-
-
-def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the members of the object that begins at `start`: key, and where its value begins and ends."""
-    at = _skip_blank(text, start + 1)
-    while text[at] == '"':
-        key, at = _DECODER.raw_decode(text, at)
-        value = _skip_blank(text, _skip_blank(text, at) + 1)
-        at = _end_of(text, value)
-        yield key, value, at
-        at = _skip_blank(text, at)
-        if text[at] != ",":
-            return
-        at = _skip_blank(text, at + 1)
-
-
-def _elements(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Yield where the elements of the list that begins at `start` begin and end."""
-    at = _skip_blank(text, start + 1)
-    while text[at] != "]":
-        end = _end_of(text, at)
-        yield at, end
-        at = _skip_blank(text, end)
-        if text[at] == ",":
-            at = _skip_blank(text, at + 1)
-
-
-_DECODER = json.JSONDecoder()
-
-
-def _end_of(text: str, start: int) -> int:
-    return _DECODER.raw_decode(text, start)[1]
-
-
-def _skip_blank(text: str, at: int) -> int:
-    while text[at] in " \t\r\n":
-        at += 1
-    return at
