@@ -204,6 +204,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.declarations": ("devlint.rule", "devlint.facts", "devlint.diagnostics"),
     "devlint.report": ("devlint.diagnostics", "devlint.errors"),
     "devlint.editor": (
+        "devlint.cache",
         "devlint.discovery",
         "devlint.importers",
         "pygls",

@@ -40,6 +40,8 @@ class Client(LanguageClient):
         self.messages: list[str] = []
         self.logs: list[str] = []
         self.refreshed: list[str] = []
+        self.registered: list[str] = []
+        self.server_capabilities = types.ServerCapabilities()
         self._versions: dict[str, int] = {}
 
         @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
@@ -58,6 +60,10 @@ class Client(LanguageClient):
         def refresh_diagnostics(params: None) -> None:
             self.refreshed.append("diagnostics")
 
+        @self.feature(types.CLIENT_REGISTER_CAPABILITY)  # type: ignore[untyped-decorator]
+        def register(params: types.RegistrationParams) -> None:
+            self.registered += [one.method for one in params.registrations]
+
         @self.feature(types.WORKSPACE_INLAY_HINT_REFRESH)  # type: ignore[untyped-decorator]
         def refresh_hints(params: None) -> None:
             self.refreshed.append("hints")
@@ -70,6 +76,7 @@ class Client(LanguageClient):
                 capabilities, root_uri=self.root.as_uri(), initialization_options=options, process_id=os.getpid()
             )
         )
+        self.server_capabilities = result.capabilities
         self.initialized(types.InitializedParams())
         return result
 

@@ -2,7 +2,7 @@
 
 A result holds as long as the file, and everything that its analysis has read, are unchanged: content, not time stamps,
 decides. `location` says where and under which key, `results` what still holds, `codec` how it is written, and `storage`
-writes it. `rules` keeps what the installed rules declare.
+writes it. `rules` keeps what the installed rules declare, and `pages` their documentation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from devlint.inspector import Tools, tools
 from devlint.registry import packages_of_rules
 from devlint.settings import Settings
 
-__all__ = ["Cache", "NoCache", "load_tools", "remarks_on_rules", "user_cache"]
+__all__ = ["Cache", "NoCache", "load_tools", "page_in_cache", "remarks_on_rules", "user_cache"]
 
 
 def user_cache(settings: Settings) -> Cache:
@@ -47,6 +47,13 @@ def remarks_on_rules() -> list[str]:
     from devlint.cache.rules import remarks
 
     return remarks(_folder())
+
+
+def page_in_cache(code: str, text: str) -> str | None:
+    """Return the address of a file in the cache with the documentation of a rule; None if it cannot be written."""
+    from devlint.cache.pages import page_file
+
+    return page_file(_folder(), code, text)
 
 
 def _folder() -> Path:

@@ -38,7 +38,11 @@ def write(path: Path, document: object) -> None:
 
     A folder that does not exist is made, for the user alone.
     """
-    text = json.dumps(document, separators=(",", ":"))
+    write_text(path, json.dumps(document, separators=(",", ":")))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is not JSON, as `write` does."""
     partial = path.parent / f"{os.urandom(8).hex()}.partial"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from lsprotocol import types
 
@@ -29,12 +30,28 @@ def diagnostics(findings: Findings, texts: Texts) -> list[types.Diagnostic]:
         start = types.Position((problem.line or 1) - 1, 0)
         where = types.Range(start, start)
         return [types.Diagnostic(where, printable(problem.message), types.DiagnosticSeverity.Error, source="devlint")]
-    shown = (_diagnostic(one, findings, texts) for one in findings.result.diagnostics)
+    shown = (diagnostic(one, findings.pages, texts) for one in findings.result.diagnostics)
     return [one for one in shown if one is not None]
 
 
-def _diagnostic(one: Diagnostic, findings: Findings, texts: Texts) -> types.Diagnostic | None:
-    """Return a diagnostic for the client; None if the lines that it is about have changed."""
+class Located(Protocol):
+    """Texts in which places of an analysis can be found."""
+
+    def range(self, place: Place) -> types.Range | None:
+        """Return the range of a place; None if it cannot be found any more."""
+
+    def location(self, place: Place) -> types.Location | None:
+        """Return the range of a place with the address of its file; None as for `range`."""
+
+
+def diagnostic(one: Diagnostic, pages: Mapping[str, str], texts: Located) -> types.Diagnostic | None:
+    """Return a diagnostic for the client; None if the lines that it is about have changed.
+
+    Args:
+        one: the diagnostic.
+        pages: the addresses of the rules' documentation, by code.
+        texts: the texts that it is about.
+    """
     where = texts.range(one.place)
     if where is None:
         return None
@@ -44,7 +61,7 @@ def _diagnostic(one: Diagnostic, findings: Findings, texts: Texts) -> types.Diag
     if one.advice:
         parts.append(f"Help: {one.advice}")
     related = ((texts.location(each.place), printable(each.message)) for each in one.related)
-    page = findings.pages.get(one.code)
+    page = pages.get(one.code)
     return types.Diagnostic(
         range=where,
         message=printable_lines("\n".join(parts)),
@@ -149,7 +166,7 @@ def actions(
     """
     text = "\n".join(texts.lines(file))
     for one in findings.result.diagnostics:
-        place, shown = texts.place(one.place), _diagnostic(one, findings, texts)
+        place, shown = texts.place(one.place), diagnostic(one, findings.pages, texts)
         if place is None or shown is None or shown.range.end < wanted.start or wanted.end < shown.range.start:
             continue
         edits = None if one.fix is None else _edits(one.fix.edits, texts)

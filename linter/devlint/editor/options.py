@@ -9,6 +9,7 @@ from devlint.records import dataclass
 from devlint.settings import Settings
 
 HINTS = ("bindings", "off")
+MODES = ("openFilesOnly", "workspace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +17,13 @@ class Options:
     """Settings of an editor; unknown keys and values of a wrong type count as not given.
 
     Attributes:
+        mode: "openFilesOnly" reports on open documents; "workspace" on all files of the project.
         inlay_hints: "bindings" shows where each name lives at the place where it is bound; "off".
         select, extend_select, ignore: as on the command line.
         config: the configuration file for every source file.
     """
 
+    mode: str = "openFilesOnly"
     inlay_hints: str = "bindings"
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
@@ -28,7 +31,7 @@ class Options:
     config: Path | None = None
 
     def settings(self, path: Path) -> Settings:
-        """Return the command line that these settings stand for."""
+        """Return the command line that these settings stand for, for a file or a folder."""
         return Settings(
             (str(path),), select=self.select, ignore=self.ignore, extend_select=self.extend_select, config=self.config
         )
@@ -38,8 +41,9 @@ def read_options(given: object) -> Options:
     """Read the settings that a client sends: `{"inlayHints": "off", "select": ["DEV1"]}`, also below "devlint"."""
     table = _table(given)
     table = _table(table.get("devlint", table))
-    hints, config = table.get("inlayHints"), table.get("config")
+    hints, config, mode = table.get("inlayHints"), table.get("config"), table.get("diagnosticMode")
     return Options(
+        mode=mode if isinstance(mode, str) and mode in MODES else MODES[0],
         inlay_hints=hints if isinstance(hints, str) and hints in HINTS else "bindings",
         select=_names(table.get("select")),
         extend_select=_names(table.get("extendSelect")) or (),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types
@@ -17,10 +19,15 @@ from devlint.editor import answers
 from devlint.editor.analyses import Analyses, Analysis
 from devlint.editor.documents import Document, Documents, path_of
 from devlint.editor.options import Options, read_options
+from devlint.editor.project import ProjectCheck, Report, news, reports, uri_of
 from devlint.editor.texts import Texts
 from devlint.errors import DevlintError
 from devlint.project import display_path
 from devlint.quoting import printable, printable_lines
+from devlint.settings import Settings
+
+_WATCHED = "**/{*.py,*.pyi,pyproject.toml,devlint.toml}"
+"""The files that a report may rest on."""
 
 _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="devlint")
 
@@ -45,6 +52,9 @@ class Server(LanguageServer):
         self.options = Options()
         self.documents = Documents()
         self.analyses = Analyses(self.documents, lambda: self.options, self)
+        self.root: Path | None = None
+        self.project = ProjectCheck(self._run_of_project, self)
+        self._published: Mapping[str, list[types.Diagnostic]] = {}
         self._complaint = ""
 
     # --- what the client can do -----------------------------------------------------------------------------
@@ -98,9 +108,42 @@ class Server(LanguageServer):
             self.window_show_message(message)
 
     def withdraw(self, uri: str) -> None:
-        """Take the diagnostics of a document away."""
+        """Take the diagnostics of a document away; those of the saved file take their place."""
         if not self.pulls:
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+            saved = self._published.get(uri_of(str(path_of(uri))), [])
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, saved))
+
+    # --- the project ----------------------------------------------------------------------------------------
+
+    def check_project(self) -> None:
+        """Look at all files of the project again, if the client wants their diagnostics."""
+        if self.options.mode == "workspace" and self.root is not None:
+            self.project.check()
+
+    def _run_of_project(self) -> Settings:
+        return replace(self.options.settings(self.root or Path.cwd()), jobs=1)
+
+    def checked(self) -> None:
+        """Send the diagnostics of files that are not open, unless the client asks for them."""
+        found = reports(self.project.findings, self.codec)
+        before, self._published = self._published, found
+        for uri in sorted(() if self.pulls else {*before, *found} - self._open()):
+            if before.get(uri) != found.get(uri):
+                params = types.PublishDiagnosticsParams(uri, found.get(uri, []))
+                self.text_document_publish_diagnostics(params)
+
+    async def project_news(self, known: Mapping[str, str]) -> list[Report]:
+        """Return the reports of the project; wait for other ones, if the client has these."""
+        await self.project.first()
+        while True:
+            rows = news(self._published, known, self._open())
+            is_news = any(isinstance(row, types.WorkspaceFullDocumentDiagnosticReport) for row in rows)
+            if is_news or not known:
+                return rows
+            await self.project.changed()
+
+    def _open(self) -> set[str]:
+        return {uri_of(str(path)) for path in self.documents}
 
 
 def make_server() -> Server:
@@ -119,13 +162,32 @@ def _hear(server: Server) -> None:
         ls.options = read_options(params.initialization_options)
         root = None if params.root_uri is None else uris.to_fs_path(params.root_uri)
         if root is not None:
+            ls.root = Path(root)
             with contextlib.suppress(OSError):
                 os.chdir(root)  # paths in messages are relative to it
+            if ls.options.mode == "workspace":
+                _answer_for_the_project(ls)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(ls: Server, params: types.InitializedParams) -> None:
+        ls.check_project()
+        workspace = ls.client_capabilities.workspace
+        watching = None if workspace is None else workspace.did_change_watched_files
+        if watching is not None and watching.dynamic_registration:
+            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(_WATCHED)])
+            registration = types.Registration("devlint", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            ls.client_register_capability(types.RegistrationParams([registration]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_files(ls: Server, params: types.DidChangeWatchedFilesParams) -> None:
+        ls.analyses.check()
+        ls.check_project()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configure(ls: Server, params: types.DidChangeConfigurationParams) -> None:
         ls.options = read_options(params.settings)
         ls.analyses.restart()
+        ls.check_project()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
@@ -141,12 +203,22 @@ def _hear(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
         ls.analyses.check()
+        ls.check_project()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         ls.analyses.closed(ls.documents.close(uri))
         ls.withdraw(uri)
+
+
+def _answer_for_the_project(server: Server) -> None:
+    """Let a server answer for files that are not open; without this answer it says that it cannot."""
+
+    @server.feature(types.WORKSPACE_DIAGNOSTIC)
+    async def diagnostic(ls: Server, params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+        known = {one.uri: one.value for one in params.previous_result_ids}
+        return types.WorkspaceDiagnosticReport(await ls.project_news(known))
 
 
 def _answer(server: Server) -> None:

@@ -7,7 +7,7 @@ lines has changed, it is nowhere. The protocol counts lines from 0, and columns 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,9 +126,7 @@ class Texts:
 
     def position(self, file: str, line: int, column: int) -> types.Position:
         """Return a position of the text as it is now; beyond the end of its line it is the end of the line."""
-        lines = self.lines(file)
-        text = lines[line - 1] if 0 < line <= len(lines) else ""
-        return types.Position(max(line - 1, 0), self._codec.client_num_units(text[: column - 1]))
+        return position(self.lines(file), line, column, self._codec)
 
     def location(self, place: Place) -> types.Location | None:
         """Return the range of a place with the address of its file; None if its lines have changed."""
@@ -156,6 +154,12 @@ class Texts:
         if path in self._then:  # closed since
             return _on_disk(path, self._then[path].digest)
         return _on_disk(path, self._read.get(path))
+
+
+def position(lines: Sequence[str], line: int, column: int, codec: PositionCodec) -> types.Position:
+    """Return a position of a text, given by its lines, in the units of the client."""
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    return types.Position(max(line - 1, 0), codec.client_num_units(text[: column - 1]))
 
 
 def _on_disk(path: Path, wanted: str | None) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""The process that analyses documents, one at a time.
+"""The process that analyses documents, one at a time, or a whole project.
 
 An analysis is stopped by ending its process: that takes milliseconds wherever the analysis is, leaves nothing half done
 and gives its memory back. The next process starts at once, and has imported the analysis before it is needed. The
@@ -17,7 +17,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -25,13 +25,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeAlias
 
-from devlint import engine
-from devlint.diagnostics import Diagnostic
+from devlint import cache, engine
+from devlint.diagnostics import Diagnostic, RuleText
 from devlint.discovery import project_of
 from devlint.errors import DevlintError, SourceError
 from devlint.facts import Occurrence
 from devlint.importers import Importers
-from devlint.inspector import Batch, FileResult, killed, load_tools
+from devlint.inspector import Batch, FileResult, killed, load_tools, texts_of
 from devlint.pool import safe_path
 from devlint.project import Asked, Project, Trace, digest
 from devlint.quoting import printable_lines
@@ -97,8 +97,38 @@ class Job:
         return {self.path: digest(self.contents[self.path])}
 
 
-Answer: TypeAlias = "Findings | DevlintError | None"
+@dataclass(frozen=True, slots=True)
+class ProjectJob:
+    """The files below some folders to check, as they are saved.
+
+    Attributes:
+        settings: the command line, with these folders.
+    """
+
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFindings:
+    """The outcome of a run over a project.
+
+    Attributes:
+        diagnostics: the reported ones, in order, with places in whole programs.
+        lines: the source lines of the files that they speak of.
+        pages: as for `Findings`.
+    """
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pages: Mapping[str, str] = field(default_factory=dict)
+
+
+Answer: TypeAlias = "Findings | ProjectFindings | DevlintError | None"
 """The findings; None: those that are known hold; an error of the user in the settings or a configuration file."""
+
+
+class Died(Exception):  # noqa: N818  # an event, not an error
+    """The process ended in the middle of its work."""
 
 
 class Stopped(Exception):  # noqa: N818  # an event, not an error
@@ -125,6 +155,25 @@ class Worker:
             DevlintError: a setting or a configuration file is wrong.
         """
         try:
+            answer = await self._answer(job)
+        except Died:
+            return Findings(killed(job.path), (), {}, Basis(job.settings, None, job.own_text()))
+        assert not isinstance(answer, ProjectFindings)
+        return answer
+
+    async def check(self, job: ProjectJob) -> ProjectFindings:
+        """Return the findings in a project.
+
+        Raises:
+            Died: the process ended.
+            Stopped, DevlintError: as for `analyse`.
+        """
+        answer = await self._answer(job)
+        assert isinstance(answer, ProjectFindings)
+        return answer
+
+    async def _answer(self, job: Job | ProjectJob) -> Findings | ProjectFindings | None:
+        try:
             process, connection = self._started()
         except OSError as error:
             raise DevlintError(f"cannot start a process: {error}") from error
@@ -135,7 +184,7 @@ class Worker:
             if self._process is not process:
                 raise Stopped from None
             self.stop()
-            return Findings(killed(job.path), (), {}, Basis(job.settings, None, job.own_text()))
+            raise Died from None
         if self._process is not process:  # stopped while the answer was on its way
             raise Stopped
         if isinstance(answer, DevlintError):
@@ -164,7 +213,7 @@ class Worker:
         return self._process, self._connection
 
 
-def _ask(connection: Connection, job: Job) -> Answer:
+def _ask(connection: Connection, job: Job | ProjectJob) -> Answer:
     """Return the answer to a job.
 
     Raises:
@@ -193,7 +242,7 @@ def serve(connection: Connection, folder: str) -> None:
     with contextlib.suppress(OSError):
         os.dup2(2, 1)  # the server's standard output is for the protocol
     os.chdir(folder)
-    jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[Job | ProjectJob] = queue.SimpleQueue()
     before = threading.stack_size(STACK)
     threading.Thread(target=_work, args=(jobs, connection), daemon=True).start()
     threading.stack_size(before)
@@ -204,7 +253,7 @@ def serve(connection: Connection, folder: str) -> None:
     os._exit(0)
 
 
-def _work(jobs: queue.SimpleQueue[Job], connection: Connection) -> None:
+def _work(jobs: queue.SimpleQueue[Job | ProjectJob], connection: Connection) -> None:
     with contextlib.suppress(DevlintError):  # the first job meets it again
         load_tools()
     import devlint.frontend.concrete  # noqa: F401  # which imports LibCST
@@ -217,9 +266,9 @@ def _work(jobs: queue.SimpleQueue[Job], connection: Connection) -> None:
         os._exit(1)  # a process that cannot answer must not be waited for
 
 
-def _answered(job: Job) -> Answer:
+def _answered(job: Job | ProjectJob) -> Answer:
     try:
-        return _answer(job)
+        return _check(job) if isinstance(job, ProjectJob) else _answer(job)
     except DevlintError as error:
         return error
     except Exception as error:
@@ -246,6 +295,14 @@ def _answer(job: Job) -> Findings | None:
             tuple((Path(project.path_of(trace.path)), asked) for trace in traces for asked in trace.asked),
         ),
     )
+
+
+def _check(job: ProjectJob) -> ProjectFindings:
+    if hasattr(os, "nice"):
+        os.nice(10)  # a document whose author waits goes first
+    outcome = engine.run(job.settings, load=cache.load_tools, cache=cache.user_cache(job.settings)).outcome
+    shown = tuple(one for one in outcome.diagnostics if one.place.cell is None)
+    return ProjectFindings(shown, outcome.lines, _pages(shown))
 
 
 def holds(known: Basis, job: Job, batch: Batch) -> bool:
@@ -308,13 +365,12 @@ def _digest(path: Path, contents: Mapping[Path, bytes]) -> str | None:
 
 
 def _pages(diagnostics: Collection[Diagnostic]) -> dict[str, str]:
-    """Return the addresses of the documentation of some rules: their pages, else the files of their classes."""
-    from inspect import getsourcefile
+    """Return the addresses of the documentation of some rules: their pages, else files with the same text."""
+    codes = {one.code for one in diagnostics}
+    texts = texts_of(load_tools().rules, codes) if codes else {}
+    pages = {code: text.page or cache.page_in_cache(code, _page(text)) for code, text in texts.items()}
+    return {code: page for code, page in pages.items() if page is not None}
 
-    from devlint.registry import load_rules
 
-    wanted = {one.code for one in diagnostics}
-    rules = [rule for rule in load_rules() if rule.code in wanted] if wanted else []
-    files = {rule.code: getsourcefile(rule) for rule in rules}
-    pages = {code: Path(file).as_uri() for code, file in files.items() if file is not None}
-    return pages | {rule.code: page for rule in rules if (page := rule.page()) is not None}
+def _page(text: RuleText) -> str:
+    return f"# {text.code}: {text.rule}\n\n{text.documentation}\n"
