@@ -37,12 +37,12 @@ class ChangedLines:
         self._git = _program()
         self._top = Path(os.path.realpath(os.fsdecode(self._ask("rev-parse", "--show-toplevel")).rstrip("\n")))
         if base.startswith("-") or not self._answers("rev-parse", "--verify", "--quiet", f"{base}^{{commit}}"):
-            raise ConfigError(f'--diff-base: "{base}" is no branch, tag or commit of this repository')
+            raise ConfigError(f'--diff-base: "{base}" is no branch, tag or commit of this repository{self._hint()}')
         if not self._answers("rev-parse", "--verify", "--quiet", "HEAD^{commit}"):
             raise ConfigError("--diff-base: the repository has no commit yet")
         common = self._answers("merge-base", base, "HEAD")
         if not common:
-            raise ConfigError(f'--diff-base: HEAD and "{base}" have no common commit here; fetch more of the history')
+            raise ConfigError(f'--diff-base: HEAD and "{base}" have no common commit here{self._hint()}')
         self._commit = common.split()[0].decode()
 
     def keep(
@@ -78,6 +78,11 @@ class ChangedLines:
             if kind != "equal"
             for line in range(start + 1, end + 1)
         )
+
+    def _hint(self) -> str:
+        """Return how to get commits that a shallow clone lacks; "" in another repository."""
+        answer = self._answers("rev-parse", "--is-shallow-repository") or b""
+        return "; this clone is shallow: fetch its history" if answer.strip() == b"true" else ""
 
     def _before(self, file: str) -> tuple[str, ...] | None:
         """Return the lines of a file in the common commit; None if it had no such program.

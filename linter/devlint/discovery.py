@@ -227,6 +227,8 @@ class _Search:
         elif path.suffix == ".pyi":
             self._found.notes.append(f"{shown}: skipped, stubs hold no code")
         else:
+            if path.suffix not in ("", ".py", ".pyw", NOTEBOOK, *MARKDOWN):
+                self._found.notes.append(f"{shown}: read as Python")
             self._candidates.append((path.is_symlink(), shown, str(path)))
 
     def _walk(self, top: Path) -> Iterator[tuple[bool, str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -138,13 +138,20 @@ def run(
         results = [one if one.display in named else replace(one, problem=None, traceback="") for one in results]
     baselines = Baselines(settings, configurations, display_path)
 
-    def reported(results: Sequence[FileResult], contents: Contents) -> tuple[Run, Run]:
-        """Return the run for its reader, and with the places that edits are made at."""
+    def reported(
+        results: Sequence[FileResult], contents: Contents, refuses: Callable[[Diagnostic], bool] = lambda one: False
+    ) -> tuple[Run, Run]:
+        """Return the run for its reader, and with the places that edits are made at.
+
+        A diagnostic with a refused fix has none: the next run would refuse it too.
+        """
         collected, cells = _collect(found, results, contents, load, start)
         met = (mismatch for recording in recordings for mismatch in recording.mismatches)
         missed = unforeseen(met, collected.outcome.everything())
         collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed))
         run = _compared(collected, baselines, worker, batches)
+        left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
+        run = replace(run, outcome=replace(run.outcome, diagnostics=left))
         if changed is not None:
             kept = changed.keep(run.outcome.diagnostics, lambda file: _whole(file, contents))
             run = replace(run, outcome=replace(run.outcome, diagnostics=kept))
@@ -170,7 +177,7 @@ def run(
     repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents)
     repair.run(_found(results, placed))
     found.warnings.extend(repair.warnings)
-    run, _ = reported(results, repair.contents)
+    run, _ = reported(results, repair.contents, repair.refuses)
     outcome = replace(run.outcome, fixed=len(repair.settled))
     return replace(run, outcome=outcome, changes=repair.changes)
 

@@ -139,6 +139,18 @@ def test_what_cannot_be_compared_is_an_error(repository: Repository, arguments: 
     assert result.stderr.startswith(message)
 
 
+def test_a_shallow_clone_is_told_to_fetch(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> None:
+    repository.git("branch", "base")
+    repository.write("b.py")
+    repository.commit()
+    clone = tmp_path_factory.mktemp("clone")
+    repository.git("clone", "-q", "--depth", "1", repository.folder.as_uri(), str(clone))
+    os.chdir(clone)
+    result = repository.run("check", "--diff-base", "base")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith("of this repository; this clone is shallow: fetch its history\n")
+
+
 def test_without_a_repository_there_is_nothing_to_compare_with(shell: Shell) -> None:
     shell.write("a.py")
     result = shell.run("check", "--diff-base", "main")

@@ -81,7 +81,7 @@ def test_a_fix_that_brings_an_error_is_undone_and_the_others_are_made(tmp_path: 
         assert "x = x.to" not in after
         # Without being asked for unsafe ones, devlint tries no fix that it cannot vouch for.
         reasons = [warning.partition(": ")[2].split(" in ")[0] for warning in run.warnings]
-        assert reasons == (["the fix of DEV203 is not made: it brings DEV101"] if unsafe else [])
+        assert reasons == (["the fix of DEV203 is not made: after it, devlint reports DEV101"] if unsafe else [])
 
 
 def test_an_error_that_a_fix_brings_in_another_file_undoes_it(tmp_path: Path) -> None:
@@ -93,4 +93,14 @@ def test_an_error_that_a_fix_brings_in_another_file_undoes_it(tmp_path: Path) ->
     )
     run = _repaired(tmp_path, unsafe=True)
     assert run.changes == ()
-    assert [warning.rpartition(": ")[2].split()[2] for warning in run.warnings] == ["DEV101"]
+    (warning,) = run.warnings
+    assert "the fix of DEV203 is not made: after it, devlint reports DEV101 in" in warning
+    assert warning.endswith("main.py:4; if that line is wrong already, make the change by hand")
+
+
+def test_a_report_does_not_offer_the_fix_that_was_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(HARMLESS, encoding="utf-8")
+    offered = [one.fix is not None for one in engine.run(Settings((str(tmp_path),), isolated=True)).outcome.diagnostics]
+    left = _repaired(tmp_path, unsafe=True).outcome.diagnostics
+    assert sum(offered) > 1
+    assert [(one.code, one.fix) for one in left] == [("DEV203", None)]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
 _WITH_STATISTICS = ("full", "concise", "json")
+_WITH_SUMMARY = ("full", "concise", "github")
+"""The formats that people read on a terminal or in the log of a job."""
 
 
 @click.command()
@@ -221,7 +223,7 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
     _put(
         shown, wanted.output_file, colour and for_people, err=settings.fix and stdin is not None, for_people=for_people
     )
-    if for_people and not wanted.quiet:
+    if wanted.output_format in _WITH_SUMMARY and not wanted.quiet:
         put(f"{report.summary(run.outcome, run.unreadable)}\n", err=True)
         hint = report.fixes_hint(run.outcome, unsafe=settings.unsafe_fixes)
         if hint:

@@ -100,13 +100,19 @@ class Repair:
             elif len(fixes) > 1:
                 most = len(fixes) // 2
             elif brought is not None:
-                self._refuse(fixes, f"it brings {brought.code} in {brought.place.file}:{brought.place.line}")
+                where = f"{brought.place.file}:{brought.place.line}"
+                reason = f"after it, devlint reports {brought.code} in {where}"
+                self._refuse(fixes, f"{reason}; if that line is wrong already, make the change by hand")
                 most = None
 
     @property
     def contents(self) -> Contents:
         """What the files hold now, as far as that is not on the disk."""
         return {**self._given, **{_path(file): data for file, data in self._now.items()}}
+
+    def refuses(self, diagnostic: Diagnostic) -> bool:
+        """Whether the fix of a diagnostic was tried and not kept; its place is one in the contents of now."""
+        return _place(diagnostic) in self._refused
 
     @property
     def settled(self) -> tuple[Diagnostic, ...]:

@@ -94,7 +94,9 @@ def launch(
         try:
             run_prepared(spec)
         except StepsDone:
-            result.ending = f"the program was ended after {_count(result.steps, 'step')}"
+            result.ending = (
+                f"the program was ended after {_count(result.steps, 'step')}, so code behind them did not run"
+            )
         except SystemExit as error:
             code = status_of(error)
             if code:
