@@ -108,6 +108,13 @@ def test_a_page_has_the_address_of_the_repository_from_its_one_setting(page: Pat
     expect(page, address.sub(lambda _: repository_url(), read(page)))
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if repository_url() in read(page)], ids=name_of)
+def test_a_page_says_that_nobody_has_set_the_address_as_long_as_that_is_so(page: Path) -> None:
+    nobody_has = repository_url().startswith("https://example.org")
+    assert ("of your copy" in read(page)) is nobody_has
+    assert nobody_has or "example.org" not in read(page)
+
+
 def test_no_page_installs_a_package_that_no_index_has() -> None:
     """There is no release yet."""
     wrong = [(name_of(page), line) for page in PAGES for line in re.findall(r"pip install '?devlint.*", read(page))]
