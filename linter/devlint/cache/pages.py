@@ -17,7 +17,7 @@ def page_file(folder: Path, code: str, text: str) -> str | None:
     """
     path = folder / "pages" / f"{code}.md"
     if _content(path) != text:
-        storage.write_text(path, text)
+        storage.put_text(path, text)
     return path.absolute().as_uri() if _content(path) == text else None
 
 

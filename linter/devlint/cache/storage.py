@@ -38,10 +38,10 @@ def write(path: Path, document: object) -> None:
 
     A folder that does not exist is made, for the user alone.
     """
-    write_text(path, json.dumps(document, separators=(",", ":")))
+    put_text(path, json.dumps(document, separators=(",", ":")))
 
 
-def write_text(path: Path, text: str) -> None:
+def put_text(path: Path, text: str) -> None:
     """Write a file that is not JSON, as `write` does."""
     partial = path.parent / f"{os.urandom(8).hex()}.partial"
     try:
