@@ -17,6 +17,8 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, Final
 
+import torch
+
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
 from devlint_guard.ranks import gathered
@@ -186,6 +188,9 @@ def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
 def _tell(guard: Guard, report: str | None) -> int:
     """Prints the findings and joins the reports of several processes; returns the exit code."""
     own = guard.record()
+    if sys.stderr.isatty() and not own.findings and not torch.accelerator.is_available():
+        # A person would take the silence for a result; no program reads a terminal.
+        print("devlint: the guard found nothing. This machine has no GPU: try `devlint rehearse`", file=sys.stderr)
     whole = gathered(own) if report is not None or guard.mode == "record" else None
     if whole is not None and report is not None and own.ranks == whole.ranks[:1]:
         write(whole, Path(report))

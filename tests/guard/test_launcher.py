@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
+import torch
 from devlint.cli import main
 from devlint_guard import guard
 from devlint_guard.errors import GuardUsageError
@@ -41,6 +45,23 @@ FINE = "import torch\ntorch.nn.Linear(2, 2)(torch.ones(1, 2))\n"
 def run(folder: Path, *arguments: str, guard: str = "") -> Ended:
     """Runs `devlint run`."""
     return forked(folder, main, ["devlint", "run", *arguments], {"DEVLINT_GUARD": guard})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize(("program", "said"), [(FINE, True), (BROKEN, False)])
+def test_a_terminal_is_told_that_there_was_nothing_to_find_without_a_gpu(
+    tmp_path: Path, program: str, said: bool
+) -> None:
+    if torch.accelerator.is_available():
+        pytest.skip("this machine has a GPU")
+    write(tmp_path / "program.py", program)
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "devlint", "run", "--guard-mode", "warn", "program.py"]
+    with os.fdopen(theirs, "wb") as terminal:
+        subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal, check=True)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert ("devlint: the guard found nothing. This machine has no GPU" in shown) is said
 
 
 # --- the program is run as Python runs it -------------------------------------------------------------------
