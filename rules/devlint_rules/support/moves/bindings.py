@@ -12,6 +12,9 @@ from devlint.syntax import Syntax
 from devlint_rules.support.moves.device_text import STAYING
 from devlint_rules.support.scopes import Surroundings, inside, stands_for_a_value
 
+_BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
+"""Statements that hold others which are not always executed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -176,13 +179,74 @@ def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
     return None if is_computed else (where.end_line, where.end_column)
 
 
-def reads_between(binding: Binding, place: Place, syntax: Syntax) -> list[cst.Name]:
-    """Return the places behind a binding and before a place that read its name."""
-    begin = syntax.place_of(binding.following)
+def begin_of_value(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: Surroundings) -> Place:
+    """Return where the code begins in which a name may have the value that it has at a node.
+
+    The nearest statement is passed over if it stands in a branch or computes the new value from the old one.
+    """
+    inner = node
+    for parent in syntax.parents(node):
+        match parent:
+            case cst.FunctionDef() | cst.ClassDef() | cst.Lambda() | cst.BaseComp():
+                return syntax.place_of(parent)
+            case cst.IndentedBlock(body=statements) | cst.Module(body=statements):
+                earlier = statements[: next(index for index, one in enumerate(statements) if one is inner)]
+                for statement in reversed(earlier):
+                    if _stores_anew(statement, name, syntax, surroundings):
+                        return syntax.place_of(statement)
+            case cst.For(target=target) if any(one.value == name for one in _named(target)):
+                return syntax.place_of(parent)
+            case _:
+                pass
+        inner = parent
+    return syntax.place_of(inner)
+
+
+def _stores_anew(statement: cst.CSTNode, name: str, syntax: Syntax, surroundings: Surroundings) -> bool:
+    is_simple = isinstance(statement, cst.SimpleStatementLine)
+    if not is_simple or not surroundings.binds_within(name, syntax.place_of(statement)):
+        return False
+    nodes = [one for one in syntax.within(statement, cst.Name) if one.value == name]
+    return any(_stored_anew(one, syntax) is not None for one in nodes)
+
+
+def reads_between(name: str, begin: Place, place: Place, syntax: Syntax) -> list[cst.Name]:
+    """Return the nodes between two places that read a name, those of the second place left out."""
     return [
-        name
-        for name in syntax.names(binding.name)
-        for where in [syntax.place_of(name)]
+        read
+        for read in syntax.names(name)
+        for where in [syntax.place_of(read)]
         if (begin.line, begin.column) <= (where.line, where.column) < (place.line, place.column)
-        if not inside(where, place) and stands_for_a_value(name, next(syntax.parents(name)))
+        if not inside(where, place) and stands_for_a_value(read, next(syntax.parents(read)))
     ]
+
+
+def branch_around(node: cst.CSTNode, binding: Binding | None, syntax: Syntax) -> cst.CSTNode | None:
+    """Return the outermost test or loop around a node within its function, behind a binding if there is one.
+
+    Code outside of it may need what is done at the node as well.
+    """
+    block = None if binding is None else next(syntax.parents(binding.following))
+    found: cst.CSTNode | None = None
+    inner: cst.CSTNode = node
+    for parent in syntax.parents(node):
+        if parent is block or isinstance(parent, (cst.FunctionDef, cst.Lambda)):
+            break
+        comes_first = (isinstance(parent, cst.For) and inner is parent.iter) or (
+            isinstance(parent, cst.If) and inner is parent.test
+        )
+        if isinstance(parent, _BRANCHES) and not comes_first:
+            found = parent
+        inner = parent
+    return found
+
+
+def is_read_behind(name: str, branch: cst.CSTNode, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Return whether the scope reads a name behind a statement."""
+    end = syntax.place_of(branch)
+    for read in syntax.names(name):
+        place = syntax.place_of(read)
+        behind = (place.line, place.column) >= (end.end_line, end.end_column) and surroundings.together(place, end)
+        if behind and not syntax.is_target(read) and stands_for_a_value(read, next(syntax.parents(read))):
+            return True
+    return False

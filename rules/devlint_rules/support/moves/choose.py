@@ -34,7 +34,12 @@ from devlint_rules.support.moves.device_text import (
 )
 from devlint_rules.support.moves.discarded import keep_the_result
 from devlint_rules.support.moves.module_moves import move_module, move_owner
-from devlint_rules.support.moves.statements import is_computed_from_several, move_at_source, statement
+from devlint_rules.support.moves.statements import (
+    is_computed_from_several,
+    is_used_earlier,
+    move_at_source,
+    statement,
+)
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import inside
 from devlint_rules.support.site import Remedy, Site
@@ -226,9 +231,12 @@ def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
 
 
 def _kept_by_module(stray: Meeting) -> Step | None:
-    """Where a module stores what a value is computed from as a plain attribute, which no move reaches, or None."""
+    """Return where a module stores what a value has its device from as a plain attribute, or None.
+
+    A later step of the trace is a move to that device, or a tensor created there: `x.type_as(self.table)`.
+    """
     kept = [step for step in stray.trace if _KEPT.fullmatch(step.what)]
-    return kept[-1] if kept and kept[-1] is stray.trace[-1] else None
+    return kept[-1] if kept else None
 
 
 def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
@@ -238,6 +246,8 @@ def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
     cls = site.syntax.class_at(store)
     safe = stray.device == CPU and cls is not None and derives_from_module(site.syntax, cls)
     advice = ADVICE.format(name=name.removeprefix("self."))
+    if kept is not stray.trace[-1]:
+        advice = advice.replace("register it", f"register {quoted(name)}", 1)
     return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(name))
 
 
@@ -280,6 +290,9 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     at_source = move_at_source(stray, target, settled, site)
     if at_source is not None:
         return at_source
+    node = site.node(stray)
+    if node is not None and is_used_earlier(node, site):
+        return Remedy(f"move {quoted(root)} where it gets its value")
     if site.rebinds(stray.name):
         text = f"{stray.name} = {stray.name}.to({target})"
         edits = statement(text, stray.name, target, site.node(stray), site)
