@@ -275,7 +275,8 @@ NONE = {
             "self.head = nn.Linear(3, 3)",
             "if x is None:\n            found = torch.FloatTensor([0])\n        else:\n"
             "            found = torch.FloatTensor([1])\n        for _ in range(3):\n"
-            "            hidden = embed(found)\n            found = torch.cat([found, self.head(x)])\n        return found, hidden",
+            "            hidden = embed(found)\n            found = torch.cat([found, self.head(x)])\n"
+            "        return found, hidden",
         ),
     ),
     "module that is used with and without a wrapper": (
