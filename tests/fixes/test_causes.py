@@ -73,6 +73,30 @@ def measure(net: torch.nn.Module, real):
             print(out[0] + labels)
 """
 
+FILLED = """\
+import torch
+
+def rates(spikes: torch.Tensor, shares: torch.Tensor, n):
+    found = torch.zeros(spikes.size(0){device})
+    part = shares if n > 2 else spikes
+    found[:] += part.sum(0)
+    return found
+"""
+
+STEPS = """\
+import torch
+
+def chosen(table, step):
+    return table.index_select(0, step + 1)
+
+def walk(n, xs, table: torch.Tensor, net):
+    for _ in range(3):
+        step = torch.ones(n{device}) * 2
+        row = chosen(table, step.long())
+        x = xs[-1].to("cuda")
+        xs.append(net(x, step.float()) * row)
+"""
+
 CAUSES = {
     "batch whose parts are used": (
         ("DEV103",),
@@ -131,6 +155,16 @@ CAUSES = {
             'self.fc = nn.Linear(3, 3)\nself.register_buffer("rows", torch.ones(3), persistent=False)',
             "x = x.type_as(self.rows)\n        return self.fc(x)",
         ),
+    ),
+    "tensor that is filled, and was created without a device": (
+        ("DEV103",),
+        FILLED.format(device=""),
+        FILLED.format(device=", device=spikes.device"),
+    ),
+    "one created tensor, and reports of two expressions of it": (
+        ("DEV101", "DEV104"),
+        STEPS.format(device=""),
+        STEPS.format(device=", device=table.device"),
     ),
     "value that an earlier call is given": (
         ("DEV101",),
@@ -284,6 +318,11 @@ NONE = {
         "import torch\n\ndef main(options, rows):\n    net = torch.nn.Linear(3, 3)\n    if options.distributed:\n"
         "        net = torch.nn.parallel.DistributedDataParallel(net, device_ids=[options.rank])\n"
         "    train(net, rows)\n",
+    ),
+    "parameters of a module that a function is given": (
+        "DEV103",
+        "import torch\n\ndef penalty(model):\n    for rows in model.parameters():\n"
+        "        yield torch.mm(rows, rows.t()) * (1 - torch.eye(rows.shape[0]))\n",
     ),
     "value that another function creates, and writes to": (
         "DEV103",

@@ -445,7 +445,13 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
     if side.origin is None:
         return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
-    return Meeting(side.name, side.device, place, trace, side.origin.kind)
+    return Meeting(side.name, side.device, place, trace, _kind(frame, side.device, side.origin))
+
+
+def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:
+    """How a value came to be on its device: what an argument holds that is used as a module came out of a module."""
+    place = device.place if isinstance(device, Variable) and origin.kind is OriginKind.PARAMETER else ""
+    return OriginKind.MODULE if frame.proofs.kinds.get(place) is Kind.MODULE else origin.kind
 
 
 def step(frame: Frame, origin: Origin) -> Step:

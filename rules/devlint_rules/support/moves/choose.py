@@ -85,6 +85,8 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
             return created
         if given_operands(written, site):
             return _create_beside(written, other, site)
+        if CREATOR.fullmatch(written.trace[-1].what):
+            return move_where_created(written, other, site) or _create_beside(written, other, site)
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
         return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):

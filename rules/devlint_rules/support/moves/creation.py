@@ -73,7 +73,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} in line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
-        return Remedy(what, _with_device(call, target, site), safety, site.subject(stray.name))
+        return Remedy(what, _with_device(call, target, site), safety, _subject(call, stray.name, site))
     # A local name may hold the result of another function, which creates it; `self.x` is told apart by its class.
     is_here = site.sees(stray) and (together or stray.name.startswith("self."))
     if is_here or call is None or birth.place.file != site.place.file:
@@ -140,10 +140,25 @@ def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Sit
         return None
     if _takes_device(creator):
         what = f"pass `device={device}` to {quoted(creator)} in line {place.line}"
-        return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, f"line {place.line}, {place.column}")
+        return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, _subject(call, "", site))
     edits = site.syntax.attribute(call, f".to({device})")
     what = f"move it where it is created, in line {place.line}: {quoted(site.syntax.code(call))} with `.to({device})`"
-    return Remedy(what, edits, Safety.UNSAFE, f"line {place.line}, {place.column}")
+    return Remedy(what, edits, Safety.UNSAFE, _subject(call, "", site))
+
+
+def _subject(call: cst.Call | None, name: str, site: Site) -> str:
+    """Return what a fix of a call changes: the name that the call's statement gives a value, as for a move of that.
+
+    Otherwise it is the given name, or the call itself if that is empty.
+    """
+    assignment = None if call is None else site.syntax.around(call, cst.Assign)
+    match assignment:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=target))]):
+            return site.surroundings.qualified(target, site.syntax.place_of(assignment))
+    if call is None or name:
+        return site.subject(name)
+    place = site.syntax.place(call)
+    return f"line {place.line}, {place.column}"
 
 
 def _own_parameter(call: cst.Call, site: Site) -> str | None:
