@@ -111,6 +111,15 @@ CAUSES = {
         TRAIN.format(first="x.to(device)", second="print(x[:, 1:] * scale, (1 - x[:, :1]) * scale)"),
         TRAIN.format(first="x = x.to(device)", second="print(x[:, 1:] * scale, (1 - x[:, :1]) * scale)"),
     ),
+    "move of a batch that was thrown away, and what a function computes from it": (
+        ("DEV103", "DEV203"),
+        TRAIN.format(
+            first="y.to(device)", second="kept = torch.exp(torch.clamp(y, 0)).float()\n        print(kept * scale)"
+        ),
+        TRAIN.format(
+            first="y = y.to(device)", second="kept = torch.exp(torch.clamp(y, 0)).float()\n        print(kept * scale)"
+        ),
+    ),
     "value that two branches use": (
         ("DEV103",),
         TRAIN.format(

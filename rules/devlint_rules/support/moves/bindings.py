@@ -10,6 +10,7 @@ from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 from devlint_rules.support.moves.device_text import STAYING
+from devlint_rules.support.qualified_names import Named
 from devlint_rules.support.scopes import Surroundings, inside, stands_for_a_value
 
 _BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
@@ -40,15 +41,24 @@ def sources(value: cst.BaseExpression, birth: Place, syntax: Syntax, surrounding
         syntax, surroundings: of its file.
     """
     found = _created_under(value, birth, syntax, surroundings)
-    name = carrier(value)
+    name = _origin(value, birth, syntax)
     if found is None and name is not None:
         found = binding_before(name, value, syntax, surroundings)
     while found is not None:
         yield found
-        name = None if found.value is None else carrier(found.value)
+        name = None if found.value is None else _origin(found.value, birth, syntax)
         if name is None or found.value is None:
             return
         found = binding_before(name, found.value, syntax, surroundings)
+
+
+def _origin(value: cst.BaseExpression, birth: Place, syntax: Syntax) -> str | None:
+    """Return the local name that brings a device into an expression: no function of torch in it has created a tensor.
+
+    The value has its device from elsewhere, and a function of torch passes on that of its tensors.
+    """
+    is_created = inside(birth, syntax.place(value))
+    return carrier(value, None if is_created else syntax.derive(Named))
 
 
 def _created_under(
@@ -65,21 +75,29 @@ def _created_under(
     return None
 
 
-def carrier(value: cst.BaseExpression) -> str | None:
-    """Return the local name whose tensor an expression is a part of, or is computed from alone; None without one."""
+def carrier(value: cst.BaseExpression, named: Named | None = None) -> str | None:
+    """Return the local name whose tensor an expression is a part of, or is computed from alone; None without one.
+
+    Args:
+        value: the expression.
+        named: the names of torch in the file, for an expression whose functions of torch create nothing.
+    """
     match value:
         case cst.Name(value=name):
             return name
         case cst.Subscript(value=inner, slice=[_, _, *_]) | cst.UnaryOperation(expression=inner):
-            return carrier(inner)
+            return carrier(inner, named)
         case cst.Attribute(value=inner, attr=cst.Name(value="data" | "T" | "mT")):
-            return carrier(inner)
+            return carrier(inner, named)
+        case cst.Call(func=func, args=args) if named is not None and named.meaning(func).startswith("torch."):
+            given = [argument for argument in args if not _is_constant(argument.value)]
+            return carrier(given[0].value, named) if len(given) == 1 and not given[0].star else None
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method)), args=args) if method in STAYING:
-            return carrier(inner) if all(_is_constant(argument.value) for argument in args) else None
+            return carrier(inner, named) if all(_is_constant(argument.value) for argument in args) else None
         case cst.BinaryOperation(left=left, right=right) if _is_constant(right):
-            return carrier(left)
+            return carrier(left, named)
         case cst.BinaryOperation(left=left, right=right) if _is_constant(left):
-            return carrier(right)
+            return carrier(right, named)
         case _:
             return None
 
