@@ -333,6 +333,22 @@ NONE = {
         "import torch\n\ndef penalty(model):\n    for rows in model.parameters():\n"
         "        yield torch.mm(rows, rows.t()) * (1 - torch.eye(rows.shape[0]))\n",
     ),
+    "tensor that is filled from a batch of a loader that nobody knows": (
+        "DEV101",
+        "import torch\nfrom rows import loader\n\nnet = torch.nn.Linear(3, 3).cuda()\n\ndef train():\n"
+        "    batch, labels = next(iter(loader()))\n    out = net(batch.cuda())\n"
+        "    hot = torch.zeros(5, 3).scatter_(1, labels.view(-1, 1), 1)\n    return torch.nn.MSELoss()(out, hot)\n",
+    ),
+    "value of a function that the file calls twice": (
+        "DEV102",
+        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\n\ndef batch(n):\n    return torch.ones(n, 3)\n\n"
+        "rows = batch(2)\nnet(rows)\nmore = batch(3)\nshow(more)\n",
+    ),
+    "tensor that may be None where the other is created": (
+        "DEV103",
+        "import torch\n\ndef kept(seq, mask: torch.Tensor):\n    noise = torch.randn(4, 4)\n    if mask is not None:\n"
+        "        noise = noise.masked_fill(~mask, -1)\n    return noise\n",
+    ),
     "value that another function creates, and writes to": (
         "DEV103",
         "import torch\n\ndef start(x: torch.Tensor, rows):\n    return torch.zeros(rows)\n\n"

@@ -445,7 +445,8 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
     if side.origin is None:
         return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
-    return Meeting(side.name, side.device, place, trace, _kind(frame, side.device, side.origin))
+    joined = (side.origin.file, side.origin.span) in frame.joined
+    return Meeting(side.name, side.device, place, trace, _kind(frame, side.device, side.origin), joined)
 
 
 def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:

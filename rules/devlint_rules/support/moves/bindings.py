@@ -183,6 +183,34 @@ def keeps_its_value(name: str, begin: Place | None, end: Place, syntax: Syntax, 
     return True
 
 
+def is_tested(name: str, begin: Place, end: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Return whether a test between two places of a scope asks for a value itself: it may be None at the first one.
+
+    A test of an attribute or element of the value asks for more than that.
+    """
+    for read in syntax.names(name):
+        place = syntax.place_of(read)
+        is_between = (begin.line, begin.column) <= (place.line, place.column) < (end.end_line, end.end_column)
+        if not is_between or not surroundings.together(place, end):
+            continue
+        inner: cst.CSTNode = read
+        for parent in syntax.parents(read):
+            match parent:
+                case cst.Attribute() | cst.Subscript() | cst.BaseSuite() | cst.Module():
+                    break
+                case (
+                    cst.If(test=test)
+                    | cst.IfExp(test=test)
+                    | cst.While(test=test)
+                    | cst.Assert(test=test)
+                    | cst.BooleanOperation(left=test)
+                ) if inner is test:
+                    return True
+                case _:
+                    inner = parent
+    return False
+
+
 def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
     """Return from where on a name has a value that has nothing to do with its last one; None if a node is no store."""
     parents = syntax.parents(node)

@@ -79,6 +79,8 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
     if kept is not None and site.sees(written):
         return _as_buffer(written, kept, site)
     if written.kind is OriginKind.CREATED:
+        if written.joined:
+            return _with_the_others(written, other, site)
         target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
         created = create_there(written, other, target, site)
         if created is not None and created.edits:
@@ -133,10 +135,18 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
         behind = move_where_made(stray, settled, site)
         if behind is not None:
             return behind
+    if stray.joined:
+        return _with_the_others(stray, settled, site)
     created = create_there(stray, settled, target, site) if stray.kind is OriginKind.CREATED else None
     if created is None and given_operands(stray, site):
         return _create_beside(stray, settled, site)
     return created or _move(stray, target, settled, site)
+
+
+def _with_the_others(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
+    """The advice for a value that was computed with others, of which nobody knows the device."""
+    goal = _on(_device_in_words(settled, site))
+    return Remedy(f"put {quoted(stray.name)}, and the tensors that it is computed with, {goal}")
 
 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:

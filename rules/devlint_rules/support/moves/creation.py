@@ -11,7 +11,7 @@ from devlint.facts import Meeting, OriginKind
 
 from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import quoted
-from devlint_rules.support.moves.bindings import keeps_its_value
+from devlint_rules.support.moves.bindings import is_tested, keeps_its_value
 from devlint_rules.support.moves.device_text import (
     HARMLESS,
     device_argument,
@@ -92,12 +92,29 @@ def move_where_created(stray: Meeting, settled: Meeting, site: Site) -> Remedy |
 
 
 def given_operands(stray: Meeting, site: Site) -> bool:
-    """Whether another function of the file creates a value on the CPU beside the tensors that it is given."""
+    """Whether another function of the file creates a value on the CPU beside the tensors that it is given.
+
+    So does one that the file calls at several places: each of them needs the same move.
+    """
     birth = stray.trace[-1]
     call = site.syntax.at(birth.place, cst.Call) if birth.place.file == site.place.file else None
     if call is None or CREATOR.fullmatch(birth.what) is None or site.surroundings.together(birth.place, site.place):
         return False
-    return operands_decide(call, site.syntax)
+    return operands_decide(call, site.syntax) or _is_called_often(call, site)
+
+
+def _is_called_often(node: cst.CSTNode, site: Site) -> bool:
+    """Whether the file calls the function around a node at several places."""
+    function = site.syntax.around(node, cst.FunctionDef)
+    if function is None:
+        return False
+    calls = (one.func for one in site.syntax.within(site.syntax.module, cst.Call))
+    names = (
+        func.attr.value if isinstance(func, cst.Attribute) else func.value
+        for func in calls
+        if isinstance(func, (cst.Attribute, cst.Name))
+    )
+    return sum(name == function.name.value for name in names) > 1
 
 
 def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
@@ -110,8 +127,10 @@ def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     may_be_module = settled.kind in (OriginKind.CREATED, OriginKind.MOVED) and not device.names_device
     if may_be_module and not _is_written(text, site):
         return None
-    is_kept = keeps_its_value(root_of(text), None, at, site.syntax, site.surroundings)
-    return text if is_kept and site.surroundings.knows(text, at) else None
+    root = root_of(text)
+    is_kept = keeps_its_value(root, None, at, site.syntax, site.surroundings)
+    is_sure = is_kept and not is_tested(root, at, site.place, site.syntax, site.surroundings)
+    return text if is_sure and site.surroundings.knows(text, at) else None
 
 
 def _is_written(attribute: str, site: Site) -> bool:
