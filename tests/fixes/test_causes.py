@@ -341,8 +341,8 @@ NONE = {
     ),
     "value of a function that the file calls twice": (
         "DEV102",
-        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\n\ndef batch(n):\n    return torch.ones(n, 3)\n\n"
-        "rows = batch(2)\nnet(rows)\nmore = batch(3)\nshow(more)\n",
+        "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\n\ndef batch():\n    return torch.ones(2, 3)\n\n"
+        "rows = batch()\nnet(rows)\nmore = batch()\nshow(more)\n",
     ),
     "tensor that may be None where the other is created": (
         "DEV103",
