@@ -73,6 +73,19 @@ def measure(net: torch.nn.Module, real):
             print(out[0] + labels)
 """
 
+HIDDEN = """\
+import torch
+
+def run(x, weight: torch.Tensor, hidden=None):
+    if hidden is None:
+        hidden = torch.zeros(3, 3{device})
+    for _ in range(3):
+        mixed = x @ weight + hidden @ weight
+        gate = torch.sigmoid(mixed)
+        hidden = (1 - gate) * mixed + gate * hidden
+    return hidden
+"""
+
 FILLED = """\
 import torch
 
@@ -169,6 +182,11 @@ CAUSES = {
         ("DEV103",),
         FILLED.format(device=""),
         FILLED.format(device=", device=spikes.device"),
+    ),
+    "created tensor that a loop computes anew": (
+        ("DEV103",),
+        HIDDEN.format(device=""),
+        HIDDEN.format(device=", device=weight.device"),
     ),
     "one created tensor, and reports of two expressions of it": (
         ("DEV101", "DEV104"),
@@ -348,6 +366,17 @@ NONE = {
         "DEV103",
         "import torch\n\ndef kept(seq, mask: torch.Tensor):\n    noise = torch.randn(4, 4)\n    if mask is not None:\n"
         "        noise = noise.masked_fill(~mask, -1)\n    return noise\n",
+    ),
+    "value computed from one that a call is given before": (
+        "DEV101",
+        "import torch\nfrom rows import encode\n\nnet = torch.nn.Linear(3, 3).cuda()\n\ndef mean(rows):\n"
+        "    mask = torch.from_numpy(rows)\n    out = net(encode(mask).cuda())\n"
+        "    counts = mask.sum(dim=-1)[..., None]\n"
+        "    return out.masked_fill_(counts == 0, 0.0)\n",
+    ),
+    "argument that a tensor is made from": (
+        "DEV103",
+        net("pass", "rates = torch.exp(-torch.arange(4))\n        return torch.as_tensor(x)[:, None] * rates[None, :]"),
     ),
     "value that another function creates, and writes to": (
         "DEV103",

@@ -450,9 +450,17 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
 
 
 def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:
-    """How a value came to be on its device: what an argument holds that is used as a module came out of a module."""
+    """How a value came to be on its device, where that is an argument's: the argument may be a module, or an object.
+
+    An undeclared argument that nothing shows to be a tensor may be anything that tensors are made of.
+    """
     place = device.place if isinstance(device, Variable) and origin.kind is OriginKind.PARAMETER else ""
-    return OriginKind.MODULE if frame.proofs.kinds.get(place) is Kind.MODULE else origin.kind
+    parameters = frame.scope.parameters if isinstance(frame.scope, Function) else ()
+    shown = frame.proofs.kinds.get(place)
+    if shown is Kind.MODULE:
+        return OriginKind.MODULE
+    undeclared = any(one.name == place and one.annotation is None for one in parameters)
+    return OriginKind.OBJECT if undeclared and shown is None else origin.kind
 
 
 def step(frame: Frame, origin: Origin) -> Step:

@@ -94,6 +94,8 @@ def carrier(value: cst.BaseExpression, named: Named | None = None) -> str | None
             return carrier(given[0].value, named) if len(given) == 1 and not given[0].star else None
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method)), args=args) if method in STAYING:
             return carrier(inner, named) if all(_is_constant(argument.value) for argument in args) else None
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=right)]) if _is_constant(right):
+            return carrier(left, named)
         case cst.BinaryOperation(left=left, right=right) if _is_constant(right):
             return carrier(left, named)
         case cst.BinaryOperation(left=left, right=right) if _is_constant(left):

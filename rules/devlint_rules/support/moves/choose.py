@@ -41,7 +41,7 @@ from devlint_rules.support.moves.statements import (
     statement,
 )
 from devlint_rules.support.program_device import devices_in_reach
-from devlint_rules.support.scopes import inside
+from devlint_rules.support.scopes import inside, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
 UNREACHED = "which a move of the module does not reach"
@@ -325,9 +325,18 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
     # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
-    is_computed = site.surroundings.binds(root, site.place) and not inside(stray.trace[-1].place, site.place)
+    is_computed = not inside(stray.trace[-1].place, site.place) and _reads_local_name(operand, site)
     edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
+
+
+def _reads_local_name(value: cst.BaseExpression | None, site: Site) -> bool:
+    """Whether the scope gives a value to a name that an expression reads."""
+    names = [] if value is None else site.syntax.within(value, cst.Name)
+    return any(
+        site.surroundings.binds(name.value, site.place) and stands_for_a_value(name, next(site.syntax.parents(name)))
+        for name in names
+    )
 
 
 def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
