@@ -34,7 +34,7 @@ class Meeting:
         place: where it stands in the operation.
         trace: how it got its device, oldest first; never empty.
         kind: how it came to have its device, for a rule to choose its words by.
-        joined: it was computed with a tensor of which nothing says where it is.
+        joined: it was computed with a tensor whose device nobody knows.
     """
 
     name: str

@@ -86,6 +86,21 @@ def run(x, weight: torch.Tensor, hidden=None):
     return hidden
 """
 
+SCORES = """\
+import torch
+
+class Chain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.links = torch.nn.Parameter(torch.zeros(3, 3))
+
+    def forward(self, rows: torch.Tensor):
+        score = torch.Tensor(1, 3).fill_(-1000.0)
+    {move}    for row in rows:
+            score = torch.logsumexp(score + self.links + row, 1)
+        return score
+"""
+
 FILLED = """\
 import torch
 
@@ -187,6 +202,11 @@ CAUSES = {
         ("DEV103",),
         HIDDEN.format(device=""),
         HIDDEN.format(device=", device=weight.device"),
+    ),
+    "value that a loop computes anew, and that is made before it": (
+        ("DEV103",),
+        SCORES.format(move=""),
+        SCORES.format(move="    score = score.to(self.links.device)\n    "),
     ),
     "one created tensor, and reports of two expressions of it": (
         ("DEV101", "DEV104"),
@@ -374,9 +394,10 @@ NONE = {
         "    counts = mask.sum(dim=-1)[..., None]\n"
         "    return out.masked_fill_(counts == 0, 0.0)\n",
     ),
-    "argument that a tensor is made from": (
-        "DEV103",
-        net("pass", "rates = torch.exp(-torch.arange(4))\n        return torch.as_tensor(x)[:, None] * rates[None, :]"),
+    "value that the program has copied to the CPU": (
+        "DEV101",
+        "import torch\n\nrewards = torch.ones(3, device='cuda')\nends = torch.ones(3, device='cuda')\n"
+        "print(rewards + 0.9 * (1 - ends.cpu()))\n",
     ),
     "value that another function creates, and writes to": (
         "DEV103",

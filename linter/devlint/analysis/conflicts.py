@@ -445,22 +445,20 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
     if side.origin is None:
         return Meeting(side.name, side.device, place, (Step(place, f"is on {side.device}"),), OriginKind.UNKNOWN)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
-    joined = (side.origin.file, side.origin.span) in frame.joined
+    operations = frame.joined.get((side.origin.file, side.origin.span), ())
+    joined = any(not _holds(operation, side.span) for operation in operations)
     return Meeting(side.name, side.device, place, trace, _kind(frame, side.device, side.origin), joined)
 
 
 def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:
-    """How a value came to be on its device, where that is an argument's: the argument may be a module, or an object.
-
-    An undeclared argument that nothing shows to be a tensor may be anything that tensors are made of.
-    """
+    """How a value came to be on its device: what an argument holds that is used as a module came out of a module."""
     place = device.place if isinstance(device, Variable) and origin.kind is OriginKind.PARAMETER else ""
-    parameters = frame.scope.parameters if isinstance(frame.scope, Function) else ()
-    shown = frame.proofs.kinds.get(place)
-    if shown is Kind.MODULE:
-        return OriginKind.MODULE
-    undeclared = any(one.name == place and one.annotation is None for one in parameters)
-    return OriginKind.OBJECT if undeclared and shown is None else origin.kind
+    return OriginKind.MODULE if frame.proofs.kinds.get(place) is Kind.MODULE else origin.kind
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    begin, end = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    return begin <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= end
 
 
 def step(frame: Frame, origin: Origin) -> Step:

@@ -60,7 +60,7 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         return
     for one, other in permutations(sides, 2):
         if one.origin is not None and one.device == CPU and not _is_placed(other):
-            frame.joined.add((one.origin.file, one.origin.span))
+            frame.joined.setdefault((one.origin.file, one.origin.span), set()).add(span)
     for one, other in permutations(sides, 2):
         if one.stray is not None and other.stray is not None and one.stray.subject == other.stray.subject:
             continue  # one test has created both there

@@ -303,11 +303,11 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if at_source is not None:
         return at_source
     node = site.node(stray)
-    if node is not None and is_used_earlier(node, site):
+    if node is not None and is_used_earlier(node, stray.trace[-1].place, site):
         return Remedy(f"move {quoted(root)} where it gets its value")
     if site.rebinds(stray.name):
         text = f"{stray.name} = {stray.name}.to({target})"
-        edits = statement(text, stray.name, target, site.node(stray), site)
+        edits = statement(text, stray.name, target, site.node(stray), site, stray.trace[-1].place)
         if edits or operand is None:
             what = "the batch" if stray.kind is OriginKind.LOADER else "it"
             return Remedy(f"move {what} before it is used: `{text}`", edits, subject=subject)
@@ -319,6 +319,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         is_element = stray.kind is OriginKind.CREATED and not stray.name.isidentifier()
         edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
+    if stray.kind is OriginKind.MOVED and stray.trace[-1].place != stray.place:
+        return Remedy(f"put {quoted(stray.name)}, and the tensors that it is computed with, {_on(goal)}")
     call = parsed(stray.name)
     if stray.kind is OriginKind.MOVED and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)

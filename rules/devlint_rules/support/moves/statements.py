@@ -37,7 +37,8 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     if not found:
         return None
     nearest = found[0]
-    first = node if target is None else _before_loops(node, nearest.name, target, site)
+    birth = stray.trace[-1].place
+    first = node if target is None else _before_loops(node, nearest.name, target, birth, site)
     branch = branch_around(first, nearest, site.syntax)
     if (
         nearest.name == stray.name
@@ -61,7 +62,7 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     if nearest.name == stray.name or target is None or not site.rebinds(nearest.name):
         return None
     text = f"{nearest.name} = {nearest.name}.to({target})"
-    edits = statement(text, nearest.name, target, node, site)
+    edits = statement(text, nearest.name, target, node, site, birth)
     return Remedy(f"move it before it is used: {quoted(text)}", edits, Safety.UNSAFE, site.subject(nearest.name))
 
 
@@ -111,15 +112,18 @@ def _is_harmless(read: cst.Name, site: Site) -> bool:
     return isinstance(parent, cst.Attribute) and parent.attr.value in HARMLESS
 
 
-def is_used_earlier(value: cst.BaseExpression, site: Site) -> bool:
+def is_used_earlier(value: cst.BaseExpression, birth: Place, site: Site) -> bool:
     """Whether a call before the operation is given the name that a value is computed from, whatever statement binds it.
 
-    That call may need the move too, and then fails first.
+    That call may need the move too, and then fails first. Calls before the value's `birth` are given another one.
     """
     name = carrier(value)
     if name is None:
         return False
-    return _is_given_away(name, begin_of_value(name, value, site.syntax, site.surroundings), site)
+    begin = begin_of_value(name, value, site.syntax, site.surroundings)
+    if site.surroundings.together(birth, site.place):
+        begin = max(begin, Place(birth.file, birth.end_line, birth.end_column, birth.end_line, birth.end_column))
+    return _is_given_away(name, begin, site)
 
 
 def _is_given_away(name: str, begin: Place, site: Site) -> bool:
@@ -141,28 +145,36 @@ def _start(place: Place) -> Place:
     return Place(place.file, place.line, place.column, place.line, place.column)
 
 
-def statement(text: str, name: str, target: str, node: cst.BaseExpression | None, site: Site) -> tuple[Edit, ...]:
+def statement(
+    text: str, name: str, target: str, node: cst.BaseExpression | None, site: Site, birth: Place | None = None
+) -> tuple[Edit, ...]:
     """A statement before the operation, or before the loops that change nothing of it.
 
-    Nothing if a name in it is unknown there.
+    Nothing if a name in it is unknown there. The loops may compute the name anew if it was made before them, at
+    `birth`, since only their first turn finds it where it was made.
     """
     if node is not None:
-        node = _before_loops(node, name, target, site)
+        node = _before_loops(node, name, target, birth, site)
     edit = None if node is None else site.syntax.statement_before(node, text)
     if edit is None or not all(site.surroundings.knows(one, edit.place) for one in (name, target)):
         return ()
     return (edit,)
 
 
-def _before_loops(node: cst.BaseExpression, name: str, target: str, site: Site) -> cst.BaseExpression:
-    """The node, or what the outermost loop around it iterates over that gives no value to a name of the statement."""
-    roots = {root_of(name), *names_in(target)}
+def _before_loops(
+    node: cst.BaseExpression, name: str, target: str, birth: Place | None, site: Site
+) -> cst.BaseExpression:
+    """The node, or what the outermost loop around it iterates over that leaves the names of the statement alone."""
+    root, others = root_of(name), names_in(target)
     for parent in site.syntax.parents(node):
         if isinstance(parent, (cst.FunctionDef, cst.Lambda, cst.While)):
             break
         if isinstance(parent, cst.For):
             stretch = site.syntax.place_of(parent)
-            if any(site.surroundings.binds_within(root, stretch) for root in roots):
+            if any(site.surroundings.binds_within(other, stretch) for other in others):
+                break
+            is_older = birth is not None and not inside(birth, stretch) and site.surroundings.together(birth, stretch)
+            if site.surroundings.binds_within(root, stretch) and not (is_older and name == root):
                 break
             node = parent.iter
     return node
