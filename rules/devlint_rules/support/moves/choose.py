@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Safety
@@ -88,7 +89,8 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
         if given_operands(written, site):
             return _create_beside(written, other, site)
         if CREATOR.fullmatch(written.trace[-1].what):
-            return move_where_created(written, other, site) or _create_beside(written, other, site)
+            # No name tells the device there, and to move each of the others would leave the cause.
+            return move_where_created(written, other, site) or replace(_bring(conflict, other, written, site), edits=())
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
         return Remedy(f"in a module, register it, so that it moves along: {_buffer(written.name)}")
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
