@@ -88,7 +88,8 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
             return created
         if given_operands(written, site):
             return _create_beside(written, other, site)
-        if CREATOR.fullmatch(written.trace[-1].what):
+        is_here = site.surroundings.together(written.trace[-1].place, site.place)
+        if is_here and CREATOR.fullmatch(written.trace[-1].what):
             # No name tells the device there, and to move each of the others would leave the cause.
             return move_where_created(written, other, site) or replace(_bring(conflict, other, written, site), edits=())
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
@@ -321,13 +322,13 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         is_element = stray.kind is OriginKind.CREATED and not stray.name.isidentifier()
         edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
-    if stray.kind is OriginKind.MOVED and stray.trace[-1].place != stray.place:
-        return Remedy(f"put {quoted(stray.name)}, and the tensors that it is computed with, {_on(goal)}")
     call = parsed(stray.name)
     if stray.kind is OriginKind.MOVED and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
+    if stray.kind is OriginKind.MOVED:  # what it is computed from was copied to the CPU on purpose
+        return _with_the_others(stray, settled, site)
     # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
     is_computed = not inside(stray.trace[-1].place, site.place) and _reads_local_name(operand, site)
     edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
