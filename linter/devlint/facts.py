@@ -46,6 +46,7 @@ class Meeting:
         trace: how it got its device, oldest first; never empty.
         kind: how it came to have its device, for a rule to choose its words by.
         inside: what the operation itself calls it, where that is inside a called function.
+        joined: it was computed with a tensor whose device nobody knows.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Meeting:
     trace: tuple[Step, ...]
     kind: OriginKind
     inside: Named | None = None
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,3 +51,9 @@ def test_one_change_of_a_subject_at_a_time() -> None:
     assert _lines(first, second) == [1]
     assert _lines(first, _found(2, _edit(5, 6), subject="y")) == [1, 2]
     assert _lines(first, _found(2, _edit(1, 2), subject="x")) == [1, 2]
+
+
+def test_a_later_change_of_a_subject_waits_for_an_unsafe_one() -> None:
+    found = [_found(1, _edit(1, 2), safety=UNSAFE, subject="x"), _found(2, _edit(5, 6), subject="x")]
+    assert _lines(*found) == []
+    assert _lines(*found, unsafe=True) == [1]

@@ -19,7 +19,8 @@ class Choice:
 def choose(diagnostics: Iterable[Diagnostic], *, unsafe: bool) -> Choice:
     """Take the fixes of one file in the order of its diagnostics, and leave those that the earlier ones exclude.
 
-    An edit that two fixes share, such as an import, is made once and excludes neither.
+    An edit that two fixes share, such as an import, is made once and excludes neither. Of the fixes with one subject
+    the first one treats the cause: if it is unsafe, the others wait for it.
 
     Args:
         diagnostics: of one file.
@@ -30,7 +31,10 @@ def choose(diagnostics: Iterable[Diagnostic], *, unsafe: bool) -> Choice:
     subjects: set[str] = set()
     for diagnostic in sorted(diagnostics, key=lambda diagnostic: diagnostic.sort_key):
         fix = diagnostic.fix
-        if fix is None or (fix.safety is Safety.UNSAFE and not unsafe):
+        if fix is None:
+            continue
+        if fix.safety is Safety.UNSAFE and not unsafe:
+            subjects.add(fix.subject)
             continue
         added = [edit for edit in fix.edits if edit not in taken]
         if added:

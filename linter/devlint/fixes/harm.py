@@ -56,8 +56,11 @@ def new_errors(
 
 
 def allows(settled: Diagnostic, brought: Diagnostic, *, unsafe: bool) -> bool:
-    """Whether a fix may bring a new error for the report that it settles: an unsafe one, if the error is no worse."""
-    return unsafe and _gravity(brought) <= _gravity(settled)
+    """Whether a fix may bring a new error for the report that it settles.
+
+    An unsafe one may if the error is no worse, and has a fix as well: else the same bug is told of one line below.
+    """
+    return unsafe and brought.fix is not None and _gravity(brought) <= _gravity(settled)
 
 
 def _keys(diagnostic: Diagnostic, moved: Moved | None = None) -> list[tuple[str | int, ...]]:

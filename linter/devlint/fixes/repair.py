@@ -54,7 +54,7 @@ class Repair:
 
     An edit is made only in the content that it was made for, byte for byte. A fix is kept only if the analysis can
     still read the file, no longer reports the diagnostic that the fix settles, and reports no new error in any file.
-    An unsafe fix may bring a new error, but none that is worse than the one that it settles. A fix that is not kept
+    An unsafe fix may bring a new error that has a fix too and is no worse than the one settled. A fix that is not kept
     is undone and not tried again. If one of several fixes brings an error, half of them are made first.
 
     Args:

@@ -11,7 +11,7 @@ from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 from devlint_rules.support.in_place_writes import is_written, stays_itself
-from devlint_rules.support.moves.bindings import keeps_its_value
+from devlint_rules.support.moves.bindings import is_tested, keeps_its_value
 from devlint_rules.support.moves.device_text import chosen_device, is_addressable
 from devlint_rules.support.scopes import Surroundings, inside, names_in
 
@@ -121,7 +121,9 @@ class Site:
     def means_the_same(self, text: str, at: Place) -> bool:
         """Whether source text for a device at the operation can be read at an earlier place, and is that device."""
         return self.surroundings.knows(text, at) and all(
-            keeps_its_value(name, at, self.place, self.syntax, self.surroundings) for name in names_in(text)
+            keeps_its_value(name, at, self.place, self.syntax, self.surroundings)
+            and not is_tested(name, at, self.place, self.syntax, self.surroundings)
+            for name in names_in(text)
         )
 
     def device(self, side: Meeting, at: Place | None = None) -> str | None:

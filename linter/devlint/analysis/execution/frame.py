@@ -226,6 +226,7 @@ class Frame:
         batches: by what a loop takes one by one, the event that has moved a part of it.
         parts: by the path of what two paths have left, what one of them has as a part of such.
         unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
+        joined: by where a tensor was created on the CPU, the operations in which it met something unplaced.
         handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
         default_device_callees: functions that are called under a default device other than their file's.
         within: the execution that records facts and has come to this one with its own objects.
@@ -288,6 +289,7 @@ class Frame:
     batches: dict[str, Origin] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Operand, Operand]] = field(default_factory=dict)
+    joined: dict[tuple[str, Span], set[Span]] = field(default_factory=dict)
     handed_on: dict[Origin, str] = field(default_factory=dict)
     default_device_callees: set[Function] = field(default_factory=set)
     within: Frame | None = None

@@ -68,6 +68,9 @@ def note(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     if not frame.recording or env.fallback or env.on_host or len(sides) < 2:
         return
     for one, other in permutations(sides, 2):
+        if one.origin is not None and one.device == CPU and not _is_placed(other):
+            frame.joined.setdefault((one.origin.file, one.origin.span), set()).add(span)
+    for one, other in permutations(sides, 2):
         if one.stray is not None and other.stray is not None and one.stray.subject == other.stray.subject:
             continue  # one test has created both there
         left = _of_loader(frame, one) or conflicts.created_on_cpu(one) or one
@@ -214,6 +217,19 @@ def _is_by_default(made: Origin) -> bool:
     if made.kind is OriginKind.ATTRIBUTE:
         return made.because is not None and _is_by_default(made.because)
     return made.kind in (OriginKind.CREATED, OriginKind.HOST, OriginKind.LOADER) and made.is_unasked
+
+
+def _is_placed(side: Operand) -> bool:
+    """Whether it is known where a value is, or it is no tensor that has to be anywhere."""
+    if side.role not in (OperandRole.OPERAND, OperandRole.INDEX) or side.module is not None:
+        return True
+    if side.exemption is Exemption.ANY:
+        return True
+    if side.exemption is Exemption.SUBSCRIPT and not side.certain:
+        return True
+    if isinstance(side.device, Variable):
+        return not side.device.place.startswith(FRESH) and _LOADER.match(side.device.place) is None
+    return side.device != UNKNOWN_DEVICE
 
 
 def _may_be_anywhere(side: Operand) -> bool:

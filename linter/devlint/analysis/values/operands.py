@@ -24,6 +24,7 @@ from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import Kind, Opaque, Tensor
 from devlint.facts import Meeting, Named, Step
+from devlint.frontend.ir import Span
 
 LOCAL = (OperandRole.HOST, OperandRole.CPU)
 """Roles of the side that stands for the CPU itself."""
@@ -98,7 +99,20 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
         told = Step(place, f"{quoted(side.name)} is on {in_words(side.device)}")
         return Meeting(side.name, side.device, place, (told,), OriginKind.UNKNOWN, inside)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
-    return Meeting(side.name, side.device, place, trace, side.origin.kind, inside)
+    operations = frame.joined.get((side.origin.file, side.origin.span), ())
+    joined = any(not _holds(operation, side.span) for operation in operations)
+    return Meeting(side.name, side.device, place, trace, _kind(frame, side.device, side.origin), inside, joined)
+
+
+def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:
+    """How a value came to be on its device: what an argument holds that is used as a module came out of a module."""
+    place = device.place if isinstance(device, Variable) and origin.kind is OriginKind.PARAMETER else ""
+    return OriginKind.MODULE if frame.proofs.kinds.get(place) is Kind.MODULE else origin.kind
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    begin, end = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    return begin <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= end
 
 
 def step(frame: Frame, origin: Origin) -> Step:

@@ -10,7 +10,11 @@ from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 from devlint_rules.support.moves.device_text import STAYING
+from devlint_rules.support.qualified_names import Named
 from devlint_rules.support.scopes import Surroundings, inside, stands_for_a_value
+
+_BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
+"""Statements that hold others which are not always executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +41,24 @@ def sources(value: cst.BaseExpression, birth: Place, syntax: Syntax, surrounding
         syntax, surroundings: of its file.
     """
     found = _created_under(value, birth, syntax, surroundings)
-    name = carrier(value)
+    name = _origin(value, birth, syntax)
     if found is None and name is not None:
         found = binding_before(name, value, syntax, surroundings)
     while found is not None:
         yield found
-        name = None if found.value is None else carrier(found.value)
+        name = None if found.value is None else _origin(found.value, birth, syntax)
         if name is None or found.value is None:
             return
         found = binding_before(name, found.value, syntax, surroundings)
+
+
+def _origin(value: cst.BaseExpression, birth: Place, syntax: Syntax) -> str | None:
+    """Return the local name that brings a device into an expression: no function of torch in it has created a tensor.
+
+    The value has its device from elsewhere, and a function of torch passes on that of its tensors.
+    """
+    is_created = inside(birth, syntax.place(value))
+    return carrier(value, None if is_created else syntax.derive(Named))
 
 
 def _created_under(
@@ -62,21 +75,31 @@ def _created_under(
     return None
 
 
-def carrier(value: cst.BaseExpression) -> str | None:
-    """Return the local name whose tensor an expression is a part of, or is computed from alone; None without one."""
+def carrier(value: cst.BaseExpression, named: Named | None = None) -> str | None:
+    """Return the local name whose tensor an expression is a part of, or is computed from alone; None without one.
+
+    Args:
+        value: the expression.
+        named: the names of torch in the file, for an expression whose functions of torch create nothing.
+    """
     match value:
         case cst.Name(value=name):
             return name
         case cst.Subscript(value=inner, slice=[_, _, *_]) | cst.UnaryOperation(expression=inner):
-            return carrier(inner)
+            return carrier(inner, named)
         case cst.Attribute(value=inner, attr=cst.Name(value="data" | "T" | "mT")):
-            return carrier(inner)
+            return carrier(inner, named)
+        case cst.Call(func=func, args=args) if named is not None and named.meaning(func).startswith("torch."):
+            given = [argument for argument in args if not _is_constant(argument.value)]
+            return carrier(given[0].value, named) if len(given) == 1 and not given[0].star else None
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method)), args=args) if method in STAYING:
-            return carrier(inner) if all(_is_constant(argument.value) for argument in args) else None
+            return carrier(inner, named) if all(_is_constant(argument.value) for argument in args) else None
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=right)]) if _is_constant(right):
+            return carrier(left, named)
         case cst.BinaryOperation(left=left, right=right) if _is_constant(right):
-            return carrier(left)
+            return carrier(left, named)
         case cst.BinaryOperation(left=left, right=right) if _is_constant(left):
-            return carrier(right)
+            return carrier(right, named)
         case _:
             return None
 
@@ -162,6 +185,34 @@ def keeps_its_value(name: str, begin: Place | None, end: Place, syntax: Syntax, 
     return True
 
 
+def is_tested(name: str, begin: Place, end: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Return whether a test between two places of a scope asks for a value itself: it may be None at the first one.
+
+    A test of an attribute or element of the value asks for more than that.
+    """
+    for read in syntax.names(name):
+        place = syntax.place_of(read)
+        is_between = (begin.line, begin.column) <= (place.line, place.column) < (end.end_line, end.end_column)
+        if not is_between or not surroundings.together(place, end):
+            continue
+        inner: cst.CSTNode = read
+        for parent in syntax.parents(read):
+            match parent:
+                case cst.Attribute() | cst.Subscript() | cst.BaseSuite() | cst.Module():
+                    break
+                case (
+                    cst.If(test=test)
+                    | cst.IfExp(test=test)
+                    | cst.While(test=test)
+                    | cst.Assert(test=test)
+                    | cst.BooleanOperation(left=test)
+                ) if inner is test:
+                    return True
+                case _:
+                    inner = parent
+    return False
+
+
 def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
     """Return from where on a name has a value that has nothing to do with its last one; None if a node is no store."""
     parents = syntax.parents(node)
@@ -176,13 +227,74 @@ def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
     return None if is_computed else (where.end_line, where.end_column)
 
 
-def reads_between(binding: Binding, place: Place, syntax: Syntax) -> list[cst.Name]:
-    """Return the places behind a binding and before a place that read its name."""
-    begin = syntax.place_of(binding.following)
+def begin_of_value(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: Surroundings) -> Place:
+    """Return where the code begins in which a name may have the value that it has at a node.
+
+    The nearest statement is passed over if it stands in a branch or computes the new value from the old one.
+    """
+    inner = node
+    for parent in syntax.parents(node):
+        match parent:
+            case cst.FunctionDef() | cst.ClassDef() | cst.Lambda() | cst.BaseComp():
+                return syntax.place_of(parent)
+            case cst.IndentedBlock(body=statements) | cst.Module(body=statements):
+                earlier = statements[: next(index for index, one in enumerate(statements) if one is inner)]
+                for statement in reversed(earlier):
+                    if _stores_anew(statement, name, syntax, surroundings):
+                        return syntax.place_of(statement)
+            case cst.For(target=target) if any(one.value == name for one in _named(target)):
+                return syntax.place_of(parent)
+            case _:
+                pass
+        inner = parent
+    return syntax.place_of(inner)
+
+
+def _stores_anew(statement: cst.CSTNode, name: str, syntax: Syntax, surroundings: Surroundings) -> bool:
+    is_simple = isinstance(statement, cst.SimpleStatementLine)
+    if not is_simple or not surroundings.binds_within(name, syntax.place_of(statement)):
+        return False
+    nodes = [one for one in syntax.within(statement, cst.Name) if one.value == name]
+    return any(_stored_anew(one, syntax) is not None for one in nodes)
+
+
+def reads_between(name: str, begin: Place, place: Place, syntax: Syntax) -> list[cst.Name]:
+    """Return the nodes between two places that read a name, those of the second place left out."""
     return [
-        name
-        for name in syntax.names(binding.name)
-        for where in [syntax.place_of(name)]
+        read
+        for read in syntax.names(name)
+        for where in [syntax.place_of(read)]
         if (begin.line, begin.column) <= (where.line, where.column) < (place.line, place.column)
-        if not inside(where, place) and stands_for_a_value(name, next(syntax.parents(name)))
+        if not inside(where, place) and stands_for_a_value(read, next(syntax.parents(read)))
     ]
+
+
+def branch_around(node: cst.CSTNode, binding: Binding | None, syntax: Syntax) -> cst.CSTNode | None:
+    """Return the outermost test or loop around a node within its function, behind a binding if there is one.
+
+    Code outside of it may need what is done at the node as well.
+    """
+    block = None if binding is None else next(syntax.parents(binding.following))
+    found: cst.CSTNode | None = None
+    inner: cst.CSTNode = node
+    for parent in syntax.parents(node):
+        if parent is block or isinstance(parent, (cst.FunctionDef, cst.Lambda)):
+            break
+        comes_first = (isinstance(parent, cst.For) and inner is parent.iter) or (
+            isinstance(parent, cst.If) and inner is parent.test
+        )
+        if isinstance(parent, _BRANCHES) and not comes_first:
+            found = parent
+        inner = parent
+    return found
+
+
+def is_read_behind(name: str, branch: cst.CSTNode, syntax: Syntax, surroundings: Surroundings) -> bool:
+    """Return whether the scope reads a name behind a statement."""
+    end = syntax.place_of(branch)
+    for read in syntax.names(name):
+        place = syntax.place_of(read)
+        behind = (place.line, place.column) >= (end.end_line, end.end_column) and surroundings.together(place, end)
+        if behind and not syntax.is_target(read) and stands_for_a_value(read, next(syntax.parents(read))):
+            return True
+    return False

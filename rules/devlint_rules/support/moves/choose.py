@@ -35,9 +35,14 @@ from devlint_rules.support.moves.device_text import (
 )
 from devlint_rules.support.moves.discarded import keep_the_result
 from devlint_rules.support.moves.module_moves import move_module, move_owner
-from devlint_rules.support.moves.statements import is_computed_from_several, move_at_source, statement
+from devlint_rules.support.moves.statements import (
+    is_computed_from_several,
+    is_used_earlier,
+    move_at_source,
+    statement,
+)
 from devlint_rules.support.program_device import devices_in_reach
-from devlint_rules.support.scopes import inside
+from devlint_rules.support.scopes import inside, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site, both
 
 UNREACHED = "is not registered: moving the module leaves it behind"
@@ -84,12 +89,18 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
     if kept is not None and site.sees(written):
         return _as_buffer(written, kept, site)
     if written.kind is OriginKind.CREATED:
+        if written.joined:
+            return _with_the_others(written, other, site)
         target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
         created = create_there(written, other, target, site)
         if created is not None and created.edits:
             return created
         if given_operands(written, site):
             return _create_beside(written, other, site)
+        is_here = site.surroundings.together(written.trace[-1].place, site.place)
+        if is_here and CREATOR.fullmatch(written.trace[-1].what):
+            # No name tells the device there, and to move each of the others would leave the cause.
+            return move_where_created(written, other, site) or replace(_bring(conflict, other, written, site), edits=())
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
         return Remedy(f"in a module, register it, so that it moves with the module: {_buffer(written.name)}")
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
@@ -136,10 +147,18 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
         behind = move_where_made(stray, settled, site)
         if behind is not None:
             return behind
+    if stray.joined:
+        return _with_the_others(stray, settled, site)
     created = create_there(stray, settled, target, site) if stray.kind is OriginKind.CREATED else None
     if created is None and given_operands(stray, site):
         return _create_beside(stray, settled, site)
     return created or _move(stray, target, settled, site)
+
+
+def _with_the_others(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
+    """The advice for a value that was computed with others, of which nobody knows the device."""
+    goal = _device_in_words(settled, site)
+    return Remedy(f"put {quoted(stray.name)}, and the tensors that it is computed with, on {goal}")
 
 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
@@ -236,9 +255,12 @@ def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
 
 
 def _kept_by_module(stray: Meeting) -> Step | None:
-    """Where a module stores what a value is computed from as a plain attribute, which no move reaches, or None."""
+    """Return where a module stores what a value has its device from as a plain attribute, or None.
+
+    A later step of the trace is a move to that device, or a tensor created there: `x.type_as(self.table)`.
+    """
     kept = [step for step in stray.trace if _KEPT.fullmatch(step.what)]
-    return kept[-1] if kept and kept[-1] is stray.trace[-1] else None
+    return kept[-1] if kept else None
 
 
 def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
@@ -248,6 +270,8 @@ def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
     cls = site.syntax.class_at(store)
     safe = stray.device == CPU and cls is not None and derives_from_module(site.syntax, cls)
     advice = ADVICE.format(name=name.removeprefix("self."))
+    if kept is not stray.trace[-1]:
+        advice = advice.replace("register it", f"register {quoted(name)}", 1)
     return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(name))
 
 
@@ -290,9 +314,12 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     at_source = move_at_source(stray, target, settled, site)
     if at_source is not None:
         return at_source
+    node = site.node(stray)
+    if node is not None and is_used_earlier(node, stray.trace[-1].place, site):
+        return Remedy(f"move {quoted(root)} where it gets its value")
     if site.rebinds(stray.name):
         text = f"{stray.name} = {stray.name}.to({target})"
-        edits = statement(text, stray.name, target, site.node(stray), site)
+        edits = statement(text, stray.name, target, site.node(stray), site, stray.trace[-1].place)
         if edits or operand is None:
             return Remedy(f"move {quoted(stray.name)} before it is used: `{text}`", edits, subject=subject)
     at_creation = move_where_created(stray, settled, site) if stray.kind is OriginKind.CREATED else None
@@ -308,10 +335,21 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         receiver = ast.get_source_segment(stray.name, call.func.value)
         edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
+    if stray.kind is OriginKind.MOVED:  # what it is computed from was copied to the CPU on purpose
+        return _with_the_others(stray, settled, site)
     # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
-    is_computed = site.surroundings.binds(root, site.place) and not inside(stray.trace[-1].place, site.place)
+    is_computed = not inside(stray.trace[-1].place, site.place) and _reads_local_name(operand, site)
     edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
+
+
+def _reads_local_name(value: cst.BaseExpression | None, site: Site) -> bool:
+    """Whether the scope gives a value to a name that an expression reads."""
+    names = [] if value is None else site.syntax.within(value, cst.Name)
+    return any(
+        site.surroundings.binds(name.value, site.place) and stands_for_a_value(name, next(site.syntax.parents(name)))
+        for name in names
+    )
 
 
 def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:

@@ -11,7 +11,7 @@ from devlint.facts import Meeting, OriginKind
 
 from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import quoted
-from devlint_rules.support.moves.bindings import keeps_its_value
+from devlint_rules.support.moves.bindings import is_tested, keeps_its_value
 from devlint_rules.support.moves.device_text import (
     HARMLESS,
     device_argument,
@@ -73,7 +73,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         alone = call is not None and _serves_one_use(call, stray, site)
         what = f"{_told(stray, creator[1], target)} on line {birth.place.line}"
         safety = Safety.SAFE if alone else Safety.UNSAFE
-        return Remedy(what, _with_device(call, target, site), safety, site.subject(stray.name))
+        return Remedy(what, _with_device(call, target, site), safety, _subject(call, stray.name, site))
     # A local name may hold the result of another function, which creates it; `self.x` is told apart by its class.
     is_here = site.sees(stray) and (together or stray.name.startswith("self."))
     if is_here or call is None or birth.place.file != site.place.file:
@@ -92,12 +92,29 @@ def move_where_created(stray: Meeting, settled: Meeting, site: Site) -> Remedy |
 
 
 def given_operands(stray: Meeting, site: Site) -> bool:
-    """Whether another function of the file creates a value on the CPU beside the tensors that it is given."""
+    """Whether another function of the file creates a value on the CPU beside the tensors that it is given.
+
+    So does one that the file calls at several places: each of them needs the same move.
+    """
     birth = stray.trace[-1]
     call = site.syntax.at(birth.place, cst.Call) if birth.place.file == site.place.file else None
     if call is None or CREATOR.fullmatch(birth.what) is None or site.surroundings.together(birth.place, site.place):
         return False
-    return operands_decide(call, site.syntax)
+    return operands_decide(call, site.syntax) or _is_called_often(call, site)
+
+
+def _is_called_often(node: cst.CSTNode, site: Site) -> bool:
+    """Whether the file calls the function around a node at several places."""
+    function = site.syntax.around(node, cst.FunctionDef)
+    if function is None:
+        return False
+    calls = (one.func for one in site.syntax.within(site.syntax.module, cst.Call))
+    names = (
+        func.attr.value if isinstance(func, cst.Attribute) else func.value
+        for func in calls
+        if isinstance(func, (cst.Attribute, cst.Name))
+    )
+    return sum(name == function.name.value for name in names) > 1
 
 
 def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
@@ -110,8 +127,10 @@ def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     may_be_module = settled.kind in (OriginKind.CREATED, OriginKind.MOVED) and not device.names_device
     if may_be_module and not _is_written(text, site):
         return None
-    is_kept = keeps_its_value(root_of(text), None, at, site.syntax, site.surroundings)
-    return text if is_kept and site.surroundings.knows(text, at) else None
+    root = root_of(text)
+    is_kept = keeps_its_value(root, None, at, site.syntax, site.surroundings)
+    is_sure = is_kept and not is_tested(root, at, site.place, site.syntax, site.surroundings)
+    return text if is_sure and site.surroundings.knows(text, at) else None
 
 
 def _is_written(attribute: str, site: Site) -> bool:
@@ -140,10 +159,25 @@ def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Sit
         return None
     if _takes_device(creator):
         what = f"pass `device={device}` to {quoted(creator)} on line {place.line}"
-        return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, f"line {place.line}, {place.column}")
+        return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, _subject(call, "", site))
     edits = site.syntax.attribute(call, f".to({device})")
     what = f"on line {place.line}, add `.to({device})` to {quoted(site.syntax.code(call))}"
-    return Remedy(what, edits, Safety.UNSAFE, f"line {place.line}, {place.column}")
+    return Remedy(what, edits, Safety.UNSAFE, _subject(call, "", site))
+
+
+def _subject(call: cst.Call | None, name: str, site: Site) -> str:
+    """Return what a fix of a call changes: the name that the call's statement gives a value, as for a move of that.
+
+    Otherwise it is the given name, or the call itself if that is empty.
+    """
+    assignment = None if call is None else site.syntax.around(call, cst.Assign)
+    match assignment:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=target))]):
+            return site.surroundings.qualified(target, site.syntax.place_of(assignment))
+    if call is None or name:
+        return site.subject(name)
+    place = site.syntax.place(call)
+    return f"line {place.line}, {place.column}"
 
 
 def _own_parameter(call: cst.Call, site: Site) -> str | None:

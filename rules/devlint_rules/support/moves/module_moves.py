@@ -58,7 +58,9 @@ def _is_first_use(name: str, node: cst.BaseExpression, edits: tuple[Edit, ...], 
     if any(_is_repeated(edit, node, site) for edit in edits):
         return False
     binding = binding_before(root, node, site.syntax, site.surroundings)
-    return binding is None or not reads_between(binding, site.place, site.syntax)
+    if binding is None:
+        return True
+    return not reads_between(root, site.syntax.place_of(binding.following), site.place, site.syntax)
 
 
 def _is_repeated(edit: Edit, node: cst.BaseExpression, site: Site) -> bool:

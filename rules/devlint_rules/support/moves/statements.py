@@ -9,14 +9,19 @@ from devlint.diagnostics import Edit, Place, Safety
 from devlint.facts import Meeting, OriginKind
 
 from devlint_rules.support.messages import quoted
-from devlint_rules.support.moves.bindings import Binding, reads_between, sources
+from devlint_rules.support.moves.bindings import (
+    Binding,
+    begin_of_value,
+    branch_around,
+    carrier,
+    is_read_behind,
+    reads_between,
+    sources,
+)
 from devlint_rules.support.moves.device_text import HARMLESS, is_written_out, root_of
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import inside, names_in, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
-
-_BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
-"""Statements that hold others which are not always executed."""
 
 
 def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy | None:
@@ -32,14 +37,19 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     if not found:
         return None
     nearest = found[0]
-    first = node if target is None else _before_loops(node, nearest.name, target, site)
-    branch = _branch(first, nearest, site)
-    if nearest.name == stray.name and branch is None and not _is_used_earlier(nearest, site):
+    birth = stray.trace[-1].place
+    first = node if target is None else _before_loops(node, nearest.name, target, birth, site)
+    branch = branch_around(first, nearest, site.syntax)
+    if (
+        nearest.name == stray.name
+        and branch is None
+        and not _is_given_away(nearest.name, _following(nearest, site), site)
+    ):
         return None
     for binding in reversed(found):
         at = _start(site.syntax.place_of(binding.following))
         device = _device_at(at, target, settled, site)
-        is_given = device is None and _is_used_earlier(binding, site)
+        is_given = device is None and _is_given_away(binding.name, _following(binding, site), site)
         if is_given:  # that call needs the move as well
             reach = devices_in_reach(at, site.syntax, site.surroundings)
             device = reach[0] if len(reach) == 1 else None
@@ -47,18 +57,14 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
             return _behind(binding, device, stray, site)
         if is_given:
             return Remedy(f"move {quoted(binding.name)} on the line that assigns it")
-    if branch is not None and _is_read_behind(nearest.name, branch, site):
+    if branch is not None and is_read_behind(nearest.name, branch, site.syntax, site.surroundings):
         return Remedy(f"move {quoted(nearest.name)} on the line that assigns it")
     if nearest.name == stray.name or target is None or not site.rebinds(nearest.name):
         return None
     text = f"{nearest.name} = {nearest.name}.to({target})"
-    edits = statement(text, nearest.name, target, node, site)
-    return Remedy(
-        f"move {quoted(nearest.name)} before it is used: {quoted(text)}",
-        edits,
-        Safety.UNSAFE,
-        site.subject(nearest.name),
-    )
+    edits = statement(text, nearest.name, target, node, site, birth)
+    what = f"move {quoted(nearest.name)} before it is used: {quoted(text)}"
+    return Remedy(what, edits, Safety.UNSAFE, site.subject(nearest.name))
 
 
 def is_computed_from_several(stray: Meeting, site: Site) -> bool:
@@ -95,7 +101,7 @@ def _behind(binding: Binding, device: str, stray: Meeting, site: Site) -> Remedy
     edit = Edit(
         _start(site.syntax.place_of(binding.following)), f"{text}\n{site.syntax.indentation(binding.following)}"
     )
-    reads = reads_between(binding, site.place, site.syntax)
+    reads = reads_between(binding.name, _following(binding, site), site.place, site.syntax)
     safe = stray.name == binding.name and all(_is_harmless(read, site) for read in reads)
     advice = f"move {quoted(binding.name)} after it gets its value: {quoted(text)}"
     return Remedy(advice, (edit,), Safety.SAFE if safe else Safety.UNSAFE, site.subject(binding.name))
@@ -106,71 +112,69 @@ def _is_harmless(read: cst.Name, site: Site) -> bool:
     return isinstance(parent, cst.Attribute) and parent.attr.value in HARMLESS
 
 
-def _branch(node: cst.BaseExpression, binding: Binding, site: Site) -> cst.CSTNode | None:
-    """Return the outermost test or loop between a binding and an expression: code outside may need the move too."""
-    (block, *_) = site.syntax.parents(binding.following)
-    found: cst.CSTNode | None = None
-    inner: cst.CSTNode = node
-    for parent in site.syntax.parents(node):
-        if parent is block:
-            break
-        comes_first = (isinstance(parent, cst.For) and inner is parent.iter) or (
-            isinstance(parent, cst.If) and inner is parent.test
-        )
-        if isinstance(parent, _BRANCHES) and not comes_first:
-            found = parent
-        inner = parent
-    return found
+def is_used_earlier(value: cst.BaseExpression, birth: Place, site: Site) -> bool:
+    """Whether a call before the operation is given the name that a value is computed from, whatever statement binds it.
+
+    That call may need the move too, and then fails first. Calls before the value's `birth` are given another one.
+    """
+    name = carrier(value)
+    if name is None:
+        return False
+    begin = begin_of_value(name, value, site.syntax, site.surroundings)
+    if site.surroundings.together(birth, site.place):
+        begin = max(begin, Place(birth.file, birth.end_line, birth.end_column, birth.end_line, birth.end_column))
+    return _is_given_away(name, begin, site)
 
 
-def _is_used_earlier(binding: Binding, site: Site) -> bool:
-    """Whether a call before the operation is given the value as well, so that it may need the move too."""
-    for read in reads_between(binding, site.place, site.syntax):
+def _is_given_away(name: str, begin: Place, site: Site) -> bool:
+    """Whether a call between a place and the operation is given a name, so that it may need the move too."""
+    for read in reads_between(name, begin, site.place, site.syntax):
         argument, call, *_ = [*site.syntax.parents(read), None]
         if isinstance(argument, cst.Arg) and isinstance(call, cst.Call):
-            name = call.func.value if isinstance(call.func, cst.Name) else ""
-            if not hasattr(builtins, name):
+            called = call.func.value if isinstance(call.func, cst.Name) else ""
+            if not hasattr(builtins, called):
                 return True
     return False
 
 
-def _is_read_behind(name: str, branch: cst.CSTNode, site: Site) -> bool:
-    """Whether the scope reads a name behind a statement, with the value that it has there."""
-    end = site.syntax.place_of(branch)
-    for read in site.syntax.names(name):
-        place = site.syntax.place_of(read)
-        behind = (place.line, place.column) >= (end.end_line, end.end_column) and site.surroundings.together(place, end)
-        if behind and not site.syntax.is_target(read) and stands_for_a_value(read, next(site.syntax.parents(read))):
-            return True
-    return False
+def _following(binding: Binding, site: Site) -> Place:
+    return site.syntax.place_of(binding.following)
 
 
 def _start(place: Place) -> Place:
     return Place(place.file, place.line, place.column, place.line, place.column)
 
 
-def statement(text: str, name: str, target: str, node: cst.BaseExpression | None, site: Site) -> tuple[Edit, ...]:
+def statement(
+    text: str, name: str, target: str, node: cst.BaseExpression | None, site: Site, birth: Place | None = None
+) -> tuple[Edit, ...]:
     """A statement before the operation, or before the loops that change nothing of it.
 
-    Nothing if a name in it is unknown there.
+    Nothing if a name in it is unknown there. The loops may compute the name anew if it was made before them, at
+    `birth`, since only their first turn finds it where it was made.
     """
     if node is not None:
-        node = _before_loops(node, name, target, site)
+        node = _before_loops(node, name, target, birth, site)
     edit = None if node is None else site.syntax.statement_before(node, text)
     if edit is None or not all(site.surroundings.knows(one, edit.place) for one in (name, target)):
         return ()
     return (edit,)
 
 
-def _before_loops(node: cst.BaseExpression, name: str, target: str, site: Site) -> cst.BaseExpression:
-    """The node, or what the outermost loop around it iterates over that gives no value to a name of the statement."""
-    roots = {root_of(name), *names_in(target)}
+def _before_loops(
+    node: cst.BaseExpression, name: str, target: str, birth: Place | None, site: Site
+) -> cst.BaseExpression:
+    """The node, or what the outermost loop around it iterates over that leaves the names of the statement alone."""
+    root, others = root_of(name), names_in(target)
     for parent in site.syntax.parents(node):
         if isinstance(parent, (cst.FunctionDef, cst.Lambda, cst.While)):
             break
         if isinstance(parent, cst.For):
             stretch = site.syntax.place_of(parent)
-            if any(site.surroundings.binds_within(root, stretch) for root in roots):
+            if any(site.surroundings.binds_within(other, stretch) for other in others):
+                break
+            is_older = birth is not None and not inside(birth, stretch) and site.surroundings.together(birth, stretch)
+            if site.surroundings.binds_within(root, stretch) and not (is_older and name == root):
                 break
             node = parent.iter
     return node

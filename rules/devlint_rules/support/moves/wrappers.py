@@ -7,7 +7,7 @@ from devlint.diagnostics import Fix, Safety
 from devlint.syntax import Syntax
 
 from devlint_rules.support.messages import quoted
-from devlint_rules.support.moves.bindings import binding_before
+from devlint_rules.support.moves.bindings import binding_before, branch_around, is_read_behind
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import Surroundings
 
@@ -15,20 +15,25 @@ from devlint_rules.support.scopes import Surroundings
 def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: Surroundings) -> Fix | None:
     """Return the fix that moves the module, the first argument, before it is wrapped.
 
-    It moves where it is made if the program has one device there: it may also be used without the wrapper.
+    It moves where it is made if the program has one device there: it may also be used without the wrapper. There is
+    no fix if it is only wrapped in a branch, and used behind that.
     """
     first = wrapper.args[0] if wrapper.args else None
     if first is None or first.star or (first.keyword is not None and first.keyword.value != "module"):
         return None
     module = first.value
-    if isinstance(module, cst.Name):
-        binding = binding_before(module.value, wrapper, syntax, surroundings)
-        made = None if binding is None else binding.value
-        reach = [] if made is None else devices_in_reach(syntax.place(made), syntax, surroundings)
-        if isinstance(made, cst.Call) and len(reach) == 1:
-            move = f".to({reach[0]})"
-            what = f"where {quoted(module.value)} is created, add {quoted(move)} to {quoted(syntax.code(made))}"
-            return Fix(Safety.UNSAFE, what, syntax.attribute(made, move))
+    binding = binding_before(module.value, wrapper, syntax, surroundings) if isinstance(module, cst.Name) else None
+    made = None if binding is None else binding.value
+    reach = [] if made is None else devices_in_reach(syntax.place(made), syntax, surroundings)
+    if isinstance(made, cst.Call) and len(reach) == 1:
+        move = f".to({reach[0]})"
+        what = f"where {quoted(syntax.code(module))} is created, add {quoted(move)} to {quoted(syntax.code(made))}"
+        return Fix(Safety.UNSAFE, what, syntax.attribute(made, move))
+    branch = branch_around(wrapper, binding, syntax)
+    if branch is not None and not (
+        isinstance(module, cst.Name) and not is_read_behind(module.value, branch, syntax, surroundings)
+    ):
+        return None
     what = f"move the module before it is wrapped: {quoted(f'{syntax.code(module)}.to({device})')}"
     return Fix(Safety.UNSAFE, what, syntax.attribute(module, f".to({device})"))
 
