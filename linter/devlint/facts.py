@@ -69,10 +69,8 @@ class Conflict:
         first, second: the two values. For `HOST` and `CPU_ARGUMENT` the second is the CPU itself.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
-        via: the calls between the reported place and the operation, outermost first, when the operation is
-            inside a called function.
-        arises_inside: the called function is wrong, and not the call, which does not hand over both values.
-        other_calls: how many more calls lead to the same conflict there.
+        via: the calls from the reported place on, outermost first, and the operation in the innermost one.
+        arises_inside: the called function is wrong, and not the call; `other_calls` lead to the same conflict.
         others: further operands that are on the CPU as one of the two is, each for a reason of its own.
         observed: it rests on where a run of the program has had a value.
         witness: the call that hands over a tensor on an accelerator, when one of the two values is an argument.

@@ -69,7 +69,7 @@ class CpuLayerInWrapper(OperationRule):
     """  # noqa: E501
 
     code = "DEV209"
-    former_names = ("cpu-layer-in-wrapper",)
+    former_names = ("layer-beside-given-module",)
     severity = Severity.WARNING
     opt_in = True
     since = "0.1.0"

@@ -57,7 +57,7 @@ class CpuTableIndexedByInput(ConflictRule):
     """
 
     code = "DEV115"
-    former_names = ("cpu-table-indexed-by-input",)
+    former_names = ("kept-tensor-indexed-by-argument",)
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"

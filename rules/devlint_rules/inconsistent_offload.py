@@ -59,7 +59,7 @@ class InconsistentOffload(OperationRule):
     """
 
     code = "DEV113"
-    former_names = ("inconsistent-offload",)
+    former_names = ("offloaded-beside-kept",)
     severity = Severity.ERROR
     opt_in = True
     since = "0.1.0"

@@ -115,7 +115,7 @@ def _exists(command: str) -> bool:
     """Whether a command is about a module, a file, a command or an option that there is."""
     words = shlex.split(command)
     if words[:2] == ["pip", "install"]:
-        return words[2].startswith((".", "git+"))
+        return words[2].startswith((".", "git+")) or " @ git+" in words[2]
     if words[0].startswith("python"):
         module = words[words.index("-m") + 1] if len(words) > words.index("-m") + 1 else "tests"
         return importlib.util.find_spec(module) is not None
