@@ -26,7 +26,7 @@ def net(stores: str, uses: str) -> str:
 
 
 def fixed(text: str, code: str, *, unsafe: bool = False) -> str:
-    """The text with the fixes of one rule made, of which every one has to help."""
+    """The text after all fixes of one rule; each fix has to help."""
     settings = Settings(("-",), select=(code,), isolated=True, fix=True, unsafe_fixes=unsafe)
     run = engine.run(settings, stdin=text.encode())
     assert run.warnings == ()
