@@ -66,7 +66,7 @@ def test_comments(folder: Path) -> None:
     assert _reported("--select", "DEV113,DEV902") == []
     (folder / "a.py").write_text(f"# devlint: ignore-file[{OLD}] audited\n" + PROGRAM.format(comment=""))
     assert _reported("--select", "DEV113,DEV902") == []
-    (folder / "a.py").write_text(f"import torch\nx = 1  # devlint: ignore[{OLD}] nothing is here\n")
+    (folder / "a.py").write_text(f"import torch\nx = 1  # devlint: ignore[{OLD}] no report here\n")
     assert _reported("--select", "DEV113,DEV902") == [("unused-suppression", "warning")]
 
 
