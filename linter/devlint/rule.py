@@ -312,6 +312,8 @@ def validate(rule: type[Rule]) -> None:
         raise refuse(f"severity {rule.severity!r} is not a Severity")
     if not rule.since:
         raise refuse("`since` is missing")
+    if rule.name in rule.former_names:
+        raise refuse(f"{rule.name} is its name, and no former one")
     if issubclass(rule, OperationRule):
         visitors = _visitors(rule, OperationRule)
         if visitors:

@@ -1,4 +1,4 @@
-"""Fixes of what causes a report, as programs before and after, and where none is offered."""
+"""Fixes at the cause of a report, as programs before and after, and causes without a fix."""
 
 from __future__ import annotations
 

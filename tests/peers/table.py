@@ -94,7 +94,7 @@ FEATURES = (
                 Run(
                     "semgrep scan --metrics=off --config devices.yaml mixed.py same.py", says=r"(?s)mixed\.py.*same\.py"
                 ),
-                text="with rules of one's own, no",
+                text="no, not even with rules of your own",
             ),
             no(Run("pyright mixed.py", lacks=r"mixed\.py:4")),
         ),
@@ -107,7 +107,7 @@ FEATURES = (
             yes(Run("ruff check --isolated found.py", codes=(1,), says="F401")),
             yes(Run("fixit lint clean.py", codes=(0,))),
             no(Run("torchfix found.py", codes=(0,), says="TOR")),
-            yes(Run("pylint found.py", codes=tuple(range(1, 32)), says="W0611"), text="yes, as bits"),
+            yes(Run("pylint found.py", codes=tuple(range(1, 32)), says="W0611"), text="yes, as a bit mask"),
             no(Run("semgrep scan --metrics=off --config rules.yaml found.py", codes=(0,), says="no-eval")),
             yes(Run("pyright found.py", codes=(1,), says="error")),
         ),
@@ -139,7 +139,7 @@ FEATURES = (
         ),
     ),
     Feature(
-        "a file nested too deeply hides no other",
+        "a file that is nested too deeply does not stop the check of other files",
         "yes",
         ("tests/cli/test_bad_input.py::test_chains_that_only_some_pythons_refuse_are_no_crash",),
         (
@@ -152,13 +152,13 @@ FEATURES = (
         ),
     ),
     Feature(
-        "fixes, with a diff before",
+        "fixes, which it can show as a diff first",
         "safe and unsafe",
         ("tests/cli/test_fix.py::test_diff_prints_a_patch_and_writes_nothing",),
         (
             yes(Run(_RUFF_FORMATS, says=r"--diff"), Run(_RUFF_FORMATS, says="--unsafe-fixes"), text="safe and unsafe"),
             yes(Run(_FIXIT_HELP, says="--diff")),
-            yes(Run(_TORCHFIX_HELP, says="--fix"), text="without"),
+            yes(Run(_TORCHFIX_HELP, says="--fix"), text="fixes, no diff"),
             _no_word("pylint --long-help", r"--fix"),
             yes(Run(_SEMGREP_HELP, says="--autofix")),
             _no_word(_PYRIGHT_HELP, r"--fix"),
@@ -250,7 +250,7 @@ FEATURES = (
     ),
     Feature(
         "SARIF",
-        "with the way of each value",
+        "yes, with the steps by which each value got its device",
         ("tests/report/test_formats.py::test_sarif_tells_the_story_of_each_value_to_the_place_where_they_meet",),
         (
             yes(Run(_RUFF_FORMATS, says="sarif")),

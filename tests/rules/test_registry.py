@@ -218,6 +218,11 @@ def test_a_former_name_is_taken_as_well(package: Write) -> None:
         load_rules([package(sample_rule=DOCUMENTED, second_rule=second)])
 
 
+def test_a_name_is_no_former_name(package: Write) -> None:
+    with pytest.raises(RuleError, match="sample-rule is its name, and no former one"):
+        load_rules([package(sample_rule=DOCUMENTED + '    former_names = ("sample-rule",)\n')])
+
+
 def test_package_that_cannot_be_imported_is_named(package: Write) -> None:
     with pytest.raises(RuleError, match=r"cannot import sample_rules\.broken: ZeroDivisionError"):
         load_rules([package(broken="1 / 0\n")])
