@@ -41,8 +41,8 @@ def new_errors(
     """Yield the reports of errors that PyTorch raises, and that are new with a fix.
 
     A report of the same family at the place of an earlier one is not new: it tells of the next value in an operation
-    of several, or names a device by another name. Reports of other kinds, such as those of words or of speed, and
-    errors that are merely possible, tell of no harm.
+    of several, or names a device by another name. Nor is one at a call that leads to such an operation. Reports of
+    other kinds, such as those of words or of speed, and errors that are merely possible, tell of no harm.
 
     Args:
         before, after: the diagnostics of all files.
@@ -51,7 +51,7 @@ def new_errors(
     known = {key for one in before for key in _keys(one, moved.get(one.place.file))}
     for one in after:
         raises = one.pytorch is not None and one.certainty is not Certainty.POSSIBLE
-        if raises and not known.issuperset(_keys(one)):
+        if raises and not known.issuperset(_keys(one)) and known.isdisjoint(_steps(one)):
             yield one
 
 
@@ -69,6 +69,12 @@ def _keys(diagnostic: Diagnostic, moved: Moved | None = None) -> list[tuple[str 
     if family == _MACHINES:
         return [(diagnostic.place.file, family)]
     return [(diagnostic.place.file, family, *place) for place in ((at,) if moved is None else moved(*at))]
+
+
+def _steps(diagnostic: Diagnostic) -> Iterator[tuple[str | int, ...]]:
+    """Yield the same of the places in its notes, the operation inside of a call among them."""
+    family = diagnostic.code[: len(_MACHINES)]
+    yield from ((step.place.file, family, step.place.line, step.place.column) for step in diagnostic.related)
 
 
 def _gravity(diagnostic: Diagnostic) -> tuple[bool, bool, int]:

@@ -11,7 +11,18 @@ from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Give
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
-from devlint.facts import Anchored, Conflict, ConflictKind, Fact, FileFacts, ModuleClass, Occurrence, Reveal, Step
+from devlint.facts import (
+    Anchored,
+    Conflict,
+    ConflictKind,
+    Fact,
+    FileFacts,
+    Meeting,
+    ModuleClass,
+    Occurrence,
+    Reveal,
+    Step,
+)
 from devlint.frontend.ir import Function, Scope, Span
 
 
@@ -203,20 +214,20 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     """Keep of the conflicts inside called functions one for each cause, with the number of other calls.
 
     The cause is the function if the conflict arises inside, else the value on the CPU that calls hand over, or the
-    call that hands over a module there. One call is told of once.
+    call that hands over a module there. In one call, a value that is astray has one report, at the first operation.
     """
     found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
-    calls: dict[object, list[Anchored]] = {}
-    for item in sorted(facts, key=lambda item: item.place):
-        if isinstance(item.fact, Conflict) and item.fact.via:
-            calls.setdefault(_cause(item.fact, item.place), []).append(item)
+    through = [(item, item.fact) for item in facts if isinstance(item.fact, Conflict) and item.fact.via]
+    calls: dict[object, list[tuple[Anchored, Conflict]]] = {}
+    for item, fact in sorted(through, key=lambda pair: (pair[0].place, pair[1].via[-1].place)):
+        calls.setdefault(_cause(fact, item.place), []).append((item, fact))
     told: set[object] = set()
-    for first, *others in calls.values():
-        assert isinstance(first.fact, Conflict)
-        if first.fact.arises_inside or (first.place, first.fact.kind) not in told:
-            told.add((first.place, first.fact.kind))
-            more = len({item.place for item in others} - {first.place})
-            found.append(replace(first, fact=replace(first.fact, other_calls=more)))
+    for (first, fact), *others in calls.values():
+        subjects = {(first.place, _astray(fact).trace)} | ({first.place} if not fact.arises_inside else set())
+        if told.isdisjoint(subjects):
+            more = len({item.place for item, _ in others} - {first.place})
+            found.append(replace(first, fact=replace(fact, other_calls=more)))
+        told |= subjects
     return found
 
 
@@ -226,8 +237,13 @@ def _cause(conflict: Conflict, call: Place) -> object:
         return conflict.kind, inner
     if conflict.kind is ConflictKind.MODULE_INPUT and conflict.first.device == CPU:
         return conflict.kind, inner, call
-    astray = conflict.second if conflict.second.device == CPU else conflict.first
-    return conflict.kind, inner, astray.trace
+    return conflict.kind, inner, _astray(conflict).trace
+
+
+def _astray(conflict: Conflict) -> Meeting:
+    """Return the value that is not where it has to be: the one on the CPU, unless the operation wants it there."""
+    wanted_there = conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
+    return conflict.second if conflict.second.device == CPU and not wanted_there else conflict.first
 
 
 def _files_of(conflict: Conflict) -> set[str]:
