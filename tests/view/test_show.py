@@ -52,7 +52,7 @@ def test_without_colour_the_lines_say_what_they_bind(program: Path, run: Devlint
     lines = result.stdout.splitlines()
     assert result.exit_code == 0
     assert "\x1b" not in result.stdout
-    assert lines[1] == "cpu  cuda:0  follows an input  unknown"
+    assert lines[1] == "cpu  cuda:0  follows an input"
     assert re.sub(" +", " ", lines[2 + 11]) == '12 net = Net().to("cuda:0") # Net on cuda:0'
     assert [line.split()[-1] for line in lines if "a = torch" in line] == ["cpu"]
     assert [line.strip() for line in lines if "DEV102" in line] == [
