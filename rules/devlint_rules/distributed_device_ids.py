@@ -11,7 +11,7 @@ from devlint_rules.support.moves.wrappers import device_ids, module_moved
 from devlint_rules.support.scopes import SurroundedRule
 
 _PROBLEMS = {
-    ParallelProblem.MODULE_ELSEWHERE: "the module is on {module}, but {ids} moves its inputs to {wanted}",
+    ParallelProblem.MODULE_ELSEWHERE: "the module is on {module}, but {given} moves its inputs to {wanted}",
     ParallelProblem.MODULE_ON_CPU: "the module is on the CPU, but {ids} needs a module on a CUDA device",
     ParallelProblem.SEVERAL_DEVICES: "the module is spread over several devices, but {ids} needs a module on one",
     ParallelProblem.SEVERAL_TYPES: "some parameters of the module are on the CPU and some are not",
@@ -81,7 +81,9 @@ class DistributedDeviceIds(SurroundedRule):
             ids = quoted(misuse.ids)
             self.report(
                 node,
-                _PROBLEMS[misuse.problem].format(ids=ids, module=misuse.module, wanted=misuse.wanted),
+                _PROBLEMS[misuse.problem].format(
+                    ids=ids, given=quoted(f"device_ids={misuse.ids}"), module=misuse.module, wanted=misuse.wanted
+                ),
                 related=story(misuse.related),
                 pytorch=misuse.message,
                 advice=misuse.advice,

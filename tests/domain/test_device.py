@@ -14,9 +14,11 @@ from devlint.domain.device import (
     UNREACHED,
     Concrete,
     Device,
+    Either,
     Variable,
     complaint,
     differ,
+    in_words,
     parse,
 )
 from hypothesis import given, settings
@@ -118,3 +120,15 @@ def test_devices_that_differ_are_what_torch_calls_unequal() -> None:
         assert left is not None
         assert right is not None
         assert differ(left, right) == (torch.device(one) != torch.device(two))
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        (Variable("value"), "the device of `value`"),
+        (Variable("?value@3:5"), "a device that the program chooses"),
+        (Either(frozenset({Variable("x"), Variable("?value@3:5")})), "the device of `x` or a value without a name"),
+    ],
+)
+def test_only_a_name_of_the_program_is_quoted(device: Device, words: str) -> None:
+    assert in_words(device) == words

@@ -128,3 +128,9 @@ def test_most_advice_is_code() -> None:
     found = [(file, diagnostic) for file in FILES for diagnostic in _report(file)]
     vague = [d for file, d in found if follow(file.read_text(encoding="utf-8"), d) is None]
     assert len(vague) * 8 < len(found)
+
+
+def test_advice_names_at_most_one_line() -> None:
+    every = [diagnostic.advice or "" for file in FILES for diagnostic in _report(file)]
+    assert any(advice.startswith("on line ") for advice in every)
+    assert [advice for advice in every if advice.count("on line ") > 1 or advice.startswith("in line ")] == []

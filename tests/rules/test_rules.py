@@ -533,7 +533,11 @@ def test_data_parallel_device_ids(problem: ParallelProblem, ids: str, words: str
 @pytest.mark.parametrize(
     ("problem", "ids", "words"),
     [
-        (ParallelProblem.MODULE_ELSEWHERE, "[1]", "the module is on cpu, but `[1]` moves its inputs to cuda:1"),
+        (
+            ParallelProblem.MODULE_ELSEWHERE,
+            "[1]",
+            "the module is on cpu, but `device_ids=[1]` moves its inputs to cuda:1",
+        ),
         (
             ParallelProblem.MODULE_ON_CPU,
             "[rank]",

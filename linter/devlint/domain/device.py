@@ -59,6 +59,10 @@ FRESH = "?"
 """Begins the place of a value that no name of the surroundings holds: `?load()@3:5`, made in line 3."""
 
 
+UNNAMED = "value"
+"""What follows `FRESH` in the place of a value that the source text has no short name for: `?value@3:5`."""
+
+
 def root_of(place: str) -> str:
     """Return the name that a place begins with: `x` for `x['a'].device`."""
     return place[
@@ -98,6 +102,11 @@ class Variable:
         """Whether the place is called a device, as `device` and `self.device` are, so that it is no value on one."""
         return self.owner.endswith("device")
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether no short text says whose device it is, such as that of `a if b else c`."""
+        return self.place.startswith(f"{FRESH}{UNNAMED}@")
+
     def __str__(self) -> str:
         return self.owner if self.names_device else f"device of {self.owner}"
 
@@ -132,8 +141,10 @@ def quoted(text: str) -> str:
 def in_words(device: Device) -> str:
     """Return a device as it reads in a sentence: `cuda:0`, "the device of `x`", or "`device`"."""
     variables = variables_of(device)
+    if variables and all(variable.is_unnamed for variable in variables):
+        return "a device that the program chooses"
     if variables:
-        places = " or ".join(sorted({_owner_in_words(variable.owner) for variable in variables}))
+        places = " or ".join(sorted({_owner_in_words(variable) for variable in variables}))
         return places if all(variable.names_device for variable in variables) else f"the device of {places}"
     return "the device of its inputs" if device == CHOSEN_BY_CALLER else str(device)
 
@@ -145,8 +156,11 @@ def created_by(operation: str, device: Device) -> str:
     return f"created on {'the CPU' if device == CPU else in_words(device)} by `{operation}`"
 
 
-def _owner_in_words(owner: str) -> str:
+def _owner_in_words(variable: Variable) -> str:
     """Return the owner of a device in words; "the accelerator" is no source text."""
+    owner = variable.owner
+    if variable.is_unnamed:
+        return "a value without a name"
     if owner.startswith("the "):
         return owner
     return f"the result of {quoted(owner)}" if owner.endswith("()") else quoted(owner)

@@ -38,6 +38,10 @@ class OwnerModule:
     criterion: bool = False
 
 
+ARGUMENT = "argument"
+"""What stands for the name of a parameter that is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class AtOperation:
     """How an operation itself names an operand, and where it stands there.
@@ -75,7 +79,7 @@ class Operand:
     origin: Origin | None
     exemption: Exemption = Exemption.NONE
     certain: bool = True
-    parameter: str = "argument"
+    parameter: str = ARGUMENT
     role: OperandRole = OperandRole.OPERAND
     module: OwnerModule | None = None
     file: str = ""

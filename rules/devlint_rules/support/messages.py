@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from devlint.diagnostics import Label, Place, Related
-from devlint.domain.device import Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
+from devlint.domain.device import FRESH, Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, Step, UncheckedDevice
 
 __all__ = [
@@ -149,6 +149,8 @@ def _names_its_device(side: Meeting) -> bool:
     """Whether a value is what its device is named after, so that one name is enough."""
     if not isinstance(side.device, Variable):
         return False
+    if side.device.place == f"{FRESH}{side.device.shown}@{side.place.line}:{side.place.column - 1}":
+        return True  # the result of a call, at the place of this call
     return side.name.replace("'", '"') in [name.replace("'", '"') for name in (side.device.place, side.device.owner)]
 
 
@@ -205,11 +207,11 @@ def calls(conflict: Conflict, place: Place) -> tuple[Related, ...]:
 
 
 def at_the_call(advice: str | None, conflict: Conflict, place: Place) -> str | None:
-    """Return advice with the line of the call, if it speaks of a value by the name that the call gives it."""
+    """Return advice with the line of the call, if it has no line yet and names a value as the call does."""
     names = (quoted(side.name) for side in (conflict.first, conflict.second))
-    if advice is None or "in line " in advice or not any(name in advice for name in names):
+    if advice is None or "on line " in advice or not any(name in advice for name in names):
         return advice
-    return f"in line {place.line}, {advice}"
+    return f"on line {place.line}, {advice}"
 
 
 def both_stories(conflict: Conflict) -> tuple[Related, ...]:

@@ -10,7 +10,7 @@ from devlint.analysis.demand.callers import Doubt
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
-from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import FRESH, UNKNOWN_DEVICE, UNNAMED, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance
 from devlint.domain.kinds import OriginKind
@@ -88,7 +88,7 @@ _OF_NUMBERS = frozenset(f"builtins.{name}" for name in ("max", "min", "abs", "ro
 def name_of_result(function: Value, text: str) -> str:
     """What the result of a call is called; of most calls it may well be a tensor."""
     if isinstance(function, Library) and function.name in _OF_NUMBERS:
-        return "value"
+        return UNNAMED
     return f"{text.rpartition('.')[2]}()"
 
 

@@ -10,7 +10,8 @@ From the bottom up:
 * `client`: evidence that a value is on an accelerator when the program is used on one.
 * `device_not_forwarded`: modules that are built without the device that their builder was given.
 * `discarded`: moves whose result is thrown away.
-* `host_waits`: reads and copies for which the host waits for the device; no conflicts.
+* `host_waits`: reads and copies for which the host waits for the device, and tensors that are created and then moved
+  at once; no conflicts.
 * `partial_move`: values that one path moves and another path does not.
 * `pytorch_messages`: the words of PyTorch for two operands that do not go together.
 * `unmoved_module`: modules that nothing moves, and whose inputs go to a chosen device.

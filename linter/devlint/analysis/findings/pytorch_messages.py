@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.domain.device import CPU, META, Concrete, Device, is_symbolic
 from devlint.domain.kinds import Exemption, OperandRole
-from devlint.domain.summary import Operand
+from devlint.domain.summary import ARGUMENT, Operand
 
 _CPU_ARGUMENTS = {
     "pack_padded_sequence": "'lengths' argument should be a 1D CPU int64 tensor, but got 1D {device} Long tensor",
@@ -58,7 +58,8 @@ def wording(operation: str, first: Operand, second: Operand) -> str:
                 f"indices should be either on cpu or on the same device as the indexed tensor ({shown(other.device)})"
             )
     # TensorIterator names the accelerator first, other operators the argument.
-    if (first.exemption, second.exemption) != (Exemption.NONE, Exemption.NONE):
+    is_elementwise = (first.exemption, second.exemption) != (Exemption.NONE, Exemption.NONE)
+    if is_elementwise or second.parameter == ARGUMENT:
         one, two = (first, second) if second.device == CPU else (second, first)
         return (
             "Expected all tensors to be on the same device, but found at least two devices, "

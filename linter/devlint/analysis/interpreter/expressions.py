@@ -13,7 +13,7 @@ from devlint.analysis.values import containers, objects, visible_devices
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import CUDA_FORMATS, note_literal, numbered
 from devlint.analysis.values.narrowing import apply_constraints, both, compare, either, negate, truth
-from devlint.domain.device import UNKNOWN_DEVICE
+from devlint.domain.device import UNKNOWN_DEVICE, UNNAMED
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import ListObject, summary
 from devlint.domain.size import LARGEST_VALUE, is_wide
@@ -172,7 +172,7 @@ def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> E
         in_place_accumulation.note(frame, env, left, right, instruction.span)
     if value == UNKNOWN:
         text = frame.text(instruction.span)
-        value = frame.fresh_symbol(f"({text})" if len(text) <= SHORT else "value", instruction.span)
+        value = frame.fresh_symbol(f"({text})" if len(text) <= SHORT else UNNAMED, instruction.span)
     place = frame.places[instruction.left]
     frame.set(instruction.target, value, instruction.span, place if instruction.in_place else None)
     return env
@@ -388,7 +388,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         elif is_test:
             value = test
         else:
-            value = joins.either(frame, value, right, instruction.span, frame.places[first.register] or "value")
+            value = joins.either(frame, value, right, instruction.span, frame.places[first.register] or UNNAMED)
         # Names that the operand bound or narrowed are known only where it was evaluated.
         always = current.always
         joined = join(current, _without_narrowing(current, after))

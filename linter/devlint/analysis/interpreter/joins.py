@@ -20,7 +20,7 @@ from devlint.analysis.findings.client import holds_nothing
 from devlint.analysis.findings.unregistered_tensor import KEPT
 from devlint.analysis.values import modules, partial_batch_move
 from devlint.domain import environment
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNNAMED, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, Optimizer, either_optimizer
@@ -116,7 +116,7 @@ def _merged_instance(
     return replace(held, attributes=tuple(attributes))
 
 
-def either(frame: Frame, left: Value, right: Value, span: Span, name: str = "value") -> Value:
+def either(frame: Frame, left: Value, right: Value, span: Span, name: str = UNNAMED) -> Value:
     """The value of an expression that is one or the other; `name` tells people what it is."""
     return _identified(frame, join(left, right), left, right, name, span)
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Edit, Safety
+from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind, Step
 from devlint.syntax import Syntax
@@ -165,7 +165,15 @@ def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
     birth = stray.trace[-1].place
     file = "" if birth.file == site.place.file else f" of {birth.file}"
-    return Remedy(f"on line {birth.line}{file}, create this value on {_device_in_words(settled, site)}")
+    return Remedy(
+        f"on line {birth.line}{file}, create {_as_written(birth, stray, site)} on {_device_in_words(settled, site)}"
+    )
+
+
+def _as_written(place: Place, stray: Meeting, site: Site) -> str:
+    """A value as the call at a place is written; in another file, or where no call is, by its name here."""
+    call = site.syntax.at(place, cst.Call) if place.file == site.place.file else None
+    return f"the value of {quoted(stray.name)}" if call is None else quoted(site.syntax.code(call))
 
 
 def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
@@ -296,7 +304,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     if stray.place == site.place:  # a value inside of the function that the operation calls
         birth = stray.trace[-1]
         where = "" if birth.place.file == site.place.file else f" of {birth.place.file}"
-        return Remedy(f"on line {birth.place.line}{where}, put this value on {goal}")
+        return Remedy(f"on line {birth.place.line}{where}, put {_as_written(birth.place, stray, site)} on {goal}")
     if not site.sees(stray) and CREATOR.fullmatch(stray.trace[-1].what):
         return _create_beside(stray, settled, site)
     if not site.sees(stray):
