@@ -1,13 +1,10 @@
-"""Who may import what, how large a file may be, and what a run of the product leaves unimported."""
+"""Who may import what, and how large a file may be."""
 
 from __future__ import annotations
 
 import ast
 import doctest
-import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -364,12 +361,12 @@ def imports(name: str, text: str, *, package: bool = False) -> Iterator[Import]:
                 yield Import(node.lineno, whole if whole in NAMES else base)
 
 
-def _within(name: str, area: str) -> bool:
+def within(name: str, area: str) -> bool:
     return name == area or name.startswith(f"{area}.")
 
 
 def _longest(name: str, areas: Mapping[str, object] | tuple[str, ...]) -> str | None:
-    return max((area for area in areas if _within(name, area)), key=len, default=None)
+    return max((area for area in areas if within(name, area)), key=len, default=None)
 
 
 def may_import(importer: str, imported: str) -> bool:
@@ -382,7 +379,7 @@ def may_import(importer: str, imported: str) -> bool:
         return False
     if area in TOGETHER and _longest(imported, ALLOWED) == area:
         return True
-    if area == "devlint_rules" and _within(imported, "devlint_rules.support"):
+    if area == "devlint_rules" and within(imported, "devlint_rules.support"):
         return True
     # A part with a line of its own, such as `frontend.concrete`, is not meant by the name of the whole.
     allowed = _longest(imported, ALLOWED[area])
@@ -436,7 +433,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.analysis.execution",),
     ("devlint.analysis.values",),
     ("devlint.analysis.findings",),
-    ("devlint.analysis.library",),
+    ("devlint.analysis.libraries",),
     ("devlint.analysis.summary",),
     ("devlint.analysis.interpreter",),
     ("devlint.analysis.transfers",),
@@ -483,10 +480,10 @@ def test_each_file_imports_layers_below_its_own() -> None:
     layer_of = {area: number for number, layer in enumerate(LAYERS) for area in layer}
     wrong = []
     for name, others in imported_by_file().items():
-        if not _within(name, "devlint"):
+        if not within(name, "devlint"):
             continue
         area = _area(name, layer_of)
-        for other in sorted(one for one in others if _within(one, "devlint")):
+        for other in sorted(one for one in others if within(one, "devlint")):
             below = _area(other, layer_of)
             if below != area and layer_of[below] >= layer_of[area]:
                 wrong.append(f"{name} imports {other}")
@@ -495,7 +492,7 @@ def test_each_file_imports_layers_below_its_own() -> None:
 
 def _area(name: str, areas: Mapping[str, int]) -> str:
     """Return the area of `LAYERS` that a file of the linter belongs to; `devlint` itself is one file."""
-    return name if name == "devlint" else max((one for one in areas if _within(name, one)), key=len)
+    return name if name == "devlint" else max((one for one in areas if within(name, one)), key=len)
 
 
 def test_the_table_names_what_exists() -> None:
@@ -505,7 +502,7 @@ def test_the_table_names_what_exists() -> None:
 
 def test_the_readme_of_the_linter_names_every_file() -> None:
     text = (REPOSITORY / "linter" / "README.md").read_text(encoding="utf-8")
-    listed = {path.name for name, path in source_files() if _within(name, "devlint")} - {"__init__.py"}
+    listed = {path.name for name, path in source_files() if within(name, "devlint")} - {"__init__.py"}
     of_analysis = {path.name for path in ANALYSIS.glob("*/*.py")}
     assert {file for file in listed - of_analysis if f"`{file}`" not in text} == set()
 
@@ -522,7 +519,7 @@ def test_each_step_of_the_analysis_lists_its_files_from_the_bottom_up(package: P
     files = imported_by_file()
     for number, name in enumerate(listed):
         below = {f"{area}.{one}" for one in listed[:number]}
-        assert {other for other in files[f"{area}.{name}"] if _within(other, area)} - {area} <= below, name
+        assert {other for other in files[f"{area}.{name}"] if within(other, area)} - {area} <= below, name
 
 
 def test_the_page_of_the_linter_follows_a_value_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -535,130 +532,3 @@ def test_the_page_of_the_linter_follows_a_value_as_it_says(tmp_path: Path, monke
 def test_no_file_is_too_long() -> None:
     lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in source_files()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
-
-
-# --- what a run imports -------------------------------------------------------------------------------------
-
-LISTING = """\
-import atexit, json, runpy, sys
-atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=open({listing!r}, "w")))
-"""
-
-LINTED = """\
-import pathlib
-
-import torch
-
-import neighbour
-
-pathlib.Path({mark!r}).write_text("imported")
-x = torch.zeros(3) + torch.zeros(3, device="cuda:0")
-"""
-
-
-class Ended(NamedTuple):
-    """A finished process: its exit code, its output, and the modules it had imported at its end."""
-
-    code: int
-    output: str
-    modules: frozenset[str]
-
-    def has(self, package: str) -> bool:
-        """Whether the package or anything in it was imported."""
-        return any(_within(name, package) for name in self.modules)
-
-
-def _end_of(folder: Path, program: str, *arguments: str, first: str = "") -> Ended:
-    """Runs a program that ends by listing what it has imported; `first` is a folder to import from before others."""
-    listing = folder / "modules.json"
-    whole = LISTING.format(listing=str(listing)) + program
-    folders = (first, *(str(REPOSITORY / root) for root in ROOTS), *sys.path)
-    path = os.pathsep.join(entry for entry in folders if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", whole, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, frozenset(json.loads(listing.read_text())))
-
-
-DEVLINT = 'runpy.run_module("devlint", run_name="__main__")\n'
-
-
-def test_the_version_is_printed_without_parser_analysis_or_torch(tmp_path: Path) -> None:
-    ended = _end_of(tmp_path, DEVLINT, "--version")
-    assert (ended.code, ended.output.split()[0]) == (0, "devlint")
-    assert ended.has("click")
-    for package in ("libcst", "torch", "devlint.analysis", "devlint_rules", "devlint_guard"):
-        assert not ended.has(package), package
-
-
-def test_files_without_torch_are_checked_without_parser_analysis_or_rules(tmp_path: Path) -> None:
-    (tmp_path / "plain.py").write_text("x = 1\n")
-    ended = _end_of(tmp_path, DEVLINT, "check", "--isolated", ".")
-    assert ended.code == 0, ended.output
-    for package in ("libcst", "multiprocessing", "devlint.analysis", "devlint_rules"):
-        assert not ended.has(package), package
-
-
-def test_files_in_which_no_rule_has_anything_to_look_at_are_checked_without_parser_or_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEVLINT_CACHE_DIR", str(tmp_path / "cache"))
-    for number in (1, 2):
-        (tmp_path / "fine.py").write_text(f"import torch\n\nx = torch.ones(3) + {number}\n")
-        ended = _end_of(tmp_path, DEVLINT, "check", "--isolated", "fine.py")
-        assert ended.code == 0, ended.output
-    assert ended.has("devlint.analysis")
-    for package in ("libcst", "devlint_rules"):
-        assert not ended.has(package), package
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_checking_never_imports_torch_or_the_program(tmp_path: Path, jobs: str) -> None:
-    """Worker processes list nothing at their end, so a torch and a numpy stand ready that would leave a mark."""
-    mark, decoys, project = tmp_path / "imported", tmp_path / "decoys", tmp_path / "project"
-    decoys.mkdir()
-    project.mkdir()
-    for name in ("torch", "numpy"):
-        (decoys / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').write('{name}')\n")
-    for name in ("program", "neighbour"):
-        (project / f"{name}.py").write_text(LINTED.format(mark=str(mark)))
-    options = ("--isolated", "--select", "DEV101", "--jobs", jobs)
-    ended = _end_of(project, DEVLINT, "check", *options, ".", first=str(decoys))
-    assert ended.code == 1, ended.output
-    assert ended.output.count("DEV101") == 2
-    assert not mark.exists(), mark.read_text()
-    for package in ("torch", "numpy", "program", "neighbour", "devlint_guard"):
-        assert not ended.has(package), package
-
-
-def test_a_decoy_would_leave_its_mark(tmp_path: Path) -> None:
-    (tmp_path / "torch.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w').write('torch')\n")
-    ended = _end_of(tmp_path, "import torch\n", first=str(tmp_path))
-    assert ended.code == 0, ended.output
-    assert (tmp_path / "mark").read_text() == "torch"
-
-
-def test_the_program_would_leave_its_mark(tmp_path: Path) -> None:
-    mark = tmp_path / "imported"
-    (tmp_path / "neighbour.py").write_text("")
-    (tmp_path / "torch.py").write_text("class zeros:\n    def __init__(self, *_, **__): ...\n    __add__ = print\n")
-    (tmp_path / "program.py").write_text(LINTED.format(mark=str(mark)))
-    ended = _end_of(tmp_path, f"sys.path.insert(0, {str(tmp_path)!r})\nimport program\n")
-    assert ended.code == 0, ended.output
-    assert mark.read_text() == "imported"
-    assert ended.has("program")
-    assert ended.has("torch")
-
-
-def test_the_guard_imports_nothing_of_the_linter(tmp_path: Path) -> None:
-    ended = _end_of(tmp_path, "import devlint_guard\n")
-    assert ended.code == 0, ended.output
-    assert ended.has("devlint_guard")
-    for package in ("libcst", "click", "devlint", "devlint_rules"):
-        assert not ended.has(package), package

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import devlint.analysis
 import torch
-from devlint.analysis.library import transfer_tables
+from devlint.analysis.libraries import transfer_tables
 from devlint.torchlib.catalogue import Catalogue, load
 
 from tests.torchlib.samples import calls, modules, operators

@@ -1,7 +1,7 @@
 """The analysis: it executes instructions over the device domain and records facts.
 
 `Analyser` is the door. A file is executed by `interpreter`, one body at a time. `index` answers what the text alone
-says; `library` and `transfers` know the calls of libraries, `summary` those of the program, `shape` the objects that
+says; `libraries` and `transfers` know the calls of libraries, `summary` those of the program, `shape` the objects that
 nobody has made. `findings` judges the operands of an operation, and `demand` knows what the calls of a function hand
 over. `program` holds what outlives one execution. `linter/README.md` follows one value through all of it.
 """

@@ -36,7 +36,7 @@ from devlint.analysis.index.texts import FileTexts
 from devlint.analysis.interpreter import bodies
 from devlint.analysis.interpreter.data_loading import counts_on_default
 from devlint.analysis.interpreter.statements import execute
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS
 from devlint.analysis.shape import attribute_stores, self_object, structure
 from devlint.analysis.summary.outcome import summary_of
 from devlint.analysis.summary.roots import Patterns, Root

@@ -38,6 +38,10 @@ class Span(NamedTuple):
     end_line: int
     end_column: int
 
+    def holds(self, part: Span) -> bool:
+        """Whether a stretch of the same file lies in this one; a stretch lies in itself."""
+        return self[:2] <= part[:2] and part[2:] <= self[2:]
+
 
 # --- values -------------------------------------------------------------------------------------------------
 

@@ -196,7 +196,8 @@ def as_named_inside(conflict: Conflict) -> Conflict:
         inside = side.inside
         return side if inside is None else replace(side, name=inside.name, place=inside.place)
 
-    return replace(conflict, first=renamed(conflict.first), second=renamed(conflict.second), via=())
+    via = conflict.via[:-1]
+    return replace(conflict, first=renamed(conflict.first), second=renamed(conflict.second), via=via)
 
 
 def calls(conflict: Conflict, place: Place) -> tuple[Related, ...]:

@@ -151,7 +151,7 @@ def _is_stored_later(frame: Frame, event: Origin) -> bool:
         for name, method in item.attributes.items()
         if isinstance(method, Closure) and method.globals.file == event.file
     )
-    storing = next((name for name, method in methods if _holds(method.function.span, event.span)), "__init__")
+    storing = next((name for name, method in methods if method.function.span.holds(event.span)), "__init__")
     building = classes.reached_from(frame.owner, "__init__") - classes.reached_in_use(frame.owner)
     return storing != "__init__" and storing not in building
 
@@ -169,8 +169,4 @@ def _is_of_self(device: Device) -> bool:
 
 def within(frame: Frame, event: Origin) -> bool:
     """Whether something has happened inside the text of what is executed."""
-    return event.file == frame.file and _holds(frame.scope.span, event.span)
-
-
-def _holds(whole: Span, part: Span) -> bool:
-    return whole.line <= part.line <= whole.end_line
+    return event.file == frame.file and frame.scope.span.holds(event.span)

@@ -6,7 +6,7 @@
 
 the instructions are: load `x`, load its attribute `to`, call it with `"cuda"`, load `scale`, call it, store `y`.
 `attributes` answers the second, `calls` the third and the fifth, `scopes` the others. `calls` sends the move to
-`library.moves` and the call of `scale` to `program_calls`, which applies a summary or executes the body.
+`libraries.moves` and the call of `scale` to `program_calls`, which applies a summary or executes the body.
 
 From the bottom up:
 

@@ -9,7 +9,7 @@ from devlint.analysis.execution.frame import Frame, device_of, is_computed
 from devlint.analysis.findings import conflicts, unregistered_tensor
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import calls
-from devlint.analysis.library import library_calls
+from devlint.analysis.libraries import library_calls
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import element
@@ -249,7 +249,7 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
 def stores_by_name(frame: Frame, cls: UserClass) -> bool:
     """Whether a method of the class stores attributes otherwise than by an assignment.
 
-    Those that save and restore the state of an object store what was there before.
+    Methods that save and restore the state of an object do not count: they store earlier values.
     """
     methods = [
         value

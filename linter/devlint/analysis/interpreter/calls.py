@@ -17,10 +17,10 @@ from devlint.analysis.findings.discarded import receiver_span
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import construction, program_calls
 from devlint.analysis.interpreter.bodies import annotated
-from devlint.analysis.library import library_calls
-from devlint.analysis.library.builtin_methods import text_method
-from devlint.analysis.library.methods import call_module_method, call_object_method, call_opaque_method, move_unknown
-from devlint.analysis.library.transfer_tables import FUNCTIONS, MODULE_CALLS, LibraryCall
+from devlint.analysis.libraries import library_calls
+from devlint.analysis.libraries.builtin_methods import text_method
+from devlint.analysis.libraries.methods import call_module_method, call_object_method, call_opaque_method, move_unknown
+from devlint.analysis.libraries.transfer_tables import FUNCTIONS, MODULE_CALLS, LibraryCall
 from devlint.analysis.summary import device_free
 from devlint.analysis.values import modules, objects, operands
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, collect

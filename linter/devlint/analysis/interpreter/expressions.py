@@ -8,7 +8,7 @@ from devlint.analysis.execution.frame import Frame, is_computed
 from devlint.analysis.findings import escaping_cpu_tensor, host_waits, in_place_accumulation
 from devlint.analysis.interpreter import attributes, calls, iteration, joins, loop_statements, scopes, statements
 from devlint.analysis.interpreter.statements import TRANSFERS, branch, evaluate
-from devlint.analysis.library import library_calls
+from devlint.analysis.libraries import library_calls
 from devlint.analysis.values import containers, objects, visible_devices
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import CUDA_FORMATS, note_literal, numbered

@@ -7,7 +7,7 @@ from dataclasses import replace
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import calls, data_loading
-from devlint.analysis.library import library_calls
+from devlint.analysis.libraries import library_calls
 from devlint.analysis.values import visible_devices
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import Elements, elements_of, row, store_subscript, subscript

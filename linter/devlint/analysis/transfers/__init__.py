@@ -2,7 +2,7 @@
 
 A signature says that the result of `torch.zeros_like(x)` is where `x` is. It cannot say that `nn.DataParallel(model,
 device_ids=[0, 1])` wants the parameters of `model` on `cuda:0`: a function of `parallel` does. Each file registers its
-functions in the tables of `devlint.analysis.library.transfer_tables`, where calls look them up.
+functions in the tables of `devlint.analysis.libraries.transfer_tables`, where calls look them up.
 
 From the bottom up:
 

@@ -6,7 +6,7 @@ program's own state.
 
 from __future__ import annotations
 
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
 from devlint.analysis.values import visible_devices
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.devices import as_device, literal_origin, numbered

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.analysis.library.transfer_tables import FUNCTIONS, LibraryCall, Transfer, register
+from devlint.analysis.libraries.transfer_tables import FUNCTIONS, LibraryCall, Transfer, register
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.containers import elements_of
 from devlint.domain.device import CPU, Device

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.library import library_calls
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, LibraryCall, register
+from devlint.analysis.libraries import library_calls
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, LibraryCall, register
 from devlint.analysis.transfers.wrappers import same
 from devlint.analysis.values import modules
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, LibraryCall, register
 from devlint.analysis.values.containers import elements_of, items_of
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.heap import DictObject, ListObject

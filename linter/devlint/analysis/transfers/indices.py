@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from devlint.analysis.findings import conflicts, unknown_operand
-from devlint.analysis.library.transfer_tables import TENSOR_METHODS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import TENSOR_METHODS, LibraryCall, register
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.containers import SLICE

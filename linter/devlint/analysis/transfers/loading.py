@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import calls, data_loading
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, FUNCTIONS, LibraryCall, register
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, constant
 from devlint.analysis.values.containers import elements_of
 from devlint.analysis.values.operands import resolve

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.findings import unregistered_tensor
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, OPTIMIZER_METHODS, LibraryCall, register
 from devlint.analysis.values import modules
 from devlint.analysis.values.containers import items_of
 from devlint.domain.device import (

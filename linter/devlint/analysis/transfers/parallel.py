@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.interpreter import calls
-from devlint.analysis.library import moves
-from devlint.analysis.library.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, LibraryCall, register
+from devlint.analysis.libraries import moves
+from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, FUNCTIONS, MODULE_CALLS, LibraryCall, register
 from devlint.analysis.transfers import collectives
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments, ArgumentValue

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from devlint.analysis.index.classes import is_open
 from devlint.analysis.interpreter import attributes, calls, iteration
-from devlint.analysis.library import library_calls
-from devlint.analysis.library.builtin_methods import updated
-from devlint.analysis.library.transfer_tables import FUNCTIONS, LibraryCall, register
+from devlint.analysis.libraries import library_calls
+from devlint.analysis.libraries.builtin_methods import updated
+from devlint.analysis.libraries.transfer_tables import FUNCTIONS, LibraryCall, register
 from devlint.analysis.values import objects
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import items_of

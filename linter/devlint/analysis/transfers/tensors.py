@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import device_of
 from devlint.analysis.findings import conflicts
-from devlint.analysis.library import moves
-from devlint.analysis.library.move_targets import CPU_VALUE, is_dtype, names_device, own_device
-from devlint.analysis.library.transfer_tables import FUNCTIONS, TENSOR_METHODS, LibraryCall, Transfer, register
+from devlint.analysis.libraries import moves
+from devlint.analysis.libraries.move_targets import CPU_VALUE, is_dtype, names_device, own_device
+from devlint.analysis.libraries.transfer_tables import FUNCTIONS, TENSOR_METHODS, LibraryCall, Transfer, register
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue

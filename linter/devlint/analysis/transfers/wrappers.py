@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.interpreter import calls
-from devlint.analysis.library.transfer_tables import FUNCTIONS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import FUNCTIONS, LibraryCall, register
 from devlint.domain.value import UNKNOWN, Value
 
 CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn determinism_check debug early_stop".split())

@@ -24,7 +24,6 @@ from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import Kind, Opaque, Tensor
 from devlint.facts import Meeting, Named, Step
-from devlint.frontend.ir import Span
 
 LOCAL = (OperandRole.HOST, OperandRole.CPU)
 """Roles of the side that stands for the CPU itself."""
@@ -57,7 +56,7 @@ def is_exempt(side: Operand) -> bool:
 
 
 def may_be_exempt(side: Operand) -> bool:
-    """Whether the value would be spared if it had no dimensions and were on the CPU, one of which is not known."""
+    """Whether the operation would excuse the value, if its unknown rank were 0 or its unknown device the CPU."""
     return (
         side.exemption is not Exemption.NONE
         and side.rank in (None, 0)
@@ -87,7 +86,7 @@ def side_of(
 
 
 def is_observed(first: Operand, second: Operand) -> bool:
-    """Whether it rests on what a run has seen where one of them is."""
+    """Whether a recorded run has seen the device of one of them."""
     return any(side.origin is not None and side.origin.rests_on_observation for side in (first, second))
 
 
@@ -100,7 +99,7 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
         return Meeting(side.name, side.device, place, (told,), OriginKind.UNKNOWN, inside)
     trace = tuple(step(frame, origin) for origin in side.origin.steps())
     operations = frame.joined.get((side.origin.file, side.origin.span), ())
-    joined = any(not _holds(operation, side.span) for operation in operations)
+    joined = any(not operation.holds(side.span) for operation in operations)
     return Meeting(side.name, side.device, place, trace, _kind(frame, side.device, side.origin), inside, joined)
 
 
@@ -108,11 +107,6 @@ def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:
     """How a value came to be on its device: what an argument holds that is used as a module came out of a module."""
     place = device.place if isinstance(device, Variable) and origin.kind is OriginKind.PARAMETER else ""
     return OriginKind.MODULE if frame.proofs.kinds.get(place) is Kind.MODULE else origin.kind
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    begin, end = (outer.line, outer.column), (outer.end_line, outer.end_column)
-    return begin <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= end
 
 
 def step(frame: Frame, origin: Origin) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.findings import partial_move, unknown_operand
-from devlint.analysis.library.transfer_tables import LibraryCall
+from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values.arguments import Arguments
 from devlint.analysis.values.containers import add_element, extend, items_of
 from devlint.analysis.values.devices import CUDA_FORMATS, numbered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from devlint.analysis.execution.frame import device_of
-from devlint.analysis.library.transfer_tables import LibraryCall
+from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.devices import literal_origin, placed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from devlint.analysis.library.transfer_tables import LibraryCall
+from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values import modules
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment

@@ -76,7 +76,7 @@ def move_object(frame: Frame, env: Environment, value: Reference, target: Device
 def refuse_meta(
     frame: Frame, env: Environment, device: Device, origin: Origin | None, target: DeviceValue, span: Span, how: str
 ) -> None:
-    """Records that what is on meta, where tensors have no data, is copied to a device."""
+    """Records a copy of a meta tensor, which has no data, to a device."""
     if device == META and isinstance(target.device, Concrete) and target.device != META and not env.fallback:
         name = frame.text(span).rpartition(f".{how}")[0] or "the value"
         whole = Operand(name, META, None, span, origin, file=frame.file)

@@ -14,8 +14,8 @@ from functools import reduce
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts, unknown_operand
-from devlint.analysis.library import ranks
-from devlint.analysis.library.unify import Gathered
+from devlint.analysis.libraries import ranks
+from devlint.analysis.libraries.unify import Gathered
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import BoundArguments
 from devlint.analysis.values.containers import allocate

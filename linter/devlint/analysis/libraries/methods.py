@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed
 from devlint.analysis.findings import partial_move
-from devlint.analysis.library import handed_out, library_calls, moves
-from devlint.analysis.library.builtin_methods import dict_method, list_method
-from devlint.analysis.library.move_targets import target_of
-from devlint.analysis.library.transfer_tables import OPTIMIZER_METHODS, LibraryCall
+from devlint.analysis.libraries import handed_out, library_calls, moves
+from devlint.analysis.libraries.builtin_methods import dict_method, list_method
+from devlint.analysis.libraries.move_targets import target_of
+from devlint.analysis.libraries.transfer_tables import OPTIMIZER_METHODS, LibraryCall
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import add_element

@@ -10,10 +10,10 @@ from functools import cache
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts, unregistered_tensor
 from devlint.analysis.findings.client import LENGTHS
-from devlint.analysis.library import transfer_tables
-from devlint.analysis.library.apply_signature import Application
-from devlint.analysis.library.transfer_tables import LibraryCall
-from devlint.analysis.library.unify import fits
+from devlint.analysis.libraries import transfer_tables
+from devlint.analysis.libraries.apply_signature import Application
+from devlint.analysis.libraries.transfer_tables import LibraryCall
+from devlint.analysis.libraries.unify import fits
 from devlint.analysis.values import operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArguments, bind_to_signature, constant
 from devlint.analysis.values.containers import allocate

@@ -1,0 +1,40 @@
+"""A conflict inside of called functions: where it is reported, and which calls the notes show."""
+
+from __future__ import annotations
+
+from devlint import engine
+from devlint.settings import Settings
+
+PROGRAM = """\
+import torch
+
+
+class Box:
+    def __init__(self, kept, table):
+        self.kept = kept
+        self.table = table
+
+
+def inner(box):
+    return box.kept + box.table
+
+
+def middle(box):
+    return inner(box)
+
+
+middle(Box(torch.ones(3, device="cuda:0"), torch.ones(3)))
+middle(Box(torch.ones(3, device="cuda:0"), torch.zeros(3)))
+"""
+
+
+def test_the_operation_is_the_place_and_the_notes_show_the_whole_way() -> None:
+    run = engine.run(Settings(("-",), select=("DEV101",), isolated=True), stdin=PROGRAM.encode())
+    (report,) = run.outcome.diagnostics
+    calls = [(one.place.line, one.message) for one in report.related if "leads" in one.message]
+    assert report.place.line == 11
+    assert "`box.kept` is on cuda:0" in report.message
+    assert calls == [
+        (15, "this call leads to the operation"),
+        (18, "this call leads to the operation; one more call does so"),
+    ]
