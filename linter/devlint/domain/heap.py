@@ -16,7 +16,16 @@ from typing import TypeAlias
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
 from devlint.domain.provenance import Origin
-from devlint.domain.value import UNKNOWN, ObjectId, UserClass, Value, cpu_on_one_path, together, without_cpu_path
+from devlint.domain.value import (
+    UNKNOWN,
+    ObjectId,
+    Reference,
+    UserClass,
+    Value,
+    cpu_on_one_path,
+    together,
+    without_cpu_path,
+)
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -40,6 +49,10 @@ class LibraryObject:
     def part(self, name: str) -> Value:
         """The part of that name, Unknown if there is none."""
         return dict(self.parts).get(name, UNKNOWN)
+
+
+INHERITED = "__inherited__"
+"""The attribute that stands for what an instance has of a library class among its bases: an object of that class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,12 @@ class Instance:
             if key == name:
                 return value
         return None
+
+    @property
+    def inherited(self) -> Reference | None:
+        """The object that stands for what it has of a library class among its bases; None without one."""
+        found = self.get(INHERITED)
+        return found if isinstance(found, Reference) else None
 
     def put(self, name: str, value: Value, *, registered: bool, where: tuple[str, Span] | None = None) -> Instance:
         """The instance after storing an attribute; what a module registers moves with it, wherever it was created."""

@@ -485,6 +485,21 @@ def is_host(value: Value) -> bool:
     return isinstance(value, (Constant, Host, DeviceValue, DeviceType, Predicate))
 
 
+def is_same_everywhere(value: Value) -> bool:
+    """Whether a value means the same in every call: no tensor, no object and no symbol of one execution is in it."""
+    match value:
+        case TupleValue(items):
+            return all(map(is_same_everywhere, items))
+        case PartialCall(function, arguments, keywords):
+            return all(map(is_same_everywhere, (function, *arguments, *(item for _, item in keywords))))
+        case UserClass() | Library() | SourceFile() | Imported():
+            return True
+        case Closure():
+            return not value.enclosing
+        case _:
+            return is_host(value)
+
+
 def is_number(value: Value) -> bool:
     """Whether the value is certainly a number of Python."""
     if isinstance(value, Constant):

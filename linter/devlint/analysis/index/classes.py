@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from devlint.domain.device import Device
@@ -156,10 +157,28 @@ def knows_device(cls: UserClass) -> bool:
     return any(isinstance(item, Library) and item.name in KNOWS_DEVICE for item in cls.lineage)
 
 
+def library_base(cls: UserClass, after: UserClass | None = None) -> str | None:
+    """Return the library class among the bases of a module that brings parts of its own; None if there is none.
+
+    `after`: only bases behind this class of the lineage count.
+    """
+    behind = cls.lineage if after is None else cls.lineage[cls.lineage.index(after) + 1 :]
+    for item in behind if after is None or after in cls.lineage else ():
+        if isinstance(item, Library) and is_module_name(item.name):
+            return None if item.name in MODULE_BASES or item.name in KNOWS_DEVICE else item.name
+    return None
+
+
 def blank(cls: UserClass, default: Device, origin: Origin | None = None) -> Instance:
     """Return an instance before its `__init__` has run; `default` is where factories create tensors."""
     held = Instance(cls, open=any(_is_unseen(item) for item in cls.lineage), origin=origin)
     return held.put("device", DeviceValue(default, True), registered=False) if knows_device(cls) else held
+
+
+def seen_whole(held: Instance, base: str) -> Instance:
+    """Return an instance of which a library class was the one base that nothing was known of, now that it is known."""
+    others = (item for item in held.cls.lineage if not (isinstance(item, Library) and item.name == base))
+    return replace(held, open=held.open and any(map(_is_unseen, others)))
 
 
 def _is_unseen(base: Value) -> bool:

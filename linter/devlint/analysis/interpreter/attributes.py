@@ -12,7 +12,7 @@ from devlint.analysis.interpreter import calls
 from devlint.analysis.libraries import library_calls
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
-from devlint.analysis.values.containers import element
+from devlint.analysis.values.containers import element, put_into
 from devlint.analysis.values.modules import is_module
 from devlint.analysis.values.narrowing import is_chosen, on_type
 from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
@@ -136,6 +136,10 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
         found = classes.find(held.cls, name)
         if found is not None:
             return _bound(frame, env, base, found, span)
+        if held.inherited is not None and name != "device":
+            value = load(frame, env, held.inherited, name, span, place)
+            if value != UNKNOWN:
+                return Method(base, name, place) if isinstance(value, Method) else value
         if held.cls.dynamic or held.open or classes.is_open(held.cls):
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
@@ -203,6 +207,8 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
                 value = UNKNOWN  # its setter may put that elsewhere
             after = put(frame, env, held, name, value, span)
             env.heap[base.object] = after
+            if held.inherited is not None and name in after.registered and is_module(frame, env, value):
+                put_into(env, held.inherited, name, value)
             frame.note_store(env, base, after, name)
         elif isinstance(held, LibraryObject):
             parts = tuple(part for part in held.parts if part[0] != name)

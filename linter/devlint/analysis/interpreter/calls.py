@@ -334,14 +334,21 @@ def _call_super(
     """`super().name(…)` where no class of the program defines it: what nn.Module does."""
     receiver = value.receiver
     if name == "__init__" or not isinstance(receiver, Reference):
+        if isinstance(receiver, Reference):
+            construction.inherit(frame, env, receiver, value.after, arguments, span)
         return Constant(None) if name == "__init__" else UNKNOWN
-    site = LibraryCall(frame, env, name, arguments, span, ArgumentValue(receiver, span))
+    own = ArgumentValue(receiver, span)
+    site = LibraryCall(frame, env, name, arguments, span, own)
     if modules.is_module(frame, env, receiver):
         held = env.heap.get(receiver.object)
         if name == "__setattr__" or name == "__getattr__":
             return UNKNOWN
+        if name == "forward" and isinstance(held, Instance):
+            if held.inherited is None:
+                return UNKNOWN
+            return _call_object(frame, env, replace(own, value=held.inherited), arguments, span)
         if name in ("forward", "__call__"):
-            return _call_object(frame, env, ArgumentValue(receiver, span), arguments, span)
+            return _call_object(frame, env, own, arguments, span)
         return call_module_method(site, receiver, held)
     return UNKNOWN
 
@@ -431,6 +438,8 @@ def _call_instance(
                 return invoke_closure(
                     frame, env, closure, owner, arguments.behind(ArgumentValue(value, function.span)), span
                 )
+    if held.inherited is not None and classes.is_module(held.cls):
+        return _call_object(frame, env, replace(function, value=held.inherited), arguments, span)
     objects.escape_arguments(env, arguments)
     return UNKNOWN
 

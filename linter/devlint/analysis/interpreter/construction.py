@@ -8,9 +8,11 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import device_not_forwarded
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import program_calls
+from devlint.analysis.libraries import library_calls, transfer_tables
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
+from devlint.analysis.values.modules import is_module
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance
+from devlint.domain.heap import INHERITED, Instance
 from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     UNKNOWN,
@@ -42,6 +44,7 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     made = Reference(identity)
     if not isinstance(init, Closure):
         env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
+        inherit(frame, env, made, None, arguments, span)
         return made
     result = program_calls.call(frame, env, init, owner, arguments.behind(ArgumentValue(made, span)), span)
     if result is None:
@@ -53,6 +56,24 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
         frame, cls, init, arguments.behind(ArgumentValue(made, span)), identity, span
     )
     return made
+
+
+def inherit(
+    frame: Frame, env: Environment, made: Reference, after: UserClass | None, arguments: Arguments, span: Span
+) -> None:
+    """Execute `super().__init__(arguments)` of a new module where that is the constructor of a library's class.
+
+    `after`: the class whose method says so, if one does.
+    """
+    held = env.heap.get(made.object)
+    base = classes.library_base(held.cls, after) if isinstance(held, Instance) else None
+    if base is None or not isinstance(held, Instance):
+        return
+    if base not in transfer_tables.CONSTRUCTORS and frame.program.catalogue.class_(base) is None:
+        return
+    part = library_calls.construct(frame, env, base, arguments, span)
+    if part is not None and is_module(frame, env, part):
+        env.heap[made.object] = classes.seen_whole(held, base).put(INHERITED, part, registered=True)
 
 
 def _overwritten(held: Instance) -> tuple[tuple[str, Value], ...]:

@@ -94,7 +94,7 @@ def _of_instance(frame: Frame, env: Environment, value: Reference, held: Instanc
             if result is None:
                 return Elements(UNKNOWN)
             return elements_of(frame, env, result) if name == "__iter__" else Elements(result)
-    return Elements(UNKNOWN)
+    return elements_of(frame, env, value)
 
 
 def get_item(frame: Frame, env: Environment, base: ArgumentValue, key: ArgumentValue, span: Span) -> Value:
@@ -121,7 +121,7 @@ def get_item(frame: Frame, env: Environment, base: ArgumentValue, key: ArgumentV
     if isinstance(held, Instance) and isinstance(value, Reference):
         found = calls.method_of(frame, env, value, "__getitem__")
         if found is None:
-            return UNKNOWN
+            return subscript(frame, env, value, key.value, span)
         result = calls.invoke(frame, env, ArgumentValue(found, span), Arguments((key,), ()), span)
         return UNKNOWN if result is None else result
     return subscript(frame, env, value, key.value, span)

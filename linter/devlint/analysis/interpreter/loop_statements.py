@@ -133,9 +133,10 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     """`for`: the body with each element, or with one value that covers them all.
 
     The body is taken to run at least once, so what it does to names is not lost in a join with a loop that
-    never ran. An empty loop is rare, and the code behind a loop is written for the other case.
+    never ran. An empty loop is rare, and the code behind a loop is written for the other case. Where no turn comes to
+    its end, as all return, or as a recursive call is not known to return yet, only an empty loop leads behind it.
     """
-    always = env.always
+    always, empty = env.always, env.copy()
     span = frame.spans[instruction.iterable]
     elements = iteration.iterate(frame, env, frame.registers[instruction.iterable], instruction.span, span)
 
@@ -165,6 +166,8 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
     else:
         after, loop = _repeat(frame, env, instruction.span, once)
         current, breaks = join(after, loop.continues), loop.breaks
+        if current is None and breaks is None:
+            current, always = empty, False
     after_else = None if current is None else execute(frame, instruction.orelse, current)
     return _behind(frame, join(after_else, breaks), always=always)
 

@@ -42,8 +42,8 @@ from devlint.domain.value import (
     TupleValue,
     UserClass,
     Value,
-    is_host,
     is_lost,
+    is_same_everywhere,
     present,
 )
 from devlint.facts import Conflict, Step
@@ -191,10 +191,10 @@ def call_forward(
 
 
 def _knows_code(env: Environment, module: Instance, own: str, place: str) -> bool:
-    """Whether a module has an object of the program's classes where its class has something unknown that is called."""
+    """Whether a module has a part that is known where its class has something unknown that is called."""
     root, _, steps = place.partition(".")
     value = present(module.get(steps.partition(".")[0]) or UNKNOWN) if root == own else None
-    return isinstance(value, Reference) and isinstance(env.heap.get(value.object), Instance)
+    return isinstance(value, Reference) and env.heap.get(value.object) is not None
 
 
 def _can_follow(frame: Frame, closure: Closure) -> bool:
@@ -256,7 +256,7 @@ def _entry(frame: Frame, closure: Closure, bound: Mapping[str, ArgumentValue]) -
                 entry[parameter.name] = replace(value, kind=Kind.TENSOR)
     for name, default in closure.defaults:
         if name not in entry:
-            entry[name] = default if is_host(default) else UNKNOWN
+            entry[name] = default if is_same_everywhere(default) else UNKNOWN
     return entry
 
 

@@ -14,7 +14,7 @@ from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values import modules
 from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment
-from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object
+from devlint.domain.heap import INHERITED, DictObject, Instance, LibraryObject, ListObject, Object
 from devlint.domain.value import UNKNOWN, Closure, Constant, MaybeNone, ObjectId, Reference, TupleValue, Value
 
 _LISTING = frozenset({"children", "named_children", "modules", "named_modules"})
@@ -76,10 +76,12 @@ def _listed(env: Environment, value: Value, *, recursive: bool) -> Iterator[tupl
     seen: set[ObjectId] = set()
     while pending:
         name, part = pending.pop(0)
-        if isinstance(part, Reference):
-            if part.object in seen:
-                continue
-            seen.add(part.object)
+        if not isinstance(part, Reference):
+            yield name, part
+            continue
+        if part.object in seen:
+            continue
+        seen.add(part.object)
         yield name, part
         if recursive and len(seen) <= MOST_LISTED:
             pending.extend((f"{name}.{key}".lstrip("."), inner) for key, inner in _children(env, part))
@@ -88,6 +90,8 @@ def _listed(env: Environment, value: Value, *, recursive: bool) -> Iterator[tupl
 def _children(env: Environment, value: Value) -> Iterator[tuple[str, Value]]:
     """Yield what a module registers, but for tensors, with names; UNKNOWN where that is not all known."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, Instance) and held.inherited is not None:
+        yield from _children(env, held.inherited)
     for name, stored in _registered(held):
         part = stored.present if isinstance(stored, MaybeNone) else stored
         inner = env.heap.get(part.object) if isinstance(part, Reference) else None
@@ -98,7 +102,7 @@ def _children(env: Environment, value: Value) -> Iterator[tuple[str, Value]]:
 def _registered(held: Object | None) -> Iterator[tuple[str, Value]]:
     match held:
         case Instance(attributes=attributes, registered=registered, open=hidden):
-            yield from (item for item in attributes if item[0] in registered)
+            yield from (item for item in attributes if item[0] in registered and item[0] != INHERITED)
             if hidden:
                 yield "", UNKNOWN
         case LibraryObject(parts=stored):

@@ -12,7 +12,7 @@ from devlint.analysis.libraries.move_targets import target_of
 from devlint.analysis.libraries.transfer_tables import OPTIMIZER_METHODS, LibraryCall
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
-from devlint.analysis.values.containers import add_element
+from devlint.analysis.values.containers import put_into
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
@@ -112,6 +112,10 @@ def call_object_method(
 ) -> Value | None:
     """Call a method that the program does not define, of an object of the heap."""
     held = env.heap.get(value.object)
+    inherited = held.inherited if isinstance(held, Instance) and name in _OF_CONTAINERS else None
+    container = inherited and env.heap.get(inherited.object)
+    if inherited is not None and isinstance(container, (ListObject, DictObject)):
+        value, held, receiver = inherited, container, replace(receiver, value=inherited)
     site = LibraryCall(frame, env, name, arguments, span, receiver)
     if modules.is_module(frame, env, value):
         return call_module_method(site, value, held)
@@ -170,8 +174,10 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         _register(site, value, held)
         return Constant(None)
-    if name in ("append", "extend", "insert", "__setitem__") and isinstance(held, ListObject):
+    if name in ("append", "extend", "insert", "pop", "__setitem__") and isinstance(held, ListObject):
         return list_method(site, value, held)
+    if name in ("clear", "items", "keys", "pop", "update", "values") and isinstance(held, DictObject):
+        return dict_method(site, value, held)
     if isinstance(held, LibraryObject) and site.receiver is not None:
         return library_calls.call_method(frame, env, site.receiver, held, name, site.arguments, site.span)
     return UNKNOWN
@@ -185,10 +191,9 @@ def _register(site: LibraryCall, value: Reference, held: Object | None) -> None:
         if isinstance(stored, Opaque) and not isinstance(held, Instance):
             device = Variable(stored.path) if stored.device == UNKNOWN_DEVICE else stored.device
             stored = replace(stored, kind=Kind.MODULE, device=device)
-        if isinstance(held, ListObject):
-            add_element(site.env, value, stored)
-        elif isinstance(held, DictObject):
-            site.env.heap[value.object] = held.put(name, stored) if name is not None else held.put_somewhere(stored)
+        inherited = held.inherited if isinstance(held, Instance) else value
+        if inherited is not None:
+            put_into(site.env, inherited, name, stored)
     if not isinstance(held, Instance):
         return
     if not isinstance(name, str):

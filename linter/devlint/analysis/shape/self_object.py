@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from devlint.analysis.execution.frame import Frame, Stored
 from devlint.analysis.index import classes
-from devlint.analysis.interpreter import bodies
+from devlint.analysis.interpreter import bodies, construction
 from devlint.analysis.values import modules
+from devlint.analysis.values.arguments import Arguments
 from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
-from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object
+from devlint.domain.heap import INHERITED, DictObject, Heap, Instance, LibraryObject, ListObject, Object
 from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -70,6 +71,9 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> SelfObject:
     self_value = Reference(identity)
     found = classes.find(cls, "__init__")
     heap, checked = start.heap, False
+    if found is None:
+        anything = Arguments((), (), exact=False)
+        construction.inherit(frame, start, self_value, None, anything, cls.span or frame.scope.span)
     if found is not None and isinstance(found[0], Closure):
         init, owner = found
         assert isinstance(init, Closure)
@@ -117,7 +121,7 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
     attributes: list[tuple[str, Value]] = []
     moved: dict[Origin, Value] = {}
     for name, value in held.attributes:
-        place = f"self.{name}"
+        place = _inside("self", name)
         if value == UNKNOWN:
             value = Opaque(place)
         elif name == "device" and classes.knows_device(held.cls):
@@ -199,7 +203,7 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
                     stored = tuple(
                         (
                             name,
-                            _follow(heap, part, f"{place}.{name}", where, seen) if name in held.registered else part,
+                            _follow(heap, part, _inside(place, name), where, seen) if name in held.registered else part,
                         )
                         for name, part in held.attributes
                     )
@@ -225,6 +229,11 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
             return value
         case _:
             return value
+
+
+def _inside(place: str, name: str) -> str:
+    """The place of an attribute; what an object inherits is the object itself."""
+    return place if name == INHERITED else f"{place}.{name}"
 
 
 def _part(

@@ -11,7 +11,7 @@ from devlint.analysis.shape import self_object
 from devlint.analysis.values.occurrences import class_name, seen_as
 from devlint.analysis.values.show import reveal
 from devlint.domain.environment import Environment
-from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.heap import INHERITED, DictObject, Heap, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import TensorRole
 from devlint.domain.value import Library, MaybeNone, Reference, Tensor, UserClass, Value
 from devlint.facts import Member, ModuleClass
@@ -33,14 +33,25 @@ def module_class(frame: Frame, cls: UserClass) -> ModuleClass | None:
     members: list[Member] = []
     if isinstance(held, Instance):
         places = dict(held.places)
-        for name, value in held.attributes:
-            member = _member(frame, env, name, value, name in held.registered, DEEPEST)
+        for name, value, registered in _members(heap, held):
+            member = _member(frame, env, name, value, registered, DEEPEST)
             if member is not None:
                 where = places.get(name)
                 place = None if where is None else frame.program.place(*where)
                 members.append(replace(member, place=place))
     bases = tuple(_base_name(base) for base in cls.bases)
     return ModuleClass(cls.name, frame.program.place(cls.globals.file, cls.span), bases, tuple(members))
+
+
+def _members(heap: Heap, held: Instance) -> Iterator[tuple[str, Value, bool]]:
+    """The attributes of an instance, each with whether it is registered, and what it has of a library's class."""
+    for name, value in held.attributes:
+        if name != INHERITED:
+            yield name, value, name in held.registered
+        elif isinstance(value, Reference) and not isinstance(heap.get(value.object), LibraryObject):
+            yield from ((key, part, True) for key, part in _parts(heap.get(value.object)))
+        else:
+            yield "super()", value, True
 
 
 def _base_name(base: Value) -> str:

@@ -36,7 +36,7 @@ from devlint.domain.value import (
     Unknown,
     UserClass,
     Value,
-    is_host,
+    is_same_everywhere,
 )
 
 MOST_PARTS = 2000
@@ -57,7 +57,9 @@ def summary(
     if not _may_be_idle_with(env, bound, ()):
         return None
     entry: Entry = {name: _anything(frame, env, name, given.value) for name, given in bound.items()} | {
-        name: default if is_host(default) else UNKNOWN for name, default in closure.defaults if name not in bound
+        name: default if is_same_everywhere(default) else UNKNOWN
+        for name, default in closure.defaults
+        if name not in bound
     }
     found = frame.program.summarise(frame, closure, owner, entry, env)
     if found is None or found.touches_devices or not _may_be_idle_with(env, bound, found.called):

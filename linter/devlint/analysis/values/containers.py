@@ -67,6 +67,8 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
                     return Elements(held.rest)
                 case DictObject() if held.complete:
                     return _listed(tuple(Constant(key) for key, _ in held.items))
+                case Instance() if held.inherited is not None:
+                    return elements_of(frame, env, held.inherited)
                 case _:
                     return Elements(UNKNOWN)
         case Tensor():
@@ -89,6 +91,8 @@ def items_of(frame: Frame, env: Environment, value: Value) -> tuple[Value, ...] 
         return value.items
     frame.iterated(env, value)
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, Instance) and held.inherited is not None:
+        return items_of(frame, env, held.inherited)
     if isinstance(held, DictObject) and held.complete:
         return tuple(Constant(key) for key, _ in held.items)
     return held.items if isinstance(held, ListObject) else None
@@ -240,6 +244,15 @@ def add_element(env: Environment, container: Reference, value: Value, *, repeate
     env.heap[container.object] = replace(held, items=None, rest=rest, first=first)
 
 
+def put_into(env: Environment, container: Reference, name: object, value: Value) -> None:
+    """`add_module(name, value)` of a module that holds others; any other object stays as it is."""
+    held = env.heap.get(container.object)
+    if isinstance(held, DictObject):
+        env.heap[container.object] = held.put(name, value) if name is not None else held.put_somewhere(value)
+    else:
+        add_element(env, container, value)
+
+
 def extend(frame: Frame, env: Environment, container: Reference, more: Value) -> None:
     """`list.extend`: adds everything that `more` yields."""
     items = items_of(frame, env, more)
@@ -317,6 +330,8 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
                     return held.rest if isinstance(key, (Constant, Host)) else UNKNOWN
                 case DictObject():
                     return held.get(key.value) if isinstance(key, Constant) else held.each()
+                case Instance() if held.inherited is not None:
+                    return subscript(frame, env, held.inherited, key, span)
                 case _:
                     return UNKNOWN
         case Opaque():
@@ -392,5 +407,7 @@ def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, val
         case ListObject():
             rest = UNKNOWN if key == SLICE else join_values(summary(held), value)
             env.heap[base.object] = held.loosened(rest)
+        case Instance() if held.inherited is not None:
+            store_subscript(frame, env, held.inherited, key, value)
         case _:
             pass
