@@ -162,8 +162,11 @@ def library_base(cls: UserClass, after: UserClass | None = None) -> str | None:
 
     `after`: only bases behind this class of the lineage count.
     """
-    behind = cls.lineage if after is None else cls.lineage[cls.lineage.index(after) + 1 :]
-    for item in behind if after is None or after in cls.lineage else ():
+    behind = after is None
+    for item in cls.lineage:
+        behind = behind or item is after
+        if not behind:
+            continue
         if isinstance(item, Library) and is_module_name(item.name):
             return None if item.name in MODULE_BASES or item.name in KNOWS_DEVICE else item.name
     return None
