@@ -28,7 +28,7 @@ from devlint.analysis.values.containers import is_loaded, saves
 from devlint.analysis.values.devices import note_called
 from devlint.analysis.values.narrowing import names_accelerator
 from devlint.analysis.values.show import reveal
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Variable, is_symbolic
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Concrete, Device, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.kinds import OriginKind
@@ -104,24 +104,36 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     escaping_cpu_tensor.note_call(frame, env, function, arguments, result)
     result = frame.with_identity(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.startswith(FRESH) and result.device == UNKNOWN_DEVICE:
-        result = _computed(frame, env, result, function, arguments, instruction.span)
+        owner, _, _ = frame.owners.get(instruction.function, (UNKNOWN, "", None))
+        result = _computed(frame, env, result, function, owner, arguments, instruction.span)
     frame.set(instruction.target, result, instruction.span)
     return env
 
 
 def _computed(
-    frame: Frame, env: Environment, result: Opaque, function: ArgumentValue, arguments: Arguments, span: Span
+    frame: Frame,
+    env: Environment,
+    result: Opaque,
+    function: ArgumentValue,
+    owner: Value,
+    arguments: Arguments,
+    span: Span,
 ) -> Opaque:
     """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
 
-    So is what is moved and given to something called like a module; of a part of a module, any input says so.
+    So is what is moved and given to something called like a module; of a part of a module, any input says so. A part
+    of a module that is known, its `owner`, is where that is.
     """
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
-    if not is_part and not _is_called_as_module(frame, function):
+    whole = _device_of_whole(frame, env, owner) if is_lost(function.value) else UNKNOWN_DEVICE
+    is_inside = isinstance(whole, Concrete)
+    if not is_part and not is_inside and not _is_called_as_module(frame, function):
         return result
     for given in arguments.all():
         value = given.value
-        if not isinstance(value, (Tensor, Opaque)) or not (is_part or is_moved(value)):
+        if not isinstance(value, (Tensor, Opaque)):
+            continue
+        if not (is_part or is_moved(value) or (is_inside and operands.resolve(env, value.device) == whole)):
             continue
         if not isinstance(value, Tensor) and frame.kind(value) not in (Kind.TENSOR, Kind.MOVABLE):
             continue
@@ -134,6 +146,17 @@ def _computed(
                 )
             return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, OriginKind.MODULE))
     return result
+
+
+def _device_of_whole(frame: Frame, env: Environment, owner: Value) -> Device:
+    """Where a module is, or where it was moved if none of its parts is known to be on a device."""
+    if not modules.is_module(frame, env, owner):
+        return UNKNOWN_DEVICE
+    device, _ = modules.module_device(frame, env, owner)
+    held = env.heap.get(owner.object) if isinstance(owner, Reference) else None
+    if isinstance(device, Unreached) and isinstance(held, Instance) and held.moved is not None:
+        return held.moved[0]
+    return device
 
 
 def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:

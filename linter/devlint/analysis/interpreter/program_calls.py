@@ -50,7 +50,7 @@ from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import TENSOR_NAMES
 
-DEEPEST_CALL = 5
+DEEPEST_CALL = 12
 """How far calls are followed that are executed with their caller's objects."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes
-from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
+from devlint.domain.device import FRESH, UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import TensorRole
@@ -101,9 +101,14 @@ def _as_moved(value: Value, moved: Mapping[Origin, Value]) -> Value:
 
 
 def _put(part: Value, device: Device, origin: Origin | None) -> Value:
-    """A part of a module after its move; other modules are moved in the heap."""
+    """A part of a module after its move; other modules are moved in the heap.
+
+    What nobody knows has moved, too, if it is anything that moves.
+    """
     if isinstance(part, MaybeNone):
         return MaybeNone(_put(part.present, device, origin))
+    if part == UNKNOWN and device != UNKNOWN_DEVICE:
+        return Opaque(f"{FRESH}part", Kind.MOVABLE, device, origin)
     return replace(part, device=device, origin=origin) if isinstance(part, (Tensor, Opaque)) else part
 
 
