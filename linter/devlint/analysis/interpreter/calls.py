@@ -121,11 +121,13 @@ def _computed(
 ) -> Opaque:
     """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
 
-    So is what is moved and given to something called like a module; of a part of a module, any input says so. A part
-    of a module that is known, its `owner`, is where that is.
+    So is what is moved and given to something called like a module; of a part of a module, any input says so. What
+    was moved takes any input that is where it is; so does a part of a module, its `owner`, that was.
     """
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
-    whole = _device_of_whole(frame, env, owner) if is_lost(function.value) else UNKNOWN_DEVICE
+    whole: Device = UNKNOWN_DEVICE
+    if isinstance(function.value, Opaque):
+        whole = function.value.device if is_moved(function.value) else _device_of_whole(frame, env, owner)
     is_inside = isinstance(whole, Concrete)
     if not is_part and not is_inside and not _is_called_as_module(frame, function):
         return result

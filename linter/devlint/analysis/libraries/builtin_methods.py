@@ -164,4 +164,16 @@ def text_method(value: Constant | DeviceType, name: str, arguments: Arguments, d
             found = bool(parts) and all(isinstance(part, Constant) and part.checked for part in parts)
             return Constant(made, value.checked or found, value.origin)
         return numbered(parts[0]) if text in CUDA_FORMATS and len(parts) == 1 else TEXT
+    if name in _REWRITES and not arguments.keywords and len(text) <= LONGEST_TEXT:
+        parts = [item.value for item in arguments.positional]
+        written = [part.value for part in parts if isinstance(part, Constant) and isinstance(part.value, str)]
+        if len(written) == len(parts) == _REWRITES[name]:
+            return replace(value, value=getattr(text, name)(*written))
     return UNKNOWN if name in ("split", "join", "encode") else TEXT
+
+
+_REWRITES = {"lower": 0, "upper": 0, "strip": 0, "lstrip": 0, "rstrip": 0, "replace": 2}
+"""Methods of texts that give another text, each with how many texts it is given."""
+
+LONGEST_TEXT = 200
+"""Longer texts are not rewritten."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.interpreter import calls
-from devlint.analysis.libraries.transfer_tables import FUNCTIONS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import FUNCTIONS, MODULE_CALLS, LibraryCall, register
 from devlint.domain.value import UNKNOWN, Value
 
 CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn determinism_check debug early_stop".split())
@@ -13,7 +13,7 @@ CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn dete
 
 
 def same(site: LibraryCall) -> Value:
-    """`torch.compile(module)`, `weight_norm(module)`: nothing is moved, and the result is called alike."""
+    """`torch.compile(module)`, `weight_norm(module)`, `nn.Identity()(value)`: the result is what was given."""
     given = site.arguments.first()
     return UNKNOWN if given is None else given.value
 
@@ -27,6 +27,8 @@ def checkpoint(site: LibraryCall) -> Value | None:
     arguments = replace(site.arguments, positional=given[1:], keywords=keywords)
     return calls.invoke(site.frame, site.env, given[0], arguments, site.span)
 
+
+register(MODULE_CALLS, {"torch.nn.Identity": same})
 
 register(
     FUNCTIONS,
