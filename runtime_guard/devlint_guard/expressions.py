@@ -276,18 +276,29 @@ class Reader:
 
     def chosen(self, node: ast.IfExp) -> ast.expr | None:
         """The branch of a conditional expression that is taken; None where its test would run code."""
-        answer = self._truth(node.test)
+        answer = self.truth(node.test)
         return None if answer is None else node.body if answer else node.orelse
 
-    def _truth(self, test: ast.expr) -> bool | None:
+    def truth(self, test: ast.expr) -> bool | None:
+        """Whether a test holds; None where that would run code."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                answer = self._truth(operand)
+                answer = self.truth(operand)
                 return None if answer is None else not answer
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]):
                 one, other = self.value(left), self.value(right)
                 known = one is not UNKNOWN and other is not UNKNOWN
                 return (one is other) is isinstance(operator, ast.Is) if known else None
+            case ast.BoolOp(op=operator, values=values):
+                answers = [self.truth(one) for one in values]
+                decisive = isinstance(operator, ast.Or)
+                if decisive in answers:
+                    return decisive
+                return None if None in answers else not decisive
+            case ast.Call(func=ast.Name(id="isinstance"), args=[one, other]):
+                value, kind = self.value(one), self.value(other)
+                known = value is not UNKNOWN and isinstance(kind, type)
+                return kind in type(value).__mro__ if known else None
         value = self.value(test)
         return bool(value) if type(value) in (bool, int, float, str, type(None), list, tuple, dict) else None
 

@@ -15,7 +15,7 @@ from devlint_guard.messages import Message, Trouble
 from devlint_guard.operands import Met, Scene, meeting, operand
 from devlint_guard.remedies import Astray, Remedy, remedy_for
 from devlint_guard.stored import devices_of, registered_in
-from devlint_guard.trail import How, Link, trail
+from devlint_guard.trail import Link, steps_of, trail
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -80,8 +80,7 @@ def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | Non
         return (remedy.cause,)
     recorded = _recorded(scene, met)
     lines = {(step.place.file, step.place.line) for step in recorded if step.place}
-    steps = [link.step for link in links[:0:-1] if link.how is not How.RETURNED]
-    return (*recorded, *(one for one in steps if one.place and (one.place.file, one.place.line) not in lines))
+    return (*recorded, *(one for one in steps_of(links) if one.place and (one.place.file, one.place.line) not in lines))
 
 
 def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from devlint_guard import naming
+from devlint_guard.bindings import bindings, is_name
 from devlint_guard.edits import followed_by, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Finding, Operand, Role, Step
@@ -21,7 +22,7 @@ from devlint_guard.frames import Site, node_at
 from devlint_guard.operands import Met, Scene
 from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in, registered_in
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import MOVES, How, Link, Scope, bindings, bindings_of, core, of_global, trail
+from devlint_guard.trail import MOVES, How, Link, Scope, of_global, steps_of, trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,7 @@ def _module_of(astray: Astray) -> nn.Module | None:
     if not astray.links:
         return None
     here = astray.links[0]
-    reader = here.scope.reader
-    part = reader.value(core(reader, here.node, astray.met.operand.device))
+    part = here.scope.reader.value(here.core(astray.met.operand.device))
     tensor = part if isinstance(part, torch.Tensor) else value
     if not isinstance(tensor, torch.Tensor):
         return None
@@ -168,13 +168,9 @@ def _moved_module(astray: Astray, scope: Scope, site: Site, name: str) -> Iterat
     if name.isidentifier():
         if name == "self":
             return
-        made = list(bindings_of(definition, name, node))
-        value = made[-1][1] if made else None
-        if (
-            isinstance(value, ast.Call)
-            and not isinstance(made[-1][0], (ast.For, ast.AsyncFor))
-            and _is_alone(made[-1][0])
-        ):
+        made = [one for one in scope.reaching(is_name(name), node) if one is not None]
+        value = made[-1].value if made else None
+        if isinstance(value, ast.Call) and _is_alone(made[-1].statement):
             change = followed_by(scope, value, f".to({device_at(scope, value, astray.device)})")
             if change is not None:
                 yield Remedy(
@@ -207,7 +203,7 @@ def _made_in_constructor(astray: Astray, scope: Scope, name: str, text: str) -> 
                     yield Remedy(text, change)
 
 
-def _is_alone(statement: ast.stmt) -> bool:
+def _is_alone(statement: ast.AST) -> bool:
     """Whether an assignment gives one variable one value."""
     return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
 
@@ -312,7 +308,7 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
     """Where the value is created, it is created on the device."""
     for link in reversed(astray.links):
         reader = link.scope.reader
-        call = core(reader, link.node, astray.met.operand.device)
+        call = link.core(astray.met.operand.device)
         if not isinstance(call, ast.Call) or (link.how is How.ASSIGNED and "." in link.variable):
             continue
         made = reader.creates(call)
@@ -332,7 +328,7 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
 def _of_move(astray: Astray) -> Iterator[Remedy]:
     """Where the value was moved to a wrong device, it is moved to the right one."""
     for link in reversed(astray.links):
-        call = core(link.scope.reader, link.node, astray.met.operand.device)
+        call = link.core(astray.met.operand.device)
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in MOVES:
             continue
         device = next(
@@ -368,10 +364,10 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
 def _of_variable(astray: Astray) -> Iterator[Remedy]:
     """A variable is moved before it is used, in the outermost function that holds just this tensor."""
     live = [one for one in astray.links if one.how in (How.HERE, How.PASSED) and one.scope.site is not None]
-    candidates = [(link.scope, link.node) for link in live]
     told: list[Remedy] = []
-    for scope, node in reversed(candidates):
-        name = core(scope.reader, node, astray.met.operand.device)
+    for link in reversed(live):
+        scope, node = link.scope, link.node
+        name = link.core(astray.met.operand.device)
         other = astray.other if scope.site is astray.scene.user else None
         device = next(devices_at(scope, node, astray.device, other), None)
         if isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
@@ -454,8 +450,7 @@ def with_way(scene: Scene, finding: Finding) -> Finding:
         return finding
     first, *others = finding.operands
     links = trail(scene.sites, scene.user, found[1], first.device)
-    steps = tuple(link.step for link in links[:0:-1] if link.how is not How.RETURNED)
-    return replace(finding, operands=(replace(first, history=steps), *others))
+    return replace(finding, operands=(replace(first, history=steps_of(links)), *others))
 
 
 def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
+from devlint_guard.bindings import is_name
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of
-from devlint_guard.trail import Scope, bindings_of
+from devlint_guard.trail import Scope
 
 
 def device_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.expr | None = None) -> str:
@@ -60,9 +61,9 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
     for name, value in scope.names.items():
         if name.startswith("__"):
             continue
-        rebound = list(bindings_of(definition, name, before)) if definition is not None else []
+        reached = scope.reaching(is_name(name), before)
         later = list(_targets_after(definition, name, before)) if definition is not None else []
-        if (name in scope.parameters or rebound) and not later:
+        if reached and (None not in reached or name in scope.parameters) and not later:
             yield name, value
     if not scope.is_module:
         local = set(scope.code.co_varnames)
