@@ -9,11 +9,13 @@ import torch
 from torch import nn
 
 from devlint_guard import naming
-from devlint_guard.expressions import attached
+from devlint_guard.expressions import attached, numbered
 from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.operands import Met, Scene, meeting, operand
-from devlint_guard.remedies import Astray, Remedy, remedy_for
+from devlint_guard.remedies import remedy_for
+from devlint_guard.remedy import Astray, Remedy
+from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.stored import devices_of, registered_in
 from devlint_guard.trail import Link, steps_of, trail
 
@@ -40,7 +42,12 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
     remedy = _remedy(scene, code, first, second, links)
-    first = replace(first, operand=replace(first.operand, history=_history(scene, first, links, remedy)))
+    history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
+    if code == "DEV206":
+        state = first.tensor if first.tensor is not None else first.value
+        parameter = parameter_of(scene, state)
+        history, changes = (history, changes) if parameter is None else order_of(scene, parameter)
+    first = replace(first, operand=replace(first.operand, history=history))
     met_there = replace(second.operand, history=_recorded(scene, second))
     operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
     text = _text(scene, code, first.operand, second.operand)
@@ -49,7 +56,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         text,
         operands=operands,
         help=tuple(_help(scene, code, first, second, remedy)),
-        changes=() if remedy is None else (remedy.change,),
+        changes=changes,
     )
 
 
@@ -180,6 +187,7 @@ def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, 
     named = operand.role is not Role.TEMPORARY
     # Of two values on accelerators, that which no network computed follows the other.
     given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
+    is_current = _is_current(operand.device)
     return (
         without_data,
         astray,
@@ -188,7 +196,13 @@ def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, 
         _SUSPICION.get(operand.role, 0),
         given or met.value is None,
         named,
+        not is_current,
     )
+
+
+def _is_current(device: str) -> bool:
+    """Whether a device is the one that `cuda` without a number means."""
+    return not device.startswith("cuda:") or str(numbered(torch.device("cuda"))) in ("cuda", device)
 
 
 # --- which code ---------------------------------------------------------------------------------------------
@@ -239,7 +253,7 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | Non
             f"`{mine.name}` has no data: load its checkpoint (is a key missing?) or materialise it with `to_empty`",
         ]
     if code == "DEV206":
-        return ["move the module before the optimizer takes its first step; `load_state_dict` brings the state along"]
+        return [MOVE_FIRST]
     if remedy is not None:
         return [remedy.text]
     if code == "DEV202":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,6 +25,7 @@ from devlint_guard.frames import (
 )
 from devlint_guard.messages import Message
 from devlint_guard.stored import devices_of, modules_in, registered_in
+from devlint_guard.trail import trail
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
 """Where a tensor was created and moved, as a record of the run has it; empty where it has nothing."""
@@ -216,10 +217,23 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
         # An object was made of values that are apart, and has failed only when it was used.
         part = part_at(scene.user, scene.operation.node)
         taken = list(part.terms) if part else taken
+    if len({term.device for term in taken}) < 2:
+        taken += _results(scene, message.devices)
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
         terms = _with_the_unknown_one(scene, terms, message.devices)
     return [Met(operand(scene, term), term.value, None, term.factory, term.node) for term in terms]
+
+
+def _results(scene: Scene, named: Sequence[str]) -> Iterator[Term]:
+    """The results of functions of the user's: each is where the value was that it was computed from."""
+    for one in scene.operation.open_terms if scene.operation and scene.user else ():
+        assert scene.user is not None
+        links = trail(scene.sites, scene.user, one.node, "") if isinstance(one.node, ast.Call) else []
+        known = (link.scope.reader.device(link.core("")) for link in links[1:])
+        device = next((device for device in known if device is not None), None)
+        if device is not None and (not named or str(device) in named):
+            yield Term(one.text, one.node, str(device))
 
 
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from devlint_guard.bindings import is_name
-from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of
+from devlint_guard.bindings import is_name, own_nodes
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in
 from devlint_guard.trail import Scope
 
 
@@ -31,7 +31,7 @@ def device_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.e
 
 def devices_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.expr | None = None) -> Iterator[str]:
     """The expressions for a device on a line, the best first."""
-    names = dict(_known(scope, node))
+    names = {name: value for name, value in _known(scope, node) if not _has_moved(scope, name, value)}
     tensors = [name for name, value in names.items() if _is_on(value, device)]
     own = _text_of_other(scope, node, other, device)
     variables = list(_variables(names, device))
@@ -50,7 +50,8 @@ def devices_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.
                 yield f"next({name}.parameters()).device"
         elif not isinstance(value, type):
             for key, part in dictionary_of(value).items():
-                if isinstance(part, nn.Module) and devices_of(part) == [device]:
+                is_there = isinstance(part, nn.Module) and devices_of(part) == [device]
+                if is_there and not _has_moved(scope, f"{name}.{key}", part):
                     yield f"next({name}.{key}.parameters()).device"
 
 
@@ -74,6 +75,24 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
             and name not in local
             and isinstance(value, (str, torch.device, torch.Tensor, nn.Module))
         )
+
+
+def _has_moved(scope: Scope, name: str, value: object) -> bool:
+    """Whether a module, in a function that no longer runs, may have been elsewhere while it ran."""
+    if scope.site is not None or not isinstance(value, nn.Module) or _keeps_its_device(value):
+        return False
+    if scope.call is None:
+        return True
+    caller, call = scope.call
+    if caller.site is None:
+        return _has_moved(caller, name, value)
+    for node in own_nodes(caller.definition) if caller.definition is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr="to" | "cuda" | "cpu")) if node.lineno > call.lineno:
+                moved = caller.reader.value(receiver)
+                if isinstance(moved, nn.Module) and any(one is value for one in modules_in(moved)):
+                    return True
+    return False
 
 
 def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:

@@ -34,9 +34,9 @@ from devlint_guard.expressions import Reader
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, is_user_code, node_at
 from devlint_guard.functions import Scope, argument_of, class_scope, imported, is_method, top_of
-from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in
+from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in, parts_of
 
-__all__ = ["MOVES", "How", "Link", "Scope", "core", "of_global", "steps_of", "trail"]
+__all__ = ["MOVES", "How", "Link", "Scope", "assigned_attribute", "core", "of_global", "steps_of", "trail"]
 
 
 class How(enum.Enum):
@@ -98,6 +98,8 @@ def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
 _LONGEST: Final = 60
 _MOST: Final = 16
 """More links than this are no explanation."""
+_DEEPEST: Final = 3
+"""So many objects, each an attribute of the next, are looked for where they were made."""
 
 
 def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value: object = None) -> list[Link]:
@@ -113,20 +115,11 @@ def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value:
     scope = Scope.at(site)
     if scope is None:
         return []
-    links = _followed(sites, Link(How.HERE, scope, node, value=UNKNOWN if value is None else value), device)
+    way = _Way(sites, device)
+    links = way.followed(Link(How.HERE, scope, node, value=UNKNOWN if value is None else value))
     if not any("." in link.variable for link in links):
         kept = _kept_in(sites, value)
-        links += [] if kept is None else _followed(sites, kept, device)
-    return links
-
-
-def _followed(sites: Sequence[Site], first: Link, device: str) -> list[Link]:
-    links = [first]
-    for _ in range(_MOST):
-        link = _Way(sites, device).before(links[-1])
-        if link is None or any((one.node, one.keys) == (link.node, link.keys) for one in links):
-            break
-        links.append(link)
+        links += [] if kept is None else way.followed(kept)
     return links
 
 
@@ -143,6 +136,11 @@ def _kept_in(sites: Sequence[Site], value: object) -> Link | None:
     return None
 
 
+def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object) -> Link | None:
+    """The assignment that gave an attribute of an object its value."""
+    return _Way(sites, "").of_attribute(owner, name, (), value)
+
+
 def of_global(scope: Scope, name: str) -> Link | None:
     """The assignment of a variable of the file, or of the file that it is imported from."""
     top = top_of(scope)
@@ -155,6 +153,17 @@ class _Way:
 
     sites: Sequence[Site]
     device: str
+    depth: int = 0
+
+    def followed(self, first: Link) -> list[Link]:
+        """A link and those before it."""
+        links = [first]
+        for _ in range(_MOST):
+            link = self.before(links[-1])
+            if link is None or any((one.node, one.keys) == (link.node, link.keys) for one in links):
+                break
+            links.append(link)
+        return links
 
     def before(self, link: Link) -> Link | None:
         """The link that gave an expression its value."""
@@ -201,6 +210,8 @@ class _Way:
         given = entry.scope.reader.value(entry.node) if entry.scope.site is not None else UNKNOWN
         if value is not UNKNOWN and given is value:
             return False
+        if scope.reader.device(binding.value) is not None and not may_be_on(scope.reader, binding.value, self.device):
+            return False
         names = {one.id for one in ast.walk(binding.value) if isinstance(one, ast.Name)}
         if entry.variable in names:
             return True  # it leads there itself
@@ -226,7 +237,7 @@ class _Way:
         code = scope.code
         if name in scope.parameters or name in _rest_of(code):
             link = self._argument(scope, name, keys, value)
-            return link or self._default(scope, name, keys)
+            return link if link is not None or scope.call is None else self._default(scope, name, keys)
         if name in code.co_freevars:
             around = self._around(scope, name)
             return None if around is None else self._bound_at_end(around, is_name(name), name, keys, value)
@@ -325,32 +336,31 @@ class _Way:
 
     def construction(self, owner: object) -> tuple[Scope, ast.Call] | None:
         """The call that made an object which a variable of a running function, or an attribute of one, holds."""
-        if owner is None:
+        if owner is None or self.depth > _DEEPEST:
             return None
+        way = _Way(self.sites, self.device, self.depth + 1)
         for site in reversed(self.sites):
             scope = Scope.at(site) if site.is_user else None
             definition = None if scope is None else scope.definition
             if scope is None or definition is None:
                 continue
             for name, held in scope.names.items():
-                is_self = name == "self"
-                if held is owner and not is_self:
-                    link = self._bound_at_end(scope, is_name(name), name, (), owner)
-                    made = None if link is None else self._made(link, owner)
+                if held is owner and name != "self":
+                    made = way._made(way._bound_at_end(scope, is_name(name), name, (), owner), owner)
                     if made is not None:
                         return made
-                for key, part in dictionary_of(held).items() if not isinstance(held, (type, ModuleType)) else ():
+                for key, part in parts_of(held).items():
                     if part is owner and not key.startswith("_"):
-                        link = self.of_attribute(held, key, (), owner)
-                        made = None if link is None else self._made(link, owner)
+                        made = way._made(way.of_attribute(held, key, (), owner), owner)
                         if made is not None:
                             return made
         return None
 
-    def _made(self, link: Link, owner: object) -> tuple[Scope, ast.Call] | None:
-        for node in ast.walk(link.node):
-            if isinstance(node, ast.Call) and link.scope.reader.value(node.func) is type(owner):
-                return link.scope, node
+    def _made(self, first: Link | None, owner: object) -> tuple[Scope, ast.Call] | None:
+        for link in self.followed(first) if first is not None else ():
+            for node in ast.walk(link.node):
+                if isinstance(node, ast.Call) and link.scope.reader.value(node.func) is type(owner):
+                    return link.scope, node
         return None
 
     # --- attributes ---
