@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import torch
 from torch import nn
 
-from devlint_guard.bindings import ELEMENT, Key
+from devlint_guard.bindings import ELEMENT, IsTarget, Key, own_nodes
 from devlint_guard.expressions import Reader
 from devlint_guard.frames import is_user_code
 from devlint_guard.stored import UNKNOWN, tensors_in
@@ -58,6 +58,9 @@ def inner(reader: Reader, node: ast.expr, keys: tuple[Key, ...], device: str) ->
         case ast.BinOp():
             part = likely(reader, (node.left, node.right), device)
             return None if part is None else (part, (), False)
+        case ast.Compare():
+            part = likely(reader, (node.left, *node.comparators), device)
+            return None if part is None else (part, (), False)
         case ast.Attribute(attr=name) if name in ("T", "mT", "data", "real", "imag", "grad"):
             return node.value, (), False
         case ast.List() | ast.Tuple() | ast.Set():
@@ -93,6 +96,8 @@ def _inner_of_call(reader: Reader, node: ast.Call, keys: tuple[Key, ...], device
     if function is torch.device and not device and node.args:
         return node.args[0], (), False
     if _is_of_torch(function):
+        if reader.creates(node) and all(reader.device(one) is None for one in node.args):
+            return None
         if any(keyword.arg == "device" for keyword in node.keywords):
             return None
         given = [one for argument in node.args for one in _elements(argument)]
@@ -179,3 +184,33 @@ def _is_of_torch(function: object) -> bool:
 def _is_of_library(function: object) -> bool:
     code = getattr(function, "__code__", None)
     return code is None or not is_user_code(code)
+
+
+# --- what fills a container ---
+
+
+def holds_none_on(reader: Reader, value: ast.expr, device: str) -> bool:
+    """Whether no element of a display may be on the device; then a tensor there was put in later."""
+    match value:
+        case ast.List(elts=elements):
+            return not any(may_be_on(reader, one, device) for one in elements)
+        case ast.Dict(values=elements):
+            return not elements
+        case ast.Call(func=ast.Name(id="list" | "dict" | "set" | "deque" | "defaultdict" | "OrderedDict")):
+            return True
+    return False
+
+
+def put_in(definition: ast.AST, is_container: IsTarget) -> Iterator[tuple[ast.expr, tuple[Key, ...]]]:
+    """What a function puts into a container, with the way from it to one element."""
+    for node in own_nodes(definition):
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr="append" | "add" | "appendleft"), args=[one]):
+                if is_container(owner):
+                    yield one, ()
+            case ast.Call(func=ast.Attribute(value=owner, attr="extend" | "update"), args=[one]):
+                if is_container(owner):
+                    yield one, (ELEMENT,)
+            case ast.Assign(targets=[ast.Subscript(value=owner)], value=one):
+                if is_container(owner):
+                    yield one, ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import linecache
 from collections.abc import Sequence
 
@@ -57,18 +56,18 @@ def merged(changes: Sequence[Change]) -> tuple[Change, ...]:
     lines: dict[tuple[str, int], list[Change]] = {}
     for change in changes:
         lines.setdefault((change.place.file, change.place.line), []).append(change)
-    return tuple(functools.reduce(_both, found) for found in lines.values())
+    return tuple(_all_of(found) for found in lines.values())
 
 
-def _both(one: Change, other: Change) -> Change:
-    start, end, text = _part(one)
-    other_start, other_end, other_text = _part(other)
-    if (start, end, text) == (other_start, other_end, other_text) or not (end <= other_start or other_end <= start):
-        return one
-    line = one.before
-    for first, last, new in sorted([(start, end, text), (other_start, other_end, other_text)], reverse=True):
-        line = line[:first] + new + line[last:]
-    return Change(one.place, one.before, line)
+def _all_of(changes: Sequence[Change]) -> Change:
+    parts: list[tuple[int, int, str]] = []
+    for start, end, text in map(_part, changes):
+        if (start, end, text) not in parts and all(end <= first or last <= start for first, last, _ in parts):
+            parts.append((start, end, text))
+    line = changes[0].before
+    for start, end, text in sorted(parts, reverse=True):
+        line = line[:start] + text + line[end:]
+    return Change(changes[0].place, changes[0].before, line)
 
 
 def _part(change: Change) -> tuple[int, int, str]:

@@ -48,7 +48,7 @@ def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
             text = f"{holder.name}.to({device_at(holder.scope, holder.use, astray.device, astray.other)})"
             change = preceded_by(holder.scope, holder.use, text)
             if change is not None:
-                yield Remedy(_MOVE, (change,), _told(holder, _made(astray, holder)))
+                yield Remedy(_MOVE, (change,), _told(_made(astray, holder)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +110,16 @@ def _call_at(site: Site) -> ast.expr | None:
 # --- where it was made --------------------------------------------------------------------------------------
 
 
-def _made(astray: Astray, holder: _Holder) -> tuple[Scope, ast.expr] | None:
-    """The expression that made a module."""
+def _made(astray: Astray, holder: _Holder) -> tuple[Scope, ast.expr, str] | None:
+    """The expression that made a module, and what the module is called there."""
     if holder.owner is not None:
         link = assigned_attribute(astray.scene.sites, holder.owner, holder.name.partition(".")[2], holder.module)
-        return None if link is None or link.keys else (link.scope, link.node)
+        return None if link is None or link.keys else (link.scope, link.node, link.variable)
     reached = [one for one in holder.scope.reaching(is_name(holder.name), holder.use) if one is not None]
     made = reached[-1] if reached else None
     if made is None or made.keys or not isinstance(made.statement, ast.Assign):
         return None
-    return holder.scope, made.value
+    return holder.scope, made.value, holder.name
 
 
 def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:
@@ -127,7 +127,7 @@ def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:
     made = _made(astray, holder)
     if made is None or not isinstance(made[1], ast.Call):
         return
-    scope, node = made
+    scope, node, _ = made
     if isinstance(holder.owner, nn.Module) and scope.site is None:
         return  # the constructor of a module is not where its parts are moved
     if holder.is_split and _is_moved_after(scope, holder):
@@ -135,7 +135,7 @@ def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:
     device = next(devices_at(scope, node, astray.device), "" if scope.site is None else f'"{astray.device}"')
     change = followed_by(scope, node, f".to({device})") if device else None
     if change is not None:
-        yield Remedy(_MOVE, (change,), _told(holder, made))
+        yield Remedy(_MOVE, (change,), _told(made))
 
 
 def _is_moved_after(scope: Scope, holder: _Holder) -> bool:
@@ -149,12 +149,13 @@ def _is_moved_after(scope: Scope, holder: _Holder) -> bool:
     return False
 
 
-def _told(holder: _Holder, made: tuple[Scope, ast.expr] | None) -> Step | None:
+def _told(made: tuple[Scope, ast.expr, str] | None) -> Step | None:
     if made is None:
         return None
-    text = made[0].source.of(made[1])
+    scope, node, name = made
+    text = scope.source.of(node)
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return Step(f"is part of `{holder.name}`, made by `{short}`", made[0].place(made[1]))
+    return Step(f"is part of `{name}`, made by `{short}`", scope.place(node))
 
 
 _LONGEST = 60

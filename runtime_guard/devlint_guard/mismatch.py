@@ -41,7 +41,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     second = _called_instead(scene, first, second)
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
-    remedy = _remedy(scene, code, first, second, links)
+    remedy = _remedy(scene, code, first, second, links, others)
     history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
     if code == "DEV206":
         state = first.tensor if first.tensor is not None else first.value
@@ -98,10 +98,12 @@ def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
     return met.operand.history or scene.history(tensor)
 
 
-def _remedy(scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link]) -> Remedy | None:
+def _remedy(
+    scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link], others: Sequence[Met]
+) -> Remedy | None:
     if code in ("DEV602", "DEV206") or not (links or blamed.operand.role is Role.MODULE):
         return None
-    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node))
+    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node), others)
 
 
 def _of_backward(message: Message) -> Finding:

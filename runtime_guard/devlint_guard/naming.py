@@ -56,7 +56,9 @@ def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()
 
 
 def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
-    """The module that registers a tensor, or one with the same memory, such as an entry of its `state_dict`."""
+    """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
+    if tensor._is_view() and tensor._base is not None:
+        tensor = tensor._base
     for matches in (_is, _shares_memory):
         for root in roots.values():
             for _, module in paths_of_modules(root, ""):

@@ -7,27 +7,48 @@ only if it holds a tensor and is local, and what an operation fills in place is 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
 from torch import nn
 
 from devlint_guard.bindings import is_attribute, is_name
-from devlint_guard.edits import followed_by, preceded_by, replaced, statement_of, with_keyword
+from devlint_guard.companions import companions
+from devlint_guard.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Finding, Operand
 from devlint_guard.left_behind import module_of, moves_of
-from devlint_guard.operands import Scene
+from devlint_guard.operands import Met, Scene
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import UNKNOWN, dictionary_of
 from devlint_guard.targets import device_at, devices_at
 from devlint_guard.trail import MOVES, How, Link, Scope, steps_of, trail
 
 
-def remedy_for(astray: Astray) -> Remedy | None:
-    """The best change; None where none can be carried out."""
-    return next(_remedies(astray), None)
+def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:
+    """The best change, for the values that are astray with one too; None where none can be carried out.
+
+    Args:
+        astray: the value.
+        others: the other values that the operation takes.
+    """
+    found = next(_remedies(astray), None)
+    if found is None or isinstance(astray.met.value, nn.Module):
+        return found
+    changes = list(found.changes)
+    for companion in companions(astray, others):
+        beside = next(_remedies(_with_way(companion)), None)
+        changes += () if beside is None else beside.changes
+    return replace(found, changes=merged(changes))
+
+
+def _with_way(companion: Astray) -> Astray:
+    """A companion with its way back."""
+    link = companion.links[0]
+    assert link.scope.site is not None
+    links = trail(companion.scene.sites, link.scope.site, link.node, companion.met.operand.device, link.value)
+    return replace(companion, links=links)
 
 
 def _remedies(astray: Astray) -> Iterator[Remedy]:

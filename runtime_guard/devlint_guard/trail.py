@@ -23,18 +23,17 @@ from devlint_guard.bindings import (
     Field,
     IsTarget,
     Key,
-    definition_of,
     is_attribute,
     is_name,
     own_nodes,
     targets_of,
 )
-from devlint_guard.cores import MOVES, core, inner, may_be_on
-from devlint_guard.expressions import Reader
+from devlint_guard.callees import called, code_named, method_of, methods, rest_of
+from devlint_guard.cores import MOVES, core, holds_none_on, inner, may_be_on, put_in
 from devlint_guard.finding import Step
-from devlint_guard.frames import Site, is_user_code, node_at
+from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, argument_of, class_scope, imported, is_method, top_of
-from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in, parts_of
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of
 
 __all__ = ["MOVES", "How", "Link", "Scope", "assigned_attribute", "core", "of_global", "steps_of", "trail"]
 
@@ -92,10 +91,13 @@ class Link:
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
     """A way as a report tells it, the oldest first; results that a function only names are left out."""
     told = [one for one in links[1:] if one.how is not How.RETURNED or not isinstance(one.node, ast.Name)]
-    return tuple(link.step for link in told[::-1])
+    shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
+    return tuple(link.step for link in shown[::-1])
 
 
 _LONGEST: Final = 60
+_SHOWN: Final = 4
+"""A report tells so many steps from the line that fails, and so many from the one where the value was made."""
 _MOST: Final = 16
 """More links than this are no explanation."""
 _DEEPEST: Final = 3
@@ -235,7 +237,7 @@ class _Way:
     def _entry(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """Where a variable has its value from when its function begins."""
         code = scope.code
-        if name in scope.parameters or name in _rest_of(code):
+        if name in scope.parameters or name in rest_of(code):
             link = self._argument(scope, name, keys, value)
             return link if link is not None or scope.call is None else self._default(scope, name, keys)
         if name in code.co_freevars:
@@ -271,7 +273,7 @@ class _Way:
         for node in ast.walk(scope.source.tree):
             is_outer = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node is not inside
             if is_outer and inside is not None and any(one is inside for one in ast.walk(node)):
-                code = _code_named(scope, node)
+                code = code_named(scope, node)
                 return None if code is None else Scope(scope.source, code, scope.names, scope.more_names)
         return None
 
@@ -450,6 +452,8 @@ class _Way:
     def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...]) -> Link | None:
         """What a function of the user's returned or yielded, or a constructor stored."""
         function, owner = called(scope.reader, node)
+        if isinstance(owner, nn.Module) and self.device in devices_of(owner):
+            return None  # it is where the module is
         if isinstance(function, type):
             return self._of_constructor(scope, node, function, keys)
         inside = Scope.of(function, owner, (scope, node)) if isinstance(function, FunctionType) else None
@@ -515,9 +519,9 @@ class _Way:
     ) -> Link | None:
         """The element that was put into a container which was made without any on the device."""
         definition = scope.definition
-        if definition is None or not _holds_none_on(scope.reader, value, self.device):
+        if definition is None or not holds_none_on(scope.reader, value, self.device):
             return None
-        found = list(_put_in(definition, is_container))
+        found = list(put_in(definition, is_container))
         if len(found) > 1:
             found = [one for one in found if may_be_on(scope.reader, one[0], self.device)]
         if not found:
@@ -526,7 +530,7 @@ class _Way:
         return Link(How.APPENDED, scope, node, variable=variable, keys=(*rest, *keys[1:]))
 
     def _filled_attribute(self, owner: object, name: str, link: Link) -> Link | None:
-        if not _holds_none_on(link.scope.reader, link.node, self.device):
+        if not holds_none_on(link.scope.reader, link.node, self.device):
             return None
         for method in methods(type(owner)):
             inside = Scope.of(method, owner)
@@ -534,7 +538,7 @@ class _Way:
             if inside is None or definition is None or not inside.parameters:
                 continue
             own = inside.parameters[0]
-            found = list(_put_in(definition, is_attribute(own, name)))
+            found = list(put_in(definition, is_attribute(own, name)))
             if len(found) == 1:
                 node, rest = found[0]
                 return Link(How.APPENDED, inside, node, variable=f"{own}.{name}", keys=(*rest, *link.keys[1:]))
@@ -552,7 +556,7 @@ def _passed(
 ) -> Link | None:
     """What a call passes for a parameter, or for an element of the rest of its arguments."""
     argument, rest = argument_of(call, code, name), keys
-    if argument is None and name in _rest_of(code) and keys:
+    if argument is None and name in rest_of(code) and keys:
         own = len(code.co_varnames[: code.co_argcount]) - is_method(code)
         if isinstance(keys[0], int) and own + keys[0] < len(call.args):
             argument, rest = call.args[own + keys[0]], keys[1:]
@@ -574,74 +578,3 @@ def _passed(
     if isinstance(argument, ast.Starred):
         argument, rest = argument.value, (ELEMENT, *rest)
     return Link(How.PASSED, scope, argument, variable=name, keys=rest, value=UNKNOWN if rest else value)
-
-
-def _rest_of(code: CodeType) -> tuple[str, ...]:
-    """The names of `*args` and `**kwargs`."""
-    first = code.co_argcount + code.co_kwonlyargcount
-    return code.co_varnames[first : first + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
-
-
-def _code_named(scope: Scope, node: ast.AST) -> CodeType | None:
-    """A code object that stands for a function that no longer runs: its places have its name."""
-    for value in scope.more_names.values():
-        if isinstance(value, FunctionType) and definition_of(scope.source.tree, value.__code__) is node:
-            return value.__code__
-    return None
-
-
-def called(reader: Reader, node: ast.Call) -> tuple[object, object]:
-    """The function of the user's, or the class, that a call runs, and the object whose method it is."""
-    function, owner = reader.value(node.func), UNKNOWN
-    if isinstance(node.func, ast.Attribute) and function is UNKNOWN:
-        owner = reader.value(node.func.value)
-        function = method_of(owner, node.func.attr)
-    if isinstance(function, nn.Module):
-        function, owner = type(function).forward, function
-    wrapped = getattr(function, "__wrapped__", None) if isinstance(function, FunctionType) else None
-    if isinstance(wrapped, FunctionType) and not is_user_code(function.__code__, None):  # type: ignore[attr-defined]
-        function = wrapped
-    return function, owner
-
-
-def method_of(owner: object, name: str) -> object:
-    """A method as the class of an object, or a class itself, defines it."""
-    if owner is UNKNOWN or name in dictionary_of(owner):
-        return UNKNOWN
-    kinds = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-    found = next((vars(base)[name] for base in kinds if name in vars(base)), UNKNOWN)
-    return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
-
-
-def methods(owner: type) -> Iterator[FunctionType]:
-    """The user's methods of a class and of its bases."""
-    for base in owner.__mro__:
-        if not base.__module__.startswith("torch."):
-            yield from (one for one in vars(base).values() if isinstance(one, FunctionType))
-
-
-def _holds_none_on(reader: Reader, value: ast.expr, device: str) -> bool:
-    """Whether no element of a display may be on the device; then a tensor there was put in later."""
-    match value:
-        case ast.List(elts=elements):
-            return not any(may_be_on(reader, one, device) for one in elements)
-        case ast.Dict(values=elements):
-            return not elements
-        case ast.Call(func=ast.Name(id="list" | "dict" | "set" | "deque" | "defaultdict" | "OrderedDict")):
-            return True
-    return False
-
-
-def _put_in(definition: ast.AST, is_container: IsTarget) -> Iterator[tuple[ast.expr, tuple[Key, ...]]]:
-    """What a function puts into a container, with the way from it to one element."""
-    for node in own_nodes(definition):
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr="append" | "add" | "appendleft"), args=[one]):
-                if is_container(owner):
-                    yield one, ()
-            case ast.Call(func=ast.Attribute(value=owner, attr="extend" | "update"), args=[one]):
-                if is_container(owner):
-                    yield one, (ELEMENT,)
-            case ast.Assign(targets=[ast.Subscript(value=owner)], value=one):
-                if is_container(owner):
-                    yield one, ()
