@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from devlint_guard.bindings import ELEMENT, IsTarget, Key, own_nodes
-from devlint_guard.expressions import Reader
+from devlint_guard.expressions import Reader, as_device
 from devlint_guard.frames import is_user_code
 from devlint_guard.stored import UNKNOWN, tensors_in
 
@@ -174,6 +174,20 @@ def may_be_on(reader: Reader, node: ast.expr, device: str) -> bool:
         return any(str(tensor.device) == device for _, tensor in tensors_in(value))
     found = reader.device(node)
     return found is not None and str(found).partition(":")[0] == device.partition(":")[0]
+
+
+def is_elsewhere(reader: Reader, node: ast.expr, device: str) -> bool:
+    """Whether an expression is known to stand for a tensor that is not on a device."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="cuda"), args=[]):
+            return device.partition(":")[0] == "cpu"
+        case ast.Call(func=ast.Attribute(attr="cpu"), args=[]):
+            return device.partition(":")[0] not in ("", "cpu")
+        case ast.Call(func=ast.Attribute(attr="to"), args=[target, *_]):
+            named = as_device(reader.value(target))
+            if named is not None:
+                return bool(device) and named.type != device.partition(":")[0]
+    return bool(device) and reader.device(node) is not None and not may_be_on(reader, node, device)
 
 
 def _is_of_torch(function: object) -> bool:

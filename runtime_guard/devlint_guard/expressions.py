@@ -306,6 +306,10 @@ class Reader:
                 one, other = self.value(left), self.value(right)
                 known = one is not UNKNOWN and other is not UNKNOWN
                 return (one is other) is isinstance(operator, ast.Is) if known else None
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+                one, other = self.value(left), self.value(right)
+                known = type(one) in _PLAIN and type(other) in _PLAIN
+                return (one == other) is isinstance(operator, ast.Eq) if known else None
             case ast.BoolOp(op=operator, values=values):
                 answers = [self.truth(one) for one in values]
                 decisive = isinstance(operator, ast.Or)
@@ -473,6 +477,9 @@ def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]])
         for device, found in groups.items()
     ]
 
+
+_PLAIN: Final = (bool, int, float, str, type(None))
+"""Types whose values compare without code of the program."""
 
 _SYMBOLS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+",

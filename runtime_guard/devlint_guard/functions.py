@@ -103,6 +103,16 @@ class Scope:
         """The node of the function, or of the whole file."""
         return self.source.tree if self.is_module else definition_of(self.source.tree, self.code)
 
+    def has_default(self, name: str) -> bool:
+        """Whether a parameter may be left out."""
+        arguments = getattr(self.definition, "args", None)
+        if not isinstance(arguments, ast.arguments):
+            return False
+        positional = [*arguments.posonlyargs, *arguments.args]
+        named = {one.arg for one in positional[len(positional) - len(arguments.defaults) :]}
+        named |= {one.arg for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default}
+        return name in named
+
     def place(self, node: ast.expr | ast.stmt) -> Place:
         """Where a node of it stands."""
         return place_in_code(self.code, node)

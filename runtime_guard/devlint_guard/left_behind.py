@@ -90,7 +90,8 @@ def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Hold
     use = astray.links[0].node if astray.links and site is astray.scene.user else _call_at(site)
     if scope is None or use is None or scope.definition is None:
         return
-    for name, value in scope.names.items():
+    by_size = sorted(scope.names.items(), key=lambda one: -len(list(_inside(one[1]))))
+    for name, value in by_size:
         if isinstance(value, nn.Module) and name != "self" and any(one is module for one in modules_in(value)):
             reached = scope.reaching(is_name(name), use)
             if reached:
@@ -100,6 +101,10 @@ def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Hold
             for key, part in parts_of(value).items():
                 if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
                     yield _Holder(scope, f"{name}.{key}", part, use, value)
+
+
+def _inside(value: object) -> Iterator[nn.Module]:
+    yield from modules_in(value) if isinstance(value, nn.Module) else ()
 
 
 def _call_at(site: Site) -> ast.expr | None:
@@ -115,11 +120,34 @@ def _made(astray: Astray, holder: _Holder) -> tuple[Scope, ast.expr, str] | None
     if holder.owner is not None:
         link = assigned_attribute(astray.scene.sites, holder.owner, holder.name.partition(".")[2], holder.module)
         return None if link is None or link.keys else (link.scope, link.node, link.variable)
-    reached = [one for one in holder.scope.reaching(is_name(holder.name), holder.use) if one is not None]
-    made = reached[-1] if reached else None
+    made, use = None, holder.use
+    for _ in range(_MOST):
+        reached = [one for one in holder.scope.reaching(is_name(holder.name), use) if one is not None]
+        found = next((one for one in reached[::-1] if _may_make(holder, one.value)), None)
+        made = found or made
+        if found is None or not _is_same(holder, found.value):
+            break
+        use = found.value
     if made is None or made.keys or not isinstance(made.statement, ast.Assign):
         return None
     return holder.scope, made.value, holder.name
+
+
+def _is_same(holder: _Holder, value: ast.expr) -> bool:
+    """Whether an expression is a method call on the variable itself, `net.train()`."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            return name == holder.name
+    return False
+
+
+_MOST = 4
+
+
+def _may_make(holder: _Holder, value: ast.expr) -> bool:
+    """Whether an expression may be the one that made a module: a call of another class is not."""
+    kind = holder.scope.reader.value(value.func) if isinstance(value, ast.Call) else None
+    return not isinstance(kind, type) or kind is type(holder.module)
 
 
 def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:

@@ -16,6 +16,7 @@ from typing import Final
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
 from devlint_guard.bindings import (
     ELEMENT,
@@ -29,7 +30,7 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods, rest_of
-from devlint_guard.cores import MOVES, core, holds_none_on, inner, may_be_on, put_in
+from devlint_guard.cores import MOVES, core, holds_none_on, inner, is_elsewhere, may_be_on, put_in
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, argument_of, class_scope, imported, is_method, top_of
@@ -43,7 +44,7 @@ class How(enum.Enum):
 
     HERE = "is"
     PASSED = "is passed as"
-    DEFAULT = "is by default"
+    DEFAULT = "is not given to"
     ASSIGNED = "comes from"
     TAKEN = "is taken from"
     APPENDED = "is appended as"
@@ -90,7 +91,9 @@ class Link:
 
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
     """A way as a report tells it, the oldest first; results that a function only names are left out."""
-    told = [one for one in links[1:] if one.how is not How.RETURNED or not isinstance(one.node, ast.Name)]
+    told = [one for one in links[1:] if not (one.how is How.RETURNED and isinstance(one.node, ast.Name))]
+    if len(told) > 2 * _SHOWN:  # without what is only passed on under its name
+        told = [one for one in told if one.how is not How.PASSED or one.text != one.variable]
     shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
     return tuple(link.step for link in shown[::-1])
 
@@ -169,12 +172,16 @@ class _Way:
 
     def before(self, link: Link) -> Link | None:
         """The link that gave an expression its value."""
+        if link.how is How.DEFAULT:
+            return None
         scope, reader = link.scope, link.scope.reader
         node, keys, value = link.node, link.keys, link.value
         while (part := inner(reader, node, keys, self.device)) is not None:
             node, keys, is_same = part
             value = value if is_same else UNKNOWN
         held = reader.value(node)
+        if keys and isinstance(held, DataLoader):
+            return None  # it makes its batches out of sight
         if keys and held is not UNKNOWN and not isinstance(held, torch.Tensor):
             produced = self._of_iteration(held, scope, node, keys)
             if produced is not None:
@@ -212,7 +219,7 @@ class _Way:
         given = entry.scope.reader.value(entry.node) if entry.scope.site is not None else UNKNOWN
         if value is not UNKNOWN and given is value:
             return False
-        if scope.reader.device(binding.value) is not None and not may_be_on(scope.reader, binding.value, self.device):
+        if not binding.keys and is_elsewhere(scope.reader, binding.value, self.device):
             return False
         names = {one.id for one in ast.walk(binding.value) if isinstance(one, ast.Name)}
         if entry.variable in names:
@@ -229,8 +236,8 @@ class _Way:
             found = same or found
         if len(found) > 1:
             full = [one for one in found if not (isinstance(one.value, ast.Constant) and one.value.value is None)]
-            there = [one for one in full if may_be_on(reader, one.value, self.device)]
-            open_ones = [one for one in full if reader.device(one.value) is None]
+            there = [one for one in full if self.device and may_be_on(reader, one.value, self.device)]
+            open_ones = [one for one in full if one.keys or not is_elsewhere(reader, one.value, self.device)]
             found = there or open_ones or full
         return found[-1] if found else None
 
@@ -239,7 +246,9 @@ class _Way:
         code = scope.code
         if name in scope.parameters or name in rest_of(code):
             link = self._argument(scope, name, keys, value)
-            return link if link is not None or scope.call is None else self._default(scope, name, keys)
+            if link is None and scope.call is not None:
+                return Link(How.DEFAULT, *scope.call, variable=name) if scope.has_default(name) else None
+            return link
         if name in code.co_freevars:
             around = self._around(scope, name)
             return None if around is None else self._bound_at_end(around, is_name(name), name, keys, value)
@@ -319,17 +328,6 @@ class _Way:
         if scope is None or not isinstance(call, ast.Call):
             return None
         return _passed(scope, call, code, name, keys, value)
-
-    def _default(self, scope: Scope, name: str, keys: tuple[Key, ...]) -> Link | None:
-        definition = scope.definition
-        if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return None
-        given = definition.args
-        positional = [*given.posonlyargs, *given.args]
-        pairs = list(zip(positional[len(positional) - len(given.defaults) :], given.defaults, strict=True))
-        pairs += [(one, default) for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default]
-        found = next((default for one, default in pairs if one.arg == name), None)
-        return None if found is None else Link(How.DEFAULT, scope, found, variable=name, keys=keys)
 
     def _given_to_constructor(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """What the constructor of an object was given, where a running function made the object."""
@@ -421,7 +419,8 @@ class _Way:
             scope = Scope.of(method, owner)
             if scope is None or not scope.parameters or method.__name__ in seen:
                 continue
-            seen.add(method.__name__)
+            if method.__name__ != "__init__":  # of which one calls the next
+                seen.add(method.__name__)
             own = scope.parameters[0]
             reached = scope.reaching(is_attribute(own, name), None)
             for one in reached:

@@ -194,8 +194,7 @@ def _mended(judge: Judge, file: Path, text: str, way: Way) -> tuple[Finding, str
     file.write_text(text, encoding="utf-8")
     finding = explained(judge, text, file=file, way=way).finding
     assert finding is not None
-    for change in finding.changes:
-        carry_out(change)
+    carry_out(finding.changes)
     return finding, explained(judge, file.read_text(encoding="utf-8"), file=file).verdict.outcome
 
 
