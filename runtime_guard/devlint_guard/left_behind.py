@@ -16,7 +16,7 @@ from devlint_guard.edits import followed_by, preceded_by, surrounded
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, node_at
 from devlint_guard.remedy import Astray, Remedy
-from devlint_guard.stored import dictionary_of, modules_in, parts_of, registered_in
+from devlint_guard.stored import devices_of, dictionary_of, modules_in, parts_of, registered_in
 from devlint_guard.targets import device_at, devices_at
 from devlint_guard.trail import Link, Scope, assigned_attribute, of_global
 
@@ -30,9 +30,8 @@ def module_of(astray: Astray) -> nn.Module | None:
         return value
     if not astray.links:
         return None
-    here = astray.links[0]
-    part = here.scope.reader.value(here.core(astray.met.operand.device))
-    tensor = part if isinstance(part, torch.Tensor) else value
+    part = astray.links[0].tensor(astray.met.operand.device)
+    tensor = value if part is None else part
     return naming.holder_of(tensor, astray.scene.roots) if isinstance(tensor, torch.Tensor) else None
 
 
@@ -193,7 +192,8 @@ def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
     """A module that a variable of the file holds is moved on the line that makes it."""
     scope = None if astray.scene.user is None else Scope.at(astray.scene.user)
     for name, value in scope.more_names.items() if scope is not None and not scope.is_module else ():
-        if isinstance(value, nn.Module) and any(one is module for one in modules_in(value)):
+        device = astray.met.operand.device.partition(" and ")[0]
+        if isinstance(value, nn.Module) and devices_of(value) == [device] and module in list(modules_in(value)):
             assert scope is not None
             link: Link | None = of_global(scope, name)
             if link is not None and isinstance(link.node, ast.Call):

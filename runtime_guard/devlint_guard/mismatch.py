@@ -12,7 +12,7 @@ from devlint_guard import naming
 from devlint_guard.expressions import attached, numbered
 from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.messages import Message, Trouble
-from devlint_guard.operands import Met, Scene, meeting, operand
+from devlint_guard.operands import Met, Scene, found_operand, meeting, operand
 from devlint_guard.remedies import remedy_for
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
@@ -46,7 +46,9 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     if code == "DEV206":
         state = first.tensor if first.tensor is not None else first.value
         parameter = parameter_of(scene, state)
-        history, changes = (history, changes) if parameter is None else order_of(scene, parameter)
+        if parameter is not None:
+            history, changes = order_of(scene, parameter)
+            second = Met(found_operand(scene, parameter), parameter)
     first = replace(first, operand=replace(first.operand, history=history))
     met_there = replace(second.operand, history=_recorded(scene, second))
     operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
@@ -132,6 +134,8 @@ def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
     if blamed.role is Role.MODULE and code in ("DEV102", "DEV108", "DEV202"):
         why = ": `.to()` skips modules in a Python list or dict" if code == "DEV202" else ""
         return f"`{blamed.name}` is on {blamed.device}, but its input `{other.name}` is on {other.device}{why}"
+    if code == "DEV206" and other.role is Role.PARAMETER:
+        return f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}"
     both = f"`{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
     if code == "DEV104":
         return f"{both}: an index selects from one device"

@@ -347,6 +347,8 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
             part = tensor if isinstance(mine.value, nn.Module) else None
             found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
     rest = [term for term in taken if id(term) not in used]
+    if any(one.device not in {term.device for term in rest} for one in loose):
+        rest += _results(scene, [one.device for one in loose])
     for term in loose:
         # What torch made of an operand on the way down is where the operand is.
         mine = next((one for one in rest if one.device == term.device), None)

@@ -78,6 +78,7 @@ def parameter_of(scene: Scene, state: object) -> torch.Tensor | None:
     """The parameter whose state, in an optimizer of a running function, a tensor is."""
     for optimizer in optimizers_in(site.frame for site in scene.sites):
         for parameter, values in optimizer.state.items():
-            if isinstance(values, dict) and any(one is state for one in values.values()):
+            is_apart = isinstance(state, torch.Tensor) and parameter.device != state.device
+            if is_apart and isinstance(values, dict) and any(one is state for one in values.values()):
                 return parameter if isinstance(parameter, torch.Tensor) else None
     return None

@@ -88,10 +88,20 @@ class Link:
         """The innermost part that its value, on a device, comes from."""
         return core(self.scope.reader, self.node, device, self.keys)
 
+    def tensor(self, device: str) -> torch.Tensor | None:
+        """The outermost part on its way inwards that is a tensor which is still there."""
+        reader, node, keys = self.scope.reader, self.node, self.keys
+        while not isinstance(value := reader.value(node), torch.Tensor):
+            part = inner(reader, node, keys, device)
+            if part is None:
+                return None
+            node, keys, _ = part
+        return value
+
 
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
-    """A way as a report tells it, the oldest first; results that a function only names are left out."""
-    told = [one for one in links[1:] if not (one.how is How.RETURNED and isinstance(one.node, ast.Name))]
+    """A way as a report tells it, the oldest first; of a long one, both ends."""
+    told = list(links[1:])
     if len(told) > 2 * _SHOWN:  # without what is only passed on under its name
         told = [one for one in told if one.how is not How.PASSED or one.text != one.variable]
     shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
@@ -387,8 +397,8 @@ class _Way:
 
     def of_attribute(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """The assignment of an attribute: by a running function, a method of its class, or the body of the class."""
-        found = list(self._assigned_outside(owner, name, keys, value))
-        found += self._assigned_by_methods(owner, name, keys, value)
+        found = list(self._assigned_outside(owner, name, keys, value))[-1:]
+        found = found or list(self._assigned_by_methods(owner, name, keys, value))
         if len(found) > 1:
             there = [one for one in found if may_be_on(one.scope.reader, one.node, self.device)]
             found = there if self.device else found
