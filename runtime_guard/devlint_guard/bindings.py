@@ -84,6 +84,11 @@ def is_attribute(owner: str, name: str) -> IsTarget:
     return matches
 
 
+def is_none(node: ast.expr) -> bool:
+    """Whether an expression is the constant None, as of a variable that gets its value later."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None, truth: Truth) -> list[Binding | None]:
     """The bindings that may be the last one when a node is reached, in the order of the source.
 

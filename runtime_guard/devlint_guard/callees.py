@@ -45,12 +45,6 @@ def methods(owner: type) -> Iterator[FunctionType]:
             yield from (one for one in vars(base).values() if isinstance(one, FunctionType))
 
 
-def rest_of(code: CodeType) -> tuple[str, ...]:
-    """The names of `*args` and `**kwargs`."""
-    first = code.co_argcount + code.co_kwonlyargcount
-    return code.co_varnames[first : first + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
-
-
 def code_named(scope: Scope, node: ast.AST) -> CodeType | None:
     """A code object that stands for a function that no longer runs: its places have its name."""
     for value in scope.more_names.values():

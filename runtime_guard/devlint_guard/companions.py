@@ -107,13 +107,14 @@ def _taken_beside(link: Link) -> Iterator[ast.expr]:
 def _is_read_on_cpu(scope: Scope, node: ast.expr) -> bool:
     """Whether the program moves the value, or reads it on the CPU, wherever the function uses it."""
     text = ast.unparse(node)
+    line = scope.site.line if scope.site is not None else 0
     for one in own_nodes(scope.definition or ast.Pass()):
         match one:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in _READS and name:
-                if ast.unparse(receiver) == text:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if ast.unparse(receiver) == text:
+                if name in _READS or (name in MOVES and one.lineno >= line):
                     return True
     return not any(True for _ in tensors_in(scope.reader.value(node)))
 
 
-_READS = MOVES | {"numpy", "tolist", "item"}
-"""Methods after which it does not matter, or matters on the CPU, where a tensor is."""
+_READS = frozenset({"numpy", "tolist", "item"})
+"""Methods that read a tensor, most cheaply on the CPU."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 
-from devlint_guard.bindings import Binding, IsTarget, bindings, definition_of, is_name, reaching
+from devlint_guard.bindings import ELEMENT, Binding, IsTarget, Key, bindings, definition_of, is_name, reaching
 from devlint_guard.expressions import Reader
 from devlint_guard.finding import Place
 from devlint_guard.frames import Site, Source, is_user_code, place_in_code, source_of, source_of_file
@@ -160,6 +160,41 @@ def is_method(code: CodeType) -> bool:
     """Whether the first parameter is given by the object or the class."""
     parameters = code.co_varnames[: code.co_argcount]
     return bool(parameters) and (parameters[0] in ("self", "cls") or code.co_name == "__init__")
+
+
+def given_by(
+    call: ast.Call, code: CodeType, name: str, keys: tuple[Key, ...]
+) -> tuple[ast.expr, tuple[Key, ...]] | None:
+    """What a call gives for a parameter, with the way from it to the value; also out of `*args` and `**kwargs`."""
+    argument, rest = argument_of(call, code, name), keys
+    if argument is None and name in rest_of(code) and keys:
+        own = len(code.co_varnames[: code.co_argcount]) - is_method(code)
+        if isinstance(keys[0], int) and own + keys[0] < len(call.args):
+            argument, rest = call.args[own + keys[0]], keys[1:]
+        elif isinstance(keys[0], str):
+            argument = next((one.value for one in call.keywords if one.arg == keys[0]), None)
+            rest = keys[1:]
+    if argument is None:
+        named = [one.value for one in call.keywords if one.arg is None]
+        listed = [(number, one.value) for number, one in enumerate(call.args) if isinstance(one, ast.Starred)]
+        parameters = code.co_varnames[: code.co_argcount]
+        if len(named) + len(listed) == 1 and name in code.co_varnames:
+            if named:
+                argument, rest = named[0], (name, *keys)
+            elif name in parameters:
+                position = parameters.index(name) - is_method(code) - listed[0][0]
+                argument, rest = listed[0][1], (position if position >= 0 else ELEMENT, *keys)
+    if argument is None:
+        return None
+    if isinstance(argument, ast.Starred):
+        argument, rest = argument.value, (ELEMENT, *rest)
+    return argument, rest
+
+
+def rest_of(code: CodeType) -> tuple[str, ...]:
+    """The names of `*args` and `**kwargs`."""
+    first = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[first : first + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
 
 
 # --- the tops of files and the bodies of classes ---

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from devlint_guard import naming
-from devlint_guard.bindings import bindings, is_name, own_nodes
+from devlint_guard.bindings import Binding, bindings, is_name, own_nodes
 from devlint_guard.cores import MOVES
 from devlint_guard.edits import followed_by, preceded_by, surrounded
 from devlint_guard.finding import Step
@@ -119,14 +119,14 @@ def _made(astray: Astray, holder: _Holder) -> tuple[Scope, ast.expr, str] | None
     if holder.owner is not None:
         link = assigned_attribute(astray.scene.sites, holder.owner, holder.name.partition(".")[2], holder.module)
         return None if link is None or link.keys else (link.scope, link.node, link.variable)
-    made, use = None, holder.use
-    for _ in range(_MOST):
+    made: Binding | None = None
+    uses, seen = [holder.use], set[int]()
+    while uses and made is None:
+        use = uses.pop()
+        seen.add(id(use))
         reached = [one for one in holder.scope.reaching(is_name(holder.name), use) if one is not None]
-        found = next((one for one in reached[::-1] if _may_make(holder, one.value)), None)
-        made = found or made
-        if found is None or not _is_same(holder, found.value):
-            break
-        use = found.value
+        made = next((one for one in reached[::-1] if _may_make(holder, one.value)), None)
+        uses += [one.value for one in reached if _is_same(holder, one.value) and id(one.value) not in seen]
     if made is None or made.keys or not isinstance(made.statement, ast.Assign):
         return None
     return holder.scope, made.value, holder.name
@@ -140,11 +140,10 @@ def _is_same(holder: _Holder, value: ast.expr) -> bool:
     return False
 
 
-_MOST = 4
-
-
 def _may_make(holder: _Holder, value: ast.expr) -> bool:
     """Whether an expression may be the one that made a module: a call of another class is not."""
+    if _is_same(holder, value):
+        return False
     kind = holder.scope.reader.value(value.func) if isinstance(value, ast.Call) else None
     return not isinstance(kind, type) or kind is type(holder.module)
 

@@ -23,7 +23,7 @@ from devlint_guard.operands import Met, Scene
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import UNKNOWN, dictionary_of
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import MOVES, How, Link, Scope, steps_of, trail
+from devlint_guard.trail import MOVES, How, Link, Scope, steps_of, trail, way_of
 
 
 def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:
@@ -64,8 +64,12 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         yield from _of_line(astray)
         return
     yield from _of_attribute(astray)
-    yield from _of_creation(astray)
+    if (container := _container(astray)) is not None:
+        yield from _of_elements(astray, container)
+    else:
+        yield from _of_creation(astray)
     yield from _of_move(astray)
+    yield from _of_assignment(astray)
     yield from _of_variable(astray)
     yield from _of_line(astray)
 
@@ -141,6 +145,47 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
             yield Remedy("create it where it is used", (change,))
 
 
+def _container(astray: Astray) -> object:
+    """The container of several tensors that stands on the line, all of them astray; None where there is none."""
+    link = astray.links[0]
+    value = link.scope.reader.value(link.node)
+    return value if _is_astray_as_a_whole(value, astray.met.operand.device) else None
+
+
+def _is_astray_as_a_whole(value: object, device: str) -> bool:
+    if not isinstance(value, (list, tuple, dict)) or len(value) < 2:
+        return False
+    parts = list(value.values()) if isinstance(value, dict) else list(value)
+    return all(isinstance(one, torch.Tensor) and str(one.device) == device for one in parts)
+
+
+def _of_elements(astray: Astray, container: object) -> Iterator[Remedy]:
+    """Where each element of a container is created, it is created on the device."""
+    assert isinstance(container, (list, tuple, dict))
+    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
+    found: list[Remedy] = []
+    for key in keys:
+        first = replace(astray.links[0], keys=(key,))
+        links = way_of(astray.scene.sites, first, astray.met.operand.device)
+        found += [one for one in [next(_of_creation(replace(astray, links=links)), None)] if one is not None]
+    if len(found) == len(keys):
+        yield replace(found[0], changes=merged([change for one in found for change in one.changes]))
+
+
+def _of_assignment(astray: Astray) -> Iterator[Remedy]:
+    """Where an object that is no module is given the tensor to keep, it is given the moved one."""
+    for link in astray.links[1:]:
+        own, _, name = link.variable.partition(".")
+        is_kept = link.how is How.ASSIGNED and bool(name) and not link.keys
+        owner = link.scope.names.get(own, UNKNOWN) if is_kept else UNKNOWN
+        if owner is UNKNOWN or isinstance(owner, nn.Module) or not isinstance(link.value, torch.Tensor):
+            continue
+        device = next(devices_at(link.scope, link.node, astray.device, None, astray.scene.sites), None)
+        change = None if device is None else followed_by(link.scope, link.node, f".to({device})")
+        if change is not None:
+            yield Remedy("move it where it is kept", (change,))
+
+
 def _of_move(astray: Astray) -> Iterator[Remedy]:
     """Where the value was moved to a wrong device, it is moved to the right one."""
     for link in reversed(astray.links):
@@ -163,7 +208,7 @@ def _of_move(astray: Astray) -> Iterator[Remedy]:
 def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
     """How the line that creates a value names the device that it is needed on."""
     other = astray.other if link.scope.site is astray.scene.user else None
-    found = next(devices_at(link.scope, call, astray.device, other), None)
+    found = next(devices_at(link.scope, call, astray.device, other, astray.scene.sites), None)
     if found is not None:
         return found
     for part in ast.walk(call):
@@ -186,6 +231,9 @@ def _of_variable(astray: Astray) -> Iterator[Remedy]:
         name = link.core(astray.met.operand.device)
         other = astray.other if scope.site is astray.scene.user else None
         device = next(devices_at(scope, node, astray.device, other), None)
+        if isinstance(node, ast.Name) and (moved := _moved_elements(astray, link, device)) is not None:
+            yield Remedy("move them before they are used", (moved,))
+            continue
         is_variable = isinstance(name, ast.Name) and not _is_of_comprehension(scope, name)
         if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
             change = preceded_by(scope, node, f"{name.id} = {name.id}.to({device or _quoted(astray.device)})")
@@ -200,6 +248,23 @@ def _of_variable(astray: Astray) -> Iterator[Remedy]:
             else:
                 told.append(remedy)
     yield from told
+
+
+def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:
+    """A line that moves all tensors of a container, before it is used."""
+    assert isinstance(link.node, ast.Name)
+    scope, name = link.scope, link.node.id
+    value = scope.reader.value(link.node)
+    if not _is_astray_as_a_whole(value, astray.met.operand.device) or not _is_local(scope, name):
+        return None
+    to = f"to({device or _quoted(astray.device)})"
+    if type(value) is dict:
+        text = f"{{key: one.{to} for key, one in {name}.items()}}"
+    elif type(value) in (list, tuple):
+        text = f"[one.{to} for one in {name}]" if isinstance(value, list) else f"tuple(one.{to} for one in {name})"
+    else:
+        return None
+    return preceded_by(scope, link.node, f"{name} = {text}")
 
 
 def _is_of_comprehension(scope: Scope, node: ast.Name) -> bool:

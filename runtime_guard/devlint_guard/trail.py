@@ -19,24 +19,24 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from devlint_guard.bindings import (
-    ELEMENT,
     Binding,
     Field,
     IsTarget,
     Key,
     is_attribute,
     is_name,
+    is_none,
     own_nodes,
     targets_of,
 )
-from devlint_guard.callees import called, code_named, method_of, methods, rest_of
+from devlint_guard.callees import called, code_named, method_of, methods
 from devlint_guard.cores import MOVES, core, holds_none_on, inner, is_elsewhere, may_be_on, put_in
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, node_at
-from devlint_guard.functions import Scope, argument_of, class_scope, imported, is_method, top_of
+from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of
 
-__all__ = ["MOVES", "How", "Link", "Scope", "assigned_attribute", "core", "of_global", "steps_of", "trail"]
+__all__ = ["MOVES", "How", "Link", "Scope", "assigned_attribute", "core", "of_global", "steps_of", "trail", "way_of"]
 
 
 class How(enum.Enum):
@@ -151,6 +151,11 @@ def _kept_in(sites: Sequence[Site], value: object) -> Link | None:
     return None
 
 
+def way_of(sites: Sequence[Site], link: Link, device: str) -> list[Link]:
+    """The way back of the value that a link stands for."""
+    return _Way(sites, device).followed(link)
+
+
 def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object) -> Link | None:
     """The assignment that gave an attribute of an object its value."""
     return _Way(sites, "").of_attribute(owner, name, (), value)
@@ -245,11 +250,20 @@ class _Way:
             same = [one for one in found if not one.keys and not keys and reader.value(one.value) is value]
             found = same or found
         if len(found) > 1:
-            full = [one for one in found if not (isinstance(one.value, ast.Constant) and one.value.value is None)]
+            full = [one for one in found if not is_none(one.value)]
             there = [one for one in full if self.device and may_be_on(reader, one.value, self.device)]
             open_ones = [one for one in full if one.keys or not is_elsewhere(reader, one.value, self.device)]
             found = there or open_ones or full
+        if len(found) > 1 and self.depth == 0:
+            way = _Way(self.sites, self.device, 1)
+            leading = [one for one in found if way.leads_there(scope, one, keys)]
+            found = leading or found
         return found[-1] if found else None
+
+    def leads_there(self, scope: Scope, binding: Binding, keys: tuple[Key, ...]) -> bool:
+        """Whether the way of an assigned value ends at one that is on the device."""
+        last = self.followed(Link(How.ASSIGNED, scope, binding.value, keys=(*binding.keys, *keys)))[-1]
+        return bool(self.device) and may_be_on(last.scope.reader, last.core(self.device), self.device)
 
     def _entry(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """Where a variable has its value from when its function begins."""
@@ -311,7 +325,8 @@ class _Way:
             caller, call = scope.call
             return _passed(caller, call, scope.code, name, keys, value)
         if scope.site is None:
-            return self._given_to_constructor(scope, name, keys, value)
+            made = self._given_to_constructor(scope, name, keys, value)
+            return made or self._given_by_a_call(scope, name, keys, value)
         return self._given_by_caller(scope.site, name, keys, value)
 
     def _given_by_caller(self, site: Site, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
@@ -338,6 +353,21 @@ class _Way:
         if scope is None or not isinstance(call, ast.Call):
             return None
         return _passed(scope, call, code, name, keys, value)
+
+    def _given_by_a_call(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """What a running function passed to one that has ended; of several calls, what is known to be on the device."""
+        found = []
+        for site in self.sites:
+            caller = Scope.at(site) if site.is_user else None
+            definition = None if caller is None else caller.definition
+            for node in own_nodes(definition) if definition is not None else ():
+                if caller is not None and isinstance(node, ast.Call):
+                    function, _ = called(caller.reader, node)
+                    if isinstance(function, FunctionType) and function.__code__ is scope.code:
+                        link = _passed(caller, node, scope.code, name, keys, value)
+                        found += [] if link is None else [link]
+        there = [one for one in found if self.device and may_be_on(one.scope.reader, one.node, self.device)]
+        return there[0] if there else found[0] if len(found) == 1 else None
 
     def _given_to_constructor(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """What the constructor of an object was given, where a running function made the object."""
@@ -434,7 +464,8 @@ class _Way:
             own = scope.parameters[0]
             reached = scope.reaching(is_attribute(own, name), None)
             for one in reached:
-                if one is not None and not (isinstance(one.value, ast.Constant) and one.value.value is None):
+                is_update = one is not None and isinstance(one.statement, ast.AugAssign)
+                if one is not None and not is_update and not is_none(one.value):
                     known = scope
                     if method.__name__ == "__init__" and (made := self.construction(owner)) is not None:
                         known = Scope.of(method, owner, made) or scope
@@ -564,26 +595,7 @@ def _passed(
     scope: Scope, call: ast.Call, code: CodeType, name: str, keys: tuple[Key, ...], value: object
 ) -> Link | None:
     """What a call passes for a parameter, or for an element of the rest of its arguments."""
-    argument, rest = argument_of(call, code, name), keys
-    if argument is None and name in rest_of(code) and keys:
-        own = len(code.co_varnames[: code.co_argcount]) - is_method(code)
-        if isinstance(keys[0], int) and own + keys[0] < len(call.args):
-            argument, rest = call.args[own + keys[0]], keys[1:]
-        elif isinstance(keys[0], str):
-            argument = next((one.value for one in call.keywords if one.arg == keys[0]), None)
-            rest = keys[1:]
-    if argument is None:
-        named = [one.value for one in call.keywords if one.arg is None]
-        listed = [(number, one.value) for number, one in enumerate(call.args) if isinstance(one, ast.Starred)]
-        parameters = code.co_varnames[: code.co_argcount]
-        if len(named) + len(listed) == 1 and name in code.co_varnames:
-            if named:
-                argument, rest = named[0], (name, *keys)
-            elif name in parameters:
-                position = parameters.index(name) - is_method(code) - listed[0][0]
-                argument, rest = listed[0][1], (position if position >= 0 else ELEMENT, *keys)
-    if argument is None:
+    given = given_by(call, code, name, keys)
+    if given is None:
         return None
-    if isinstance(argument, ast.Starred):
-        argument, rest = argument.value, (ELEMENT, *rest)
-    return Link(How.PASSED, scope, argument, variable=name, keys=rest, value=UNKNOWN if rest else value)
+    return Link(How.PASSED, scope, given[0], variable=name, keys=given[1], value=UNKNOWN if given[1] else value)
