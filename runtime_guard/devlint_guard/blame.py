@@ -14,7 +14,7 @@ from devlint_guard.expressions import Argument, Term, as_device, operation_at
 from devlint_guard.finding import Operand, Role
 from devlint_guard.frames import place_of, text_of
 from devlint_guard.operands import Scene, operand
-from devlint_guard.trail import trail
+from devlint_guard.trail import steps_of, trail
 
 
 def terms_of(scene: Scene) -> tuple[Term, ...]:
@@ -111,5 +111,5 @@ def naming_device(scene: Scene, argument: Argument) -> Operand:
         role,
         "" if device is None else str(device),
         place=place_of(scene.user, argument.node),
-        history=tuple(link.step for link in links[:0:-1]),
+        history=steps_of(links),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Sequence
 
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Place
@@ -30,6 +31,55 @@ def replaced(scope: Scope, node: ast.expr, text: str) -> Change | None:
     if node.end_lineno != node.lineno or node.end_col_offset is None:
         return None
     return _spliced(scope, node.lineno, (node.col_offset, node.end_col_offset), text)
+
+
+def surrounded(scope: Scope, node: ast.expr, before: str, after: str) -> tuple[Change, ...]:
+    """An expression with something on both sides; of one that goes over several lines, the first and the last."""
+    if node.end_lineno == node.lineno:
+        change = replaced(scope, node, f"{before}{scope.source.of(node)}{after}")
+        return () if change is None else (change,)
+    if node.end_lineno is None or node.end_col_offset is None:
+        return ()
+    lines = scope.source.text.split("\n")
+    first, last = lines[node.lineno - 1].encode(), lines[node.end_lineno - 1].encode()
+    opened = (first[: node.col_offset] + before.encode() + first[node.col_offset :]).decode(errors="replace")
+    closed = (last[: node.end_col_offset] + after.encode() + last[node.end_col_offset :]).decode(errors="replace")
+    lines[node.lineno - 1], lines[node.end_lineno - 1] = opened, closed
+    if not _is_python("\n".join(lines)):
+        return ()
+    pairs = ((node.lineno, first.decode(), opened), (node.end_lineno, last.decode(), closed))
+    return tuple(_on_line(scope, number, old, new) for number, old, new in pairs)
+
+
+def merged(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Several changes as one for each line; of two that change the same part of a line, the first."""
+    lines: dict[tuple[str, int], list[Change]] = {}
+    for change in changes:
+        lines.setdefault((change.place.file, change.place.line), []).append(change)
+    return tuple(_all_of(found) for found in lines.values())
+
+
+def _all_of(changes: Sequence[Change]) -> Change:
+    parts: list[tuple[int, int, str]] = []
+    for start, end, text in map(_part, changes):
+        if (start, end, text) not in parts and all(end <= first or last <= start for first, last, _ in parts):
+            parts.append((start, end, text))
+    line = changes[0].before
+    for start, end, text in sorted(parts, reverse=True):
+        line = line[:start] + text + line[end:]
+    return Change(changes[0].place, changes[0].before, line)
+
+
+def _part(change: Change) -> tuple[int, int, str]:
+    """The part of a line that a change exchanges, and what it puts there."""
+    before, after = change.before, change.after
+    end = 0
+    while end < min(len(before), len(after)) and before[-1 - end] == after[-1 - end]:
+        end += 1
+    start = 0
+    while start < min(len(before), len(after)) - end and before[start] == after[start]:
+        start += 1
+    return start, len(before) - end, after[start : len(after) - end]
 
 
 def followed_by(scope: Scope, node: ast.expr, suffix: str) -> Change | None:
@@ -83,10 +133,18 @@ def _change(scope: Scope, number: int, before: str, after: str) -> Change | None
     if before == after or number > len(lines):
         return None
     lines[number - 1] = after
+    return _on_line(scope, number, before, after) if _is_python("\n".join(lines)) else None
+
+
+def _is_python(text: str) -> bool:
     try:
-        ast.parse("\n".join(lines))
+        ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
-        return None
+        return False
+    return True
+
+
+def _on_line(scope: Scope, number: int, before: str, after: str) -> Change:
     function = scope.place(scope.source.tree.body[0]).function if scope.source.tree.body else ""
     return Change(Place(shown_path(scope.code.co_filename), number, 0, number, 0, function), before, after)
 

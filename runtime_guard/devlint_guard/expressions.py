@@ -15,7 +15,8 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.frames import Site, Source, node_at, source_of
+from devlint_guard.bindings import definition_of
+from devlint_guard.frames import Site, Source, is_user_code, node_at, source_of, source_of_file
 from devlint_guard.stored import UNKNOWN, attribute, devices_of, element, tensors_in, tensors_of
 
 
@@ -236,7 +237,7 @@ class Reader:
             return [Term(text, node, " and ".join(devices), value, callee=callee)] if devices else []
         if value is not UNKNOWN:
             return _grouped(text, node, list(tensors_in(value)) or list(tensors_of(value)))
-        device = _with_index(self.device(node))
+        device = numbered(self.device(node))
         if device is None:
             return []
         return [Term(text, node, str(device), callee=callee, factory=self._is_factory(node))]
@@ -258,7 +259,8 @@ class Reader:
                 return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
             case ast.Attribute():
                 owner = self.value(node.value)
-                return UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
+                found = UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
+                return self._of_property(owner, node.attr) if found is UNKNOWN is not owner else found
             case ast.Subscript():
                 owner, key = self.value(node.value), self.value(node.slice)
                 return UNKNOWN if owner is UNKNOWN or key is UNKNOWN else element(owner, key)
@@ -274,20 +276,50 @@ class Reader:
                 return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
         return UNKNOWN
 
+    def _of_property(self, owner: object, name: str) -> object:
+        """What a property of the user's returns that only names it, `return self._mask`: read, not run."""
+        held = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), None)
+        function = held.fget if isinstance(held, property) else None
+        if not isinstance(function, types.FunctionType) or not is_user_code(function.__code__, function.__module__):
+            return UNKNOWN
+        source = source_of_file(function.__code__.co_filename)
+        definition = None if source is None else definition_of(source.tree, function.__code__)
+        match definition:
+            case ast.FunctionDef(body=[*_, ast.Return(value=ast.Attribute() as value)]) if source is not None:
+                only = len([one for one in definition.body if not isinstance(one, ast.Expr)]) == 1
+                names = {function.__code__.co_varnames[0]: owner}
+                return Reader(source, names, {}).value(value) if only else UNKNOWN
+        return UNKNOWN
+
     def chosen(self, node: ast.IfExp) -> ast.expr | None:
         """The branch of a conditional expression that is taken; None where its test would run code."""
-        answer = self._truth(node.test)
+        answer = self.truth(node.test)
         return None if answer is None else node.body if answer else node.orelse
 
-    def _truth(self, test: ast.expr) -> bool | None:
+    def truth(self, test: ast.expr) -> bool | None:
+        """Whether a test holds; None where that would run code."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                answer = self._truth(operand)
+                answer = self.truth(operand)
                 return None if answer is None else not answer
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]):
                 one, other = self.value(left), self.value(right)
                 known = one is not UNKNOWN and other is not UNKNOWN
                 return (one is other) is isinstance(operator, ast.Is) if known else None
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+                one, other = self.value(left), self.value(right)
+                known = type(one) in _PLAIN and type(other) in _PLAIN
+                return (one == other) is isinstance(operator, ast.Eq) if known else None
+            case ast.BoolOp(op=operator, values=values):
+                answers = [self.truth(one) for one in values]
+                decisive = isinstance(operator, ast.Or)
+                if decisive in answers:
+                    return decisive
+                return None if None in answers else not decisive
+            case ast.Call(func=ast.Name(id="isinstance"), args=[one, other]):
+                value, kind = self.value(one), self.value(other)
+                known = value is not UNKNOWN and isinstance(kind, type)
+                return kind in type(value).__mro__ if known else None
         value = self.value(test)
         return bool(value) if type(value) in (bool, int, float, str, type(None), list, tuple, dict) else None
 
@@ -411,7 +443,7 @@ def _common(left: torch.device | None, right: torch.device | None) -> torch.devi
     return left if right.type == "cpu" else right
 
 
-def _with_index(device: torch.device | None) -> torch.device | None:
+def numbered(device: torch.device | None) -> torch.device | None:
     """`cuda` is the current CUDA device; asked only of a process that uses CUDA already."""
     if device is None or device.type != "cuda" or device.index is not None or not torch.cuda.is_initialized():
         return device
@@ -445,6 +477,9 @@ def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]])
         for device, found in groups.items()
     ]
 
+
+_PLAIN: Final = (bool, int, float, str, type(None))
+"""Types whose values compare without code of the program."""
 
 _SYMBOLS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+",

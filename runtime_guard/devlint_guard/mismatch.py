@@ -9,13 +9,15 @@ import torch
 from torch import nn
 
 from devlint_guard import naming
-from devlint_guard.expressions import attached
+from devlint_guard.expressions import attached, numbered
 from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.messages import Message, Trouble
-from devlint_guard.operands import Met, Scene, meeting, operand
-from devlint_guard.remedies import Astray, Remedy, remedy_for
+from devlint_guard.operands import Met, Scene, found_operand, meeting, operand
+from devlint_guard.remedies import remedy_for
+from devlint_guard.remedy import Astray, Remedy
+from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.stored import devices_of, registered_in
-from devlint_guard.trail import How, Link, trail
+from devlint_guard.trail import Link, steps_of, trail
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -39,8 +41,15 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     second = _called_instead(scene, first, second)
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
-    remedy = _remedy(scene, code, first, second, links)
-    first = replace(first, operand=replace(first.operand, history=_history(scene, first, links, remedy)))
+    remedy = _remedy(scene, code, first, second, links, others)
+    history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
+    if code == "DEV206":
+        state = first.tensor if first.tensor is not None else first.value
+        parameter = parameter_of(scene, state)
+        if parameter is not None:
+            history, changes = order_of(scene, parameter)
+            second = Met(found_operand(scene, parameter), parameter)
+    first = replace(first, operand=replace(first.operand, history=history))
     met_there = replace(second.operand, history=_recorded(scene, second))
     operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
     text = _text(scene, code, first.operand, second.operand)
@@ -49,7 +58,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         text,
         operands=operands,
         help=tuple(_help(scene, code, first, second, remedy)),
-        changes=() if remedy is None else (remedy.change,),
+        changes=changes,
     )
 
 
@@ -80,8 +89,7 @@ def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | Non
         return (remedy.cause,)
     recorded = _recorded(scene, met)
     lines = {(step.place.file, step.place.line) for step in recorded if step.place}
-    steps = [link.step for link in links[:0:-1] if link.how is not How.RETURNED]
-    return (*recorded, *(one for one in steps if one.place and (one.place.file, one.place.line) not in lines))
+    return (*recorded, *(one for one in steps_of(links) if one.place and (one.place.file, one.place.line) not in lines))
 
 
 def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
@@ -92,10 +100,12 @@ def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
     return met.operand.history or scene.history(tensor)
 
 
-def _remedy(scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link]) -> Remedy | None:
+def _remedy(
+    scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link], others: Sequence[Met]
+) -> Remedy | None:
     if code in ("DEV602", "DEV206") or not (links or blamed.operand.role is Role.MODULE):
         return None
-    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node))
+    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node), others)
 
 
 def _of_backward(message: Message) -> Finding:
@@ -124,6 +134,8 @@ def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
     if blamed.role is Role.MODULE and code in ("DEV102", "DEV108", "DEV202"):
         why = ": `.to()` skips modules in a Python list or dict" if code == "DEV202" else ""
         return f"`{blamed.name}` is on {blamed.device}, but its input `{other.name}` is on {other.device}{why}"
+    if code == "DEV206" and other.role is Role.PARAMETER:
+        return f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}"
     both = f"`{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
     if code == "DEV104":
         return f"{both}: an index selects from one device"
@@ -181,6 +193,7 @@ def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, 
     named = operand.role is not Role.TEMPORARY
     # Of two values on accelerators, that which no network computed follows the other.
     given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
+    is_current = _is_current(operand.device)
     return (
         without_data,
         astray,
@@ -189,7 +202,13 @@ def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, 
         _SUSPICION.get(operand.role, 0),
         given or met.value is None,
         named,
+        not is_current,
     )
+
+
+def _is_current(device: str) -> bool:
+    """Whether a device is the one that `cuda` without a number means."""
+    return not device.startswith("cuda:") or str(numbered(torch.device("cuda"))) in ("cuda", device)
 
 
 # --- which code ---------------------------------------------------------------------------------------------
@@ -240,7 +259,7 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | Non
             f"`{mine.name}` has no data: load its checkpoint (is a key missing?) or materialise it with `to_empty`",
         ]
     if code == "DEV206":
-        return ["move the module before the optimizer takes its first step; `load_state_dict` brings the state along"]
+        return [MOVE_FIRST]
     if remedy is not None:
         return [remedy.text]
     if code == "DEV202":

@@ -55,6 +55,32 @@ def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()
     return Name(variable, variable_role, "")
 
 
+def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
+    """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
+    if tensor._is_view() and tensor._base is not None:
+        tensor = tensor._base
+    for matches in (_is, _shares_memory):
+        for root in roots.values():
+            for _, module in paths_of_modules(root, ""):
+                for name in ("_parameters", "_buffers"):
+                    for _, one in table_of(module, name):
+                        if isinstance(one, torch.Tensor) and matches(one, tensor):
+                            return module
+    return None
+
+
+def _is(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one is other
+
+
+def _shares_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    try:
+        same = one.untyped_storage()._cdata == other.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # a tensor without a storage of its own
+        return False
+    return same and one.shape == other.shape
+
+
 def module_path(module: nn.Module, roots: Roots) -> str:
     """The path of a module from the first root that holds it, `model.encoder.layers.0`; empty if none does.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,6 +25,7 @@ from devlint_guard.frames import (
 )
 from devlint_guard.messages import Message
 from devlint_guard.stored import devices_of, modules_in, registered_in
+from devlint_guard.trail import trail
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
 """Where a tensor was created and moved, as a record of the run has it; empty where it has nothing."""
@@ -216,10 +217,35 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
         # An object was made of values that are apart, and has failed only when it was used.
         part = part_at(scene.user, scene.operation.node)
         taken = list(part.terms) if part else taken
+    if len({term.device for term in taken}) < 2:
+        taken += _results(scene, message.devices)
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
-        terms = _with_the_unknown_one(scene, terms, message.devices)
-    return [Met(operand(scene, term), term.value, None, term.factory, term.node) for term in terms]
+        terms = _with_the_unknown_one(scene, _where_they_were(terms, message.devices), message.devices)
+    return [
+        Met(replace(operand(scene, term), device=term.device), term.value, None, term.factory, term.node)
+        for term in terms
+    ]
+
+
+def _where_they_were(terms: list[Term], named: Sequence[str]) -> list[Term]:
+    """The terms where the error found them: a library that an error passes may move its modules back to the CPU."""
+    others = [device for device in named if not any(_agree({term.device}, [device]) for term in terms)]
+    moved = [term for term in terms if isinstance(term.value, (nn.Module, nn.Parameter))]
+    if len(others) != 1 or not moved or len(moved) == len(terms):
+        return terms
+    return [replace(term, device=others[0]) if any(term is one for one in moved) else term for term in terms]
+
+
+def _results(scene: Scene, named: Sequence[str]) -> Iterator[Term]:
+    """The results of functions of the user's: each is where the value was that it was computed from."""
+    for one in scene.operation.open_terms if scene.operation and scene.user else ():
+        assert scene.user is not None
+        links = trail(scene.sites, scene.user, one.node, "") if isinstance(one.node, ast.Call) else []
+        known = (link.scope.reader.device(link.core("")) for link in links[1:])
+        device = next((device for device in known if device is not None), None)
+        if device is not None and (not named or str(device) in named):
+            yield Term(one.text, one.node, str(device))
 
 
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
@@ -321,6 +347,8 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
             part = tensor if isinstance(mine.value, nn.Module) else None
             found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
     rest = [term for term in taken if id(term) not in used]
+    if any(one.device not in {term.device for term in rest} for one in loose):
+        rest += _results(scene, [one.device for one in loose])
     for term in loose:
         # What torch made of an operand on the way down is where the operand is.
         mine = next((one for one in rest if one.device == term.device), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -15,6 +16,7 @@ from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, name_of
 from devlint_guard.operands import Scene, describe
+from devlint_guard.resumed import MOVE_FIRST, order_of
 
 
 def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Iterator[Finding]:
@@ -41,13 +43,15 @@ def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Ite
                     blamed=True,
                 )
                 other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
+                history, changes = order_of(scene, parameter)
                 yield Finding(
                     "DEV602" if value.is_meta or parameter.is_meta else "DEV206",
                     f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}",
                     place=scene.place,
                     module_class=type(optimizer).__name__,
-                    operands=(blamed, other),
-                    help=("move the module before the optimizer's first step; `load_state_dict` brings state along",),
+                    operands=(replace(blamed, history=history), other),
+                    help=(MOVE_FIRST,),
+                    changes=changes,
                     suspect=not _is_of_pytorch(optimizer),
                 )
                 return

@@ -8,65 +8,55 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import nn
 
-from devlint_guard import naming
-from devlint_guard.edits import followed_by, preceded_by, replaced, statement_of, with_keyword
+from devlint_guard.bindings import is_attribute, is_name
+from devlint_guard.companions import companions
+from devlint_guard.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.expressions import attached
-from devlint_guard.finding import Change, Finding, Operand, Role, Step
-from devlint_guard.frames import Site, node_at
+from devlint_guard.finding import Change, Finding, Operand
+from devlint_guard.left_behind import module_of, moves_of
 from devlint_guard.operands import Met, Scene
-from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in, registered_in
+from devlint_guard.remedy import Astray, Remedy
+from devlint_guard.stored import UNKNOWN, dictionary_of
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import MOVES, How, Link, Scope, bindings, bindings_of, core, of_global, trail
+from devlint_guard.trail import MOVES, How, Link, Scope, steps_of, trail, way_of
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """One thing to do.
+def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:
+    """The best change, for the values that are astray with one too; None where none can be carried out.
 
-    Attributes:
-        text: in the imperative.
-        change: the line that does it.
-        cause: the action at that place.
+    Args:
+        astray: the value.
+        others: the other values that the operation takes.
     """
-
-    text: str
-    change: Change
-    cause: Step | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Astray:
-    """A value that is not where it is needed.
-
-    Attributes:
-        links: its way, the failing line first.
-        device: where it is needed.
-        other: where the value stands that it meets.
-    """
-
-    scene: Scene
-    met: Met
-    links: Sequence[Link]
-    device: str
-    other: ast.expr | None
+    found = next(_remedies(astray), None)
+    if found is None or isinstance(astray.met.value, nn.Module):
+        return found
+    changes = list(found.changes)
+    for companion in companions(astray, others):
+        beside = next(_remedies(_with_way(companion)), None)
+        changes += () if beside is None else beside.changes
+    return replace(found, changes=merged(changes))
 
 
-def remedy_for(astray: Astray) -> Remedy | None:
-    """The best change; None where none can be carried out."""
-    return next(_remedies(astray), None)
+def _with_way(companion: Astray) -> Astray:
+    """A companion with its way back."""
+    link = companion.links[0]
+    assert link.scope.site is not None
+    links = trail(companion.scene.sites, link.scope.site, link.node, companion.met.operand.device, link.value)
+    return replace(companion, links=links)
 
 
 def _remedies(astray: Astray) -> Iterator[Remedy]:
     if astray.device == "meta":
         return
-    module = _module_of(astray)
+    module = module_of(astray)
     if module is not None:
-        yield from _of_module(astray, module)
+        yield from moves_of(astray, module)
         return
     if not astray.links:
         return
@@ -74,194 +64,14 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         yield from _of_line(astray)
         return
     yield from _of_attribute(astray)
-    yield from _of_creation(astray)
+    if (container := _container(astray)) is not None:
+        yield from _of_elements(astray, container)
+    else:
+        yield from _of_creation(astray)
     yield from _of_move(astray)
+    yield from _of_assignment(astray)
     yield from _of_variable(astray)
     yield from _of_line(astray)
-
-
-# --- a module -----------------------------------------------------------------------------------------------
-
-
-def _module_of(astray: Astray) -> nn.Module | None:
-    """The module that was left behind with the value: itself, or the one that registers it."""
-    value = astray.met.value
-    if isinstance(value, nn.Module):
-        return value
-    if not astray.links:
-        return None
-    here = astray.links[0]
-    reader = here.scope.reader
-    part = reader.value(core(reader, here.node, astray.met.operand.device))
-    tensor = part if isinstance(part, torch.Tensor) else value
-    if not isinstance(tensor, torch.Tensor):
-        return None
-    found = naming.name_of(tensor, astray.scene.roots)
-    if found.role not in (Role.PARAMETER, Role.BUFFER):
-        return None
-    for root in astray.scene.roots.values():
-        for _, module in naming.paths_of_modules(root, ""):
-            if any(one is tensor for name in ("_parameters", "_buffers") for one in _table(module, name)):
-                return module
-    return None
-
-
-def _table(module: nn.Module, name: str) -> list[object]:
-    table = dictionary_of(module).get(name)
-    return list(table.values()) if isinstance(table, dict) else []
-
-
-def _of_module(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
-    if _is_in_plain_container(astray, module):
-        yield from _kept_in_container(astray, module)
-    device = astray.met.operand.device.partition(" and ")[0]
-    for site in astray.scene.sites:
-        scope = Scope.at(site) if site.is_user else None
-        if scope is None:
-            continue
-        for name, holder in _holders(scope, module):
-            if {str(one.device) for one in registered_in(holder)} == {device} or holder is module:
-                yield from _moved_module(astray, scope, site, name)
-    yield from _of_file(astray, module)
-
-
-def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
-    """A module that a variable of the file holds is moved on the line that makes it."""
-    scope = None if astray.scene.user is None else Scope.at(astray.scene.user)
-    for name, value in scope.more_names.items() if scope is not None and not scope.is_module else ():
-        if isinstance(value, nn.Module) and any(one is module for one in modules_in(value)):
-            assert scope is not None
-            link = of_global(scope, name)
-            if link is not None and isinstance(link.node, ast.Call):
-                change = followed_by(link.scope, link.node, f".to({device_at(link.scope, link.node, astray.device)})")
-                if change is not None:
-                    told = Step(f"is part of `{name}`, made by `{link.text}`", link.scope.place(link.node))
-                    yield Remedy("move the module to where its input is", change, told)
-
-
-def _holders(scope: Scope, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """The variables of a scope that hold a module: the outermost module first."""
-    for name, value in scope.names.items():
-        if isinstance(value, nn.Module) and any(one is module for one in modules_in(value)):
-            yield name, value
-    for name, value in scope.names.items():
-        if not isinstance(value, type) and not name.startswith("__"):
-            parts = dictionary_of(value)
-            parts = {**parts, **_modules_table(value)}
-            for key, part in parts.items():
-                if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
-                    yield f"{name}.{key}", part
-
-
-def _modules_table(value: object) -> dict[str, object]:
-    table = dictionary_of(value).get("_modules") if isinstance(value, nn.Module) else None
-    return dict(table) if isinstance(table, dict) else {}
-
-
-def _moved_module(astray: Astray, scope: Scope, site: Site, name: str) -> Iterator[Remedy]:
-    """The line that makes a module moves it too; otherwise a line before the one that uses it."""
-    text = "move the module to where its input is"
-    definition = scope.definition
-    node = astray.links[0].node if astray.links and site is astray.scene.user else _call_at(site)
-    if node is None or definition is None:
-        return
-    if name.isidentifier():
-        if name == "self":
-            return
-        made = list(bindings_of(definition, name, node))
-        value = made[-1][1] if made else None
-        if (
-            isinstance(value, ast.Call)
-            and not isinstance(made[-1][0], (ast.For, ast.AsyncFor))
-            and _is_alone(made[-1][0])
-        ):
-            change = followed_by(scope, value, f".to({device_at(scope, value, astray.device)})")
-            if change is not None:
-                yield Remedy(
-                    text, change, Step(f"is part of `{name}`, made by `{scope.source.of(value)}`", scope.place(value))
-                )
-        if name in scope.parameters and not made:
-            return  # its caller has it too
-    else:
-        yield from _made_in_constructor(astray, scope, name, text)
-    change = preceded_by(scope, node, f"{name}.to({device_at(scope, node, astray.device, astray.other)})")
-    if change is not None:
-        yield Remedy(text, change)
-
-
-def _made_in_constructor(astray: Astray, scope: Scope, name: str, text: str) -> Iterator[Remedy]:
-    """`self.net = Net()` of an object that is no module, on the line that makes it."""
-    owner_name, _, key = name.partition(".")
-    owner = scope.names.get(owner_name, UNKNOWN)
-    if isinstance(owner, nn.Module):
-        return
-    for function in (one for base in type(owner).__mro__ for one in vars(base).values() if hasattr(one, "__code__")):
-        inside = Scope.of(function, owner)
-        definition = None if inside is None else inside.definition
-        for statement, target, value in bindings(definition) if definition is not None else ():
-            if isinstance(target, ast.Attribute) and target.attr == key and isinstance(value, ast.Call):
-                assert inside is not None
-                device = next(devices_at(inside, statement, astray.device), "")
-                change = followed_by(inside, value, f".to({device})") if device else None
-                if change is not None:
-                    yield Remedy(text, change)
-
-
-def _is_alone(statement: ast.stmt) -> bool:
-    """Whether an assignment gives one variable one value."""
-    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-
-
-def _call_at(site: Site) -> ast.expr | None:
-    node = node_at(site)
-    return node if isinstance(node, ast.expr) else getattr(node, "value", None)
-
-
-def _is_in_plain_container(astray: Astray, module: nn.Module) -> bool:
-    return "[" in naming.module_path(module, astray.scene.roots)
-
-
-def _kept_in_container(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
-    """The plain list or dict of modules becomes one that moves with the module that holds it."""
-    for root in astray.scene.roots.values():
-        for _, holder in naming.paths_of_modules(root, ""):
-            for key, value in dictionary_of(holder).items():
-                inside = (
-                    value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ()
-                )
-                if key.startswith("_") or not any(
-                    isinstance(one, nn.Module) and any(part is module for part in modules_in(one)) for one in inside
-                ):
-                    continue
-                kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
-                yield from _wrapped(holder, key, kind)
-
-
-def _wrapped(holder: nn.Module, key: str, kind: str) -> Iterator[Remedy]:
-    for function in (one for base in type(holder).__mro__ for one in vars(base).values() if hasattr(one, "__code__")):
-        inside = Scope.of(function, holder)
-        definition = None if inside is None else inside.definition
-        if inside is None or definition is None:
-            continue
-        name = _name_of_torch_nn(inside)
-        for _, target, value in bindings(definition):
-            if isinstance(target, ast.Attribute) and target.attr == key and name:
-                change = replaced(inside, value, f"{name}.{kind}({inside.source.of(value)})")
-                if change is None and value.end_lineno is not None:
-                    continue
-                if change is not None:
-                    text = f"keep the modules in `nn.{kind}`, so that they move with the module that holds them"
-                    container = "dict" if kind == "ModuleDict" else "list"
-                    told = f"is kept in `{inside.source.of(target)}`, a Python {container}"
-                    yield Remedy(text, change, Step(told, inside.place(value)))
-
-
-def _name_of_torch_nn(scope: Scope) -> str:
-    """What the file calls `torch.nn`."""
-    for name, value in scope.more_names.items():
-        if value is nn:
-            return name
-    return next((f"{name}.nn" for name, value in scope.more_names.items() if value is torch), "")
 
 
 # --- a tensor -----------------------------------------------------------------------------------------------
@@ -283,7 +93,7 @@ def _is_written(astray: Astray) -> bool:
 
 def _of_attribute(astray: Astray) -> Iterator[Remedy]:
     """A tensor that a module has in a plain attribute becomes a buffer, if the constructor alone assigns it."""
-    for link in astray.links[1:]:
+    for link in astray.links[:0:-1]:
         own, _, name = link.variable.partition(".")
         if link.how is not How.ASSIGNED or not name or link.scope.code.co_name != "__init__":
             continue
@@ -293,13 +103,19 @@ def _of_attribute(astray: Astray) -> Iterator[Remedy]:
         statement = link.statement
         if (
             isinstance(statement, ast.Assign)
+            and not _is_assigned_before(link, own, name)
             and len(statement.targets) == 1
             and statement.end_lineno == statement.lineno
         ):
             value = link.scope.source.of(statement.value)
             change = _statement_replaced(link.scope, statement, f'{own}.register_buffer("{name}", {value})')
             if change is not None:
-                yield Remedy("register it, so that it moves with its module", change)
+                yield Remedy("register it, so that it moves with its module", (change,))
+
+
+def _is_assigned_before(link: Link, own: str, name: str) -> bool:
+    assert link.statement is not None
+    return list(link.scope.reaching(is_attribute(own, name), link.statement)) != [None]
 
 
 def _statement_replaced(scope: Scope, statement: ast.Assign, text: str) -> Change | None:
@@ -312,7 +128,7 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
     """Where the value is created, it is created on the device."""
     for link in reversed(astray.links):
         reader = link.scope.reader
-        call = core(reader, link.node, astray.met.operand.device)
+        call = link.core(astray.met.operand.device)
         if not isinstance(call, ast.Call) or (link.how is How.ASSIGNED and "." in link.variable):
             continue
         made = reader.creates(call)
@@ -326,13 +142,54 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
         else:
             change = followed_by(link.scope, call, f".to({device})")
         if change is not None:
-            yield Remedy("create it where it is used", change)
+            yield Remedy("create it where it is used", (change,))
+
+
+def _container(astray: Astray) -> object:
+    """The container of several tensors that stands on the line, all of them astray; None where there is none."""
+    link = astray.links[0]
+    value = link.scope.reader.value(link.node)
+    return value if _is_astray_as_a_whole(value, astray.met.operand.device) else None
+
+
+def _is_astray_as_a_whole(value: object, device: str) -> bool:
+    if not isinstance(value, (list, tuple, dict)) or len(value) < 2:
+        return False
+    parts = list(value.values()) if isinstance(value, dict) else list(value)
+    return all(isinstance(one, torch.Tensor) and str(one.device) == device for one in parts)
+
+
+def _of_elements(astray: Astray, container: object) -> Iterator[Remedy]:
+    """Where each element of a container is created, it is created on the device."""
+    assert isinstance(container, (list, tuple, dict))
+    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
+    found: list[Remedy] = []
+    for key in keys:
+        first = replace(astray.links[0], keys=(key,))
+        links = way_of(astray.scene.sites, first, astray.met.operand.device)
+        found += [one for one in [next(_of_creation(replace(astray, links=links)), None)] if one is not None]
+    if len(found) == len(keys):
+        yield replace(found[0], changes=merged([change for one in found for change in one.changes]))
+
+
+def _of_assignment(astray: Astray) -> Iterator[Remedy]:
+    """Where an object that is no module is given the tensor to keep, it is given the moved one."""
+    for link in astray.links[1:]:
+        own, _, name = link.variable.partition(".")
+        is_kept = link.how is How.ASSIGNED and bool(name) and not link.keys
+        owner = link.scope.names.get(own, UNKNOWN) if is_kept else UNKNOWN
+        if owner is UNKNOWN or isinstance(owner, nn.Module) or not isinstance(link.value, torch.Tensor):
+            continue
+        device = next(devices_at(link.scope, link.node, astray.device, None, astray.scene.sites), None)
+        change = None if device is None else followed_by(link.scope, link.node, f".to({device})")
+        if change is not None:
+            yield Remedy("move it where it is kept", (change,))
 
 
 def _of_move(astray: Astray) -> Iterator[Remedy]:
     """Where the value was moved to a wrong device, it is moved to the right one."""
     for link in reversed(astray.links):
-        call = core(link.scope.reader, link.node, astray.met.operand.device)
+        call = link.core(astray.met.operand.device)
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in MOVES:
             continue
         device = next(
@@ -345,13 +202,13 @@ def _of_move(astray: Astray) -> Iterator[Remedy]:
         else:
             change = replaced(link.scope, call, f"{link.scope.source.of(call.func.value)}.to({device})")
         if change is not None:
-            yield Remedy("move it to the right device", change)
+            yield Remedy("move it to the right device", (change,))
 
 
 def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
     """How the line that creates a value names the device that it is needed on."""
     other = astray.other if link.scope.site is astray.scene.user else None
-    found = next(devices_at(link.scope, call, astray.device, other), None)
+    found = next(devices_at(link.scope, call, astray.device, other, astray.scene.sites), None)
     if found is not None:
         return found
     for part in ast.walk(call):
@@ -368,25 +225,52 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
 def _of_variable(astray: Astray) -> Iterator[Remedy]:
     """A variable is moved before it is used, in the outermost function that holds just this tensor."""
     live = [one for one in astray.links if one.how in (How.HERE, How.PASSED) and one.scope.site is not None]
-    candidates = [(link.scope, link.node) for link in live]
     told: list[Remedy] = []
-    for scope, node in reversed(candidates):
-        name = core(scope.reader, node, astray.met.operand.device)
+    for link in reversed(live):
+        scope, node = link.scope, link.node
+        name = link.core(astray.met.operand.device)
         other = astray.other if scope.site is astray.scene.user else None
         device = next(devices_at(scope, node, astray.device, other), None)
-        if isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
+        if isinstance(node, ast.Name) and (moved := _moved_elements(astray, link, device)) is not None:
+            yield Remedy("move them before they are used", (moved,))
+            continue
+        is_variable = isinstance(name, ast.Name) and not _is_of_comprehension(scope, name)
+        if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
             change = preceded_by(scope, node, f"{name.id} = {name.id}.to({device or _quoted(astray.device)})")
-        elif not isinstance(node, ast.Name) and _holds(scope, node, astray):
+        elif not (isinstance(node, ast.Name) and is_variable) and _holds(scope, node, astray):
             change = followed_by(scope, node, f".to({device or _quoted(astray.device)})")
         else:
             continue
         if change is not None:
-            remedy = Remedy("move it before it is used", change)
+            remedy = Remedy("move it before it is used", (change,))
             if device is not None:
                 yield remedy
             else:
                 told.append(remedy)
     yield from told
+
+
+def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:
+    """A line that moves all tensors of a container, before it is used."""
+    assert isinstance(link.node, ast.Name)
+    scope, name = link.scope, link.node.id
+    value = scope.reader.value(link.node)
+    if not _is_astray_as_a_whole(value, astray.met.operand.device) or not _is_local(scope, name):
+        return None
+    to = f"to({device or _quoted(astray.device)})"
+    if type(value) is dict:
+        text = f"{{key: one.{to} for key, one in {name}.items()}}"
+    elif type(value) in (list, tuple):
+        text = f"[one.{to} for one in {name}]" if isinstance(value, list) else f"tuple(one.{to} for one in {name})"
+    else:
+        return None
+    return preceded_by(scope, link.node, f"{name} = {text}")
+
+
+def _is_of_comprehension(scope: Scope, node: ast.Name) -> bool:
+    """Whether a variable is one of a comprehension, before which there is no line that could exchange it."""
+    reached = scope.reaching(is_name(node.id), node)
+    return any(one is not None and not isinstance(one.statement, ast.stmt) for one in reached)
 
 
 def _holds(scope: Scope, node: ast.expr, astray: Astray) -> bool:
@@ -415,13 +299,13 @@ def _of_line(astray: Astray) -> Iterator[Remedy]:
             device = device_at(link.scope, link.node, astray.met.operand.device, link.node)
             change = followed_by(link.scope, astray.other, f".to({device})")
             if change is not None:
-                yield Remedy("bring the other value to the device of the tensor that changes in place", change)
+                yield Remedy("bring the other value to the device of the tensor that changes in place", (change,))
             return
         if not _is_tensor(link.scope, link.node):
             continue
         change = followed_by(link.scope, link.node, f".to({device})")
         if change is not None:
-            yield Remedy("move it where it is used", change)
+            yield Remedy("move it where it is used", (change,))
 
 
 def _is_tensor(scope: Scope, node: ast.expr) -> bool:
@@ -454,8 +338,7 @@ def with_way(scene: Scene, finding: Finding) -> Finding:
         return finding
     first, *others = finding.operands
     links = trail(scene.sites, scene.user, found[1], first.device)
-    steps = tuple(link.step for link in links[:0:-1] if link.how is not How.RETURNED)
-    return replace(finding, operands=(replace(first, history=steps), *others))
+    return replace(finding, operands=(replace(first, history=steps_of(links)), *others))
 
 
 def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:

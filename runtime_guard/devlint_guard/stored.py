@@ -126,6 +126,14 @@ def modules_in(root: nn.Module) -> Iterator[nn.Module]:
             waiting += [one for one in reversed(_table(module, "_modules")) if isinstance(one, nn.Module)]
 
 
+def parts_of(owner: object) -> dict[str, object]:
+    """The attributes of an object, with the modules that it registers; none of a class or of a file."""
+    if isinstance(owner, (type, types.ModuleType)):
+        return {}
+    parts = dict(dictionary_of(owner))
+    return {**parts, **dict(table_of(owner, "_modules"))} if isinstance(owner, nn.Module) else parts
+
+
 def registered_in(root: nn.Module) -> list[torch.Tensor]:
     """The parameters, then the buffers of a module and of those below it, each once.
 

@@ -7,16 +7,24 @@ still runs, is the device.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import nn
 
-from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of
-from devlint_guard.trail import Scope, bindings_of
+from devlint_guard.bindings import is_name, own_nodes
+from devlint_guard.frames import Site
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in
+from devlint_guard.trail import Scope
 
 
-def device_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.expr | None = None) -> str:
+def device_at(
+    scope: Scope,
+    node: ast.expr | ast.stmt,
+    device: str,
+    other: ast.expr | None = None,
+    sites: Sequence[Site] = (),
+) -> str:
     """The best expression for a device on a line; its name in quotes if nothing on that line tells it.
 
     Args:
@@ -24,13 +32,24 @@ def device_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.e
         node: on the line.
         device: it.
         other: a value that is on the device, if it is of this scope.
+        sites: the frames that run, of which the inner ones may have moved a module since.
     """
-    return next(devices_at(scope, node, device, other), f'"{device}"')
+    return next(devices_at(scope, node, device, other, sites), f'"{device}"')
 
 
-def devices_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.expr | None = None) -> Iterator[str]:
+def devices_at(
+    scope: Scope,
+    node: ast.expr | ast.stmt,
+    device: str,
+    other: ast.expr | None = None,
+    sites: Sequence[Site] = (),
+) -> Iterator[str]:
     """The expressions for a device on a line, the best first."""
-    names = dict(_known(scope, node))
+    names = {
+        name: value
+        for name, value in _known(scope, node)
+        if not _has_moved(scope, value) and not _is_moved_later(scope, node, value, sites)
+    }
     tensors = [name for name, value in names.items() if _is_on(value, device)]
     own = _text_of_other(scope, node, other, device)
     variables = list(_variables(names, device))
@@ -49,7 +68,8 @@ def devices_at(scope: Scope, node: ast.expr | ast.stmt, device: str, other: ast.
                 yield f"next({name}.parameters()).device"
         elif not isinstance(value, type):
             for key, part in dictionary_of(value).items():
-                if isinstance(part, nn.Module) and devices_of(part) == [device]:
+                is_there = isinstance(part, nn.Module) and devices_of(part) == [device]
+                if is_there and not (_has_moved(scope, part) or _is_moved_later(scope, node, part, sites)):
                     yield f"next({name}.{key}.parameters()).device"
 
 
@@ -60,9 +80,9 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
     for name, value in scope.names.items():
         if name.startswith("__"):
             continue
-        rebound = list(bindings_of(definition, name, before)) if definition is not None else []
+        reached = scope.reaching(is_name(name), before)
         later = list(_targets_after(definition, name, before)) if definition is not None else []
-        if (name in scope.parameters or rebound) and not later:
+        if reached and (None not in reached or name in scope.parameters) and not later:
             yield name, value
     if not scope.is_module:
         local = set(scope.code.co_varnames)
@@ -71,8 +91,50 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
             for name, value in scope.more_names.items()
             if not name.startswith("__")
             and name not in local
+            and _is_bound_then(scope, name)
             and isinstance(value, (str, torch.device, torch.Tensor, nn.Module))
         )
+
+
+def _is_bound_then(scope: Scope, name: str) -> bool:
+    """Whether a variable of the file had its value when a function that has ended was called."""
+    while scope.call is not None:
+        scope, call = scope.call
+        if scope.is_module:
+            return None not in scope.reaching(is_name(name), call)
+    return True
+
+
+def _is_moved_later(scope: Scope, node: ast.expr | ast.stmt, value: object, sites: Sequence[Site]) -> bool:
+    """Whether a function that runs has moved a module after it had passed a line."""
+    if scope.site is None or not isinstance(value, nn.Module) or _keeps_its_device(value):
+        return False
+    inner = next((index for index, one in enumerate(sites) if one.frame is scope.site.frame), len(sites))
+    deeper = [Scope.at(one) for one in sites[inner + 1 :] if one.is_user]
+    if any(_moves_after(one, 0, value) for one in deeper if one is not None):
+        return True
+    return _moves_after(scope, node.lineno, value)
+
+
+def _moves_after(scope: Scope, line: int, value: nn.Module) -> bool:
+    """Whether a function moves a module, or one that holds it, below a line."""
+    for node in own_nodes(scope.definition) if scope.definition is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr="to" | "cuda" | "cpu")) if node.lineno > line:
+                moved = scope.reader.value(receiver)
+                if isinstance(moved, nn.Module) and any(one is value for one in modules_in(moved)):
+                    return True
+    return False
+
+
+def _has_moved(scope: Scope, value: object) -> bool:
+    """Whether a module, in a function that no longer runs, may have been elsewhere while it ran."""
+    if scope.site is not None or not isinstance(value, nn.Module) or _keeps_its_device(value):
+        return False
+    if scope.call is None:
+        return True
+    caller, call = scope.call
+    return _has_moved(caller, value) if caller.site is None else _moves_after(caller, call.lineno, value)
 
 
 def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:

@@ -2,25 +2,41 @@
 
 Each link is an expression: an argument of a caller, a value assigned to a variable, the batches of a loop, an element
 appended to a list, a result of a function of the user. This runs no code of the program and needs no record of the run.
-The way ends where several lines could be meant.
+Where several assignments may be meant, the object itself, or the device, tells which; otherwise the way ends.
 """
 
 from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Final
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
-from devlint_guard.expressions import Reader
-from devlint_guard.finding import Place, Step
-from devlint_guard.frames import Site, Source, is_user_code, node_at, place_in_code, source_of, source_of_file
-from devlint_guard.stored import UNKNOWN, dictionary_of, modules_in, tensors_in
+from devlint_guard.bindings import (
+    Binding,
+    Field,
+    IsTarget,
+    Key,
+    is_attribute,
+    is_name,
+    is_none,
+    own_nodes,
+    targets_of,
+)
+from devlint_guard.callees import called, code_named, method_of, methods
+from devlint_guard.cores import MOVES, core, holds_none_on, inner, is_elsewhere, may_be_on, put_in
+from devlint_guard.finding import Step
+from devlint_guard.frames import Site, node_at
+from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of
+
+__all__ = ["MOVES", "How", "Link", "Scope", "assigned_attribute", "core", "of_global", "steps_of", "trail", "way_of"]
 
 
 class How(enum.Enum):
@@ -28,70 +44,13 @@ class How(enum.Enum):
 
     HERE = "is"
     PASSED = "is passed as"
+    DEFAULT = "is not given to"
     ASSIGNED = "comes from"
     TAKEN = "is taken from"
     APPENDED = "is appended as"
     RETURNED = "is returned as"
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A function, or the top of a file, that an expression stands in.
-
-    Attributes:
-        source: of its file.
-        code: its code.
-        names: its variables if it still runs, otherwise the known ones.
-        more_names: the variables of its file.
-        site: the frame, where it still runs.
-    """
-
-    source: Source
-    code: CodeType
-    names: Mapping[str, object]
-    more_names: Mapping[str, object]
-    site: Site | None = None
-
-    @classmethod
-    def at(cls, site: Site) -> Scope | None:
-        """The scope of a frame; None where its source cannot be had."""
-        source = source_of(site)
-        frame = site.frame
-        return None if source is None else cls(source, frame.f_code, frame.f_locals, frame.f_globals, site)
-
-    @classmethod
-    def of(cls, function: FunctionType, owner: object = UNKNOWN) -> Scope | None:
-        """The scope of a function that may not run any more; a method is one of `owner`."""
-        code = function.__code__
-        source = source_of_file(code.co_filename) if is_user_code(code, function.__module__) else None
-        if source is None:
-            return None
-        known = {} if owner is UNKNOWN or not code.co_argcount else {code.co_varnames[0]: owner}
-        return cls(source, code, known, function.__globals__)
-
-    @property
-    def reader(self) -> Reader:
-        """What reads its expressions."""
-        return Reader(self.source, self.names, self.more_names)
-
-    @property
-    def is_module(self) -> bool:
-        """Whether it is the top of a file."""
-        return self.code.co_name == "<module>"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters."""
-        return self.code.co_varnames[: self.code.co_argcount + self.code.co_kwonlyargcount]
-
-    @property
-    def definition(self) -> ast.AST | None:
-        """The node of the function, or of the whole file."""
-        return self.source.tree if self.is_module else definition_of(self.source.tree, self.code)
-
-    def place(self, node: ast.expr | ast.stmt) -> Place:
-        """Where a node of it stands."""
-        return place_in_code(self.code, node)
+    YIELDED = "is yielded as"
+    PLACED = "is placed on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +60,17 @@ class Link:
     Attributes:
         statement: of an assignment or a loop, the statement.
         variable: the name that it gave a value.
+        keys: the way from its value to the value that is followed.
+        value: the object that is followed, UNKNOWN where it is no longer the same.
     """
 
     how: How
     scope: Scope
     node: ast.expr
-    statement: ast.stmt | None = None
+    statement: ast.AST | None = None
     variable: str = ""
+    keys: tuple[Key, ...] = ()
+    value: object = UNKNOWN
 
     @property
     def text(self) -> str:
@@ -121,10 +84,37 @@ class Link:
         short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
         return Step(f"{self.how.value} `{short}`", self.scope.place(self.node))
 
+    def core(self, device: str) -> ast.expr:
+        """The innermost part that its value, on a device, comes from."""
+        return core(self.scope.reader, self.node, device, self.keys)
+
+    def tensor(self, device: str) -> torch.Tensor | None:
+        """The outermost part on its way inwards that is a tensor which is still there."""
+        reader, node, keys = self.scope.reader, self.node, self.keys
+        while not isinstance(value := reader.value(node), torch.Tensor):
+            part = inner(reader, node, keys, device)
+            if part is None:
+                return None
+            node, keys, _ = part
+        return value
+
+
+def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
+    """A way as a report tells it, the oldest first; of a long one, both ends."""
+    told = list(links[1:])
+    if len(told) > 2 * _SHOWN:  # without what is only passed on under its name
+        told = [one for one in told if one.how is not How.PASSED or one.text != one.variable]
+    shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
+    return tuple(link.step for link in shown[::-1])
+
 
 _LONGEST: Final = 60
-_MOST: Final = 12
+_SHOWN: Final = 4
+"""A report tells so many steps from the line that fails, and so many from the one where the value was made."""
+_MOST: Final = 16
 """More links than this are no explanation."""
+_DEEPEST: Final = 3
+"""So many objects, each an attribute of the next, are looked for where they were made."""
 
 
 def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value: object = None) -> list[Link]:
@@ -140,14 +130,12 @@ def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value:
     scope = Scope.at(site)
     if scope is None:
         return []
-    links = [Link(How.HERE, scope, node)]
-    for _ in range(_MOST):
-        link = _before(sites, links[-1], device)
-        if link is None or any(one.node is link.node for one in links):
-            break
-        links.append(link)
-    kept = None if any("." in link.variable for link in links) else _kept_in(sites, value)
-    return links if kept is None else [*links, kept]
+    way = _Way(sites, device)
+    links = way.followed(Link(How.HERE, scope, node, value=UNKNOWN if value is None else value))
+    if not any("." in link.variable for link in links):
+        kept = _kept_in(sites, value)
+        links += [] if kept is None else way.followed(kept)
+    return links
 
 
 def _kept_in(sites: Sequence[Site], value: object) -> Link | None:
@@ -159,190 +147,442 @@ def _kept_in(sites: Sequence[Site], value: object) -> Link | None:
             for owner in modules_in(one) if isinstance(one, nn.Module) else ():
                 for name, held in dictionary_of(owner).items():
                     if held is value and not name.startswith("_"):
-                        return _of_attribute(owner, name, str(value.device))
+                        return _Way(sites, str(value.device)).of_attribute(owner, name, (), value)
     return None
 
 
-def _before(sites: Sequence[Site], link: Link, device: str) -> Link | None:
-    scope, node = link.scope, core(link.scope.reader, link.node, device)
-    match node:
-        case ast.Name():
-            return _of_name(sites, scope, node, device)
-        case ast.Attribute():
-            owner = scope.reader.value(node.value)
-            return None if owner is UNKNOWN else _of_attribute(owner, node.attr, device)
-        case ast.Call():
-            return _of_call(scope, node)
-    return None
+def way_of(sites: Sequence[Site], link: Link, device: str) -> list[Link]:
+    """The way back of the value that a link stands for."""
+    return _Way(sites, device).followed(link)
 
 
-def core(reader: Reader, node: ast.expr, device: str) -> ast.expr:
-    """The part of an expression that its value, or its device, comes from: `x` of `x.float()`, of `F.relu(x[0])`."""
-    while True:
-        inner = _inner(reader, node, device)
-        if inner is None:
-            return node
-        node = inner
-
-
-def _inner(reader: Reader, node: ast.expr, device: str) -> ast.expr | None:
-    match node:
-        case ast.Subscript():
-            return node.value
-        case ast.Starred() | ast.NamedExpr():
-            return node.value
-        case ast.UnaryOp():
-            return node.operand
-        case ast.IfExp():
-            return reader.chosen(node)
-        case ast.BinOp():
-            return next((one for one in (node.left, node.right) if _may_be_on(reader, one, device)), None)
-        case ast.Attribute(attr=name) if name in ("T", "mT", "data", "real", "imag", "grad"):
-            return node.value
-        case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if reader.value(node.func) is UNKNOWN:
-            if name in MOVES and not _is_of_dtype(reader, node):
-                return None
-            if reader.value(receiver) is UNKNOWN and reader.device(receiver) is None:
-                return receiver if hasattr(torch.Tensor, name) else None
-            is_tensor = isinstance(reader.value(receiver), torch.Tensor) or reader.device(receiver) is not None
-            return receiver if is_tensor and _may_be_on(reader, receiver, device) else None
-        case ast.Call(args=[iterable, *_]) if reader.value(node.func) in (next, iter, enumerate):
-            return iterable
-        case ast.Call() if _is_of_torch(reader.value(node.func)):
-            if any(keyword.arg == "device" for keyword in node.keywords):
-                return None
-            given = [one for argument in node.args for one in _elements(argument)]
-            return next((one for one in given if _may_be_on(reader, one, device)), None)
-        case ast.List() | ast.Tuple():
-            return next((one for one in node.elts if _may_be_on(reader, one, device)), None)
-    return None
-
-
-MOVES: Final = frozenset({"to", "cuda", "cpu"})
-"""Methods whose result is where they say, wherever their tensor is."""
-
-
-def _is_of_dtype(reader: Reader, node: ast.Call) -> bool:
-    """Whether a call of `to` names a dtype alone."""
-    return len(node.args) == 1 and not node.keywords and isinstance(reader.value(node.args[0]), torch.dtype)
-
-
-def _elements(node: ast.expr) -> list[ast.expr]:
-    return list(node.elts) if isinstance(node, (ast.List, ast.Tuple)) else [node]
-
-
-def _may_be_on(reader: Reader, node: ast.expr, device: str) -> bool:
-    value = reader.value(node)
-    if isinstance(value, torch.Tensor):
-        return str(value.device) == device
-    if value is not UNKNOWN:
-        return any(str(tensor.device) == device for _, tensor in tensors_in(value))
-    found = reader.device(node)
-    return found is not None and str(found).partition(":")[0] == device.partition(":")[0]
-
-
-def _is_of_torch(function: object) -> bool:
-    home = getattr(function, "__module__", None)
-    return isinstance(home, str) and home.partition(".")[0] == "torch" and not isinstance(function, type)
-
-
-# --- one link -----------------------------------------------------------------------------------------------
-
-
-def _of_name(sites: Sequence[Site], scope: Scope, node: ast.Name, device: str) -> Link | None:
-    definition = scope.definition  # a lambda has none, and no assignments
-    found = [] if definition is None else list(bindings_of(definition, node.id, node))
-    if found and definition is not None:
-        statement, value = _of_branch(scope, definition, found, device)
-        how = How.TAKEN if isinstance(statement, (ast.For, ast.AsyncFor)) else How.ASSIGNED
-        filled = _appended(scope, definition, node.id) if _holds_none_on(scope.reader, value, device) else None
-        return filled or Link(how, scope, value, statement, node.id)
-    if node.id in scope.parameters:
-        return (
-            _given_to_constructor(sites, scope, node.id)
-            if scope.site is None
-            else _argument(sites, scope.site, node.id)
-        )
-    if scope.is_module or node.id not in scope.more_names:
-        return None
-    return of_global(scope, node.id)
-
-
-def _of_branch(
-    scope: Scope, definition: ast.AST, found: Sequence[tuple[ast.stmt, ast.expr]], device: str
-) -> tuple[ast.stmt, ast.expr]:
-    """The last of some assignments; of those in two branches, the one whose value is on the device."""
-    last = found[-1]
-    for other in found[-2::-1]:
-        if _are_exclusive(definition, other[0], last[0]) and str(scope.reader.device(other[1])) == device:
-            return other
-    return last
-
-
-def _are_exclusive(definition: ast.AST, one: ast.stmt, other: ast.stmt) -> bool:
-    for branch in ast.walk(definition):
-        if isinstance(branch, ast.If):
-            arms = [{id(node) for part in arm for node in ast.walk(part)} for arm in (branch.body, branch.orelse)]
-            if id(one) in arms[0] and id(other) in arms[1]:
-                return True
-    return False
+def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object) -> Link | None:
+    """The assignment that gave an attribute of an object its value."""
+    return _Way(sites, "").of_attribute(owner, name, (), value)
 
 
 def of_global(scope: Scope, name: str) -> Link | None:
-    """The only assignment of a variable of the file."""
-    found = [(statement, value) for statement, target, value in bindings(scope.source.tree) if _is(target, name)]
-    if len(found) != 1:
-        return None
-    code = scope.code.replace(co_name="<module>")
-    top = Scope(scope.source, _unqualified(code), scope.more_names, scope.more_names)
-    return Link(How.ASSIGNED, top, found[0][1], found[0][0], name)
+    """The assignment of a variable of the file, or of the file that it is imported from."""
+    top = top_of(scope)
+    return None if top is None else _Way((), "").of_variable_of_file(top, name, (), UNKNOWN)
 
 
-def _unqualified(code: CodeType) -> CodeType:
-    return code.replace(co_qualname="<module>") if hasattr(code, "co_qualname") else code
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What is followed: the value on a device, in the frames of an error."""
 
+    sites: Sequence[Site]
+    device: str
+    depth: int = 0
 
-def _is(target: ast.expr, name: str) -> bool:
-    return isinstance(target, ast.Name) and target.id == name
+    def followed(self, first: Link) -> list[Link]:
+        """A link and those before it."""
+        links = [first]
+        for _ in range(_MOST):
+            link = self.before(links[-1])
+            if link is None or any((one.node, one.keys) == (link.node, link.keys) for one in links):
+                break
+            links.append(link)
+        return links
 
-
-def _argument(sites: Sequence[Site], site: Site, name: str) -> Link | None:
-    """What the caller of a function passed for a parameter."""
-    index = next((number for number, one in enumerate(sites) if one.frame is site.frame), 0)
-    between = index - 1
-    while between >= 0 and not sites[between].is_user:
-        if sites[between].frame.f_code.co_name not in _PASS_ON:
+    def before(self, link: Link) -> Link | None:
+        """The link that gave an expression its value."""
+        if link.how is How.DEFAULT:
             return None
-        between -= 1
-    caller = sites[between] if between >= 0 else None
-    scope = None if caller is None else Scope.at(caller)
-    call = None if caller is None else node_at(caller)
-    while isinstance(call, (ast.Expr, ast.Return, ast.Assign, ast.Await)) and call.value is not None:
-        call = call.value
-    if scope is None or not isinstance(call, ast.Call):
+        scope, reader = link.scope, link.scope.reader
+        node, keys, value = link.node, link.keys, link.value
+        while (part := inner(reader, node, keys, self.device)) is not None:
+            node, keys, is_same = part
+            value = value if is_same else UNKNOWN
+        held = reader.value(node)
+        if keys and isinstance(held, DataLoader):
+            return None  # it makes its batches out of sight
+        if keys and held is not UNKNOWN and not isinstance(held, torch.Tensor):
+            produced = self._of_iteration(held, scope, node, keys)
+            if produced is not None:
+                return produced
+        match node:
+            case ast.Name():
+                return self._of_name(scope, node, keys, value)
+            case ast.Attribute():
+                return self._of_member(scope, node, keys, value)
+            case ast.Call():
+                return self._of_call(scope, node, keys) or self._of_place(scope, node)
         return None
-    argument = _argument_of(call, site.frame.f_code, name)
-    return None if argument is None else Link(How.PASSED, scope, argument, variable=name)
 
+    # --- variables ---
 
-def _given_to_constructor(sites: Sequence[Site], scope: Scope, name: str) -> Link | None:
-    """What the constructor of an object was given, where a running function made the object."""
-    owner = scope.names.get(scope.parameters[0]) if scope.code.co_name == "__init__" else None
-    if owner is None:
+    def _of_name(self, scope: Scope, node: ast.Name, keys: tuple[Key, ...], value: object) -> Link | None:
+        reached = scope.reaching(is_name(node.id), node)
+        if value is UNKNOWN and not keys and scope.site is not None and scope.is_settled(node):
+            value = scope.reader.value(node)
+        binding = self._chosen(scope, [one for one in reached if one is not None], keys, value)
+        entry = self._entry(scope, node.id, keys, value) if None in reached else None
+        if binding is not None and entry is not None and not self._is_rather(scope, binding, entry, value):
+            binding = None
+        if binding is None:
+            return entry
+        is_loop = not isinstance(binding.statement, ast.stmt) or isinstance(binding.statement, (ast.For, ast.AsyncFor))
+        filled = self._filled(scope, is_name(node.id), node.id, (*binding.keys, *keys), binding.value)
+        whole = value if not binding.keys and not keys else UNKNOWN
+        how = How.TAKEN if is_loop else How.ASSIGNED
+        found = Link(how, scope, binding.value, binding.statement, node.id, (*binding.keys, *keys), whole)
+        return filled or found
+
+    def _is_rather(self, scope: Scope, binding: Binding, entry: Link, value: object) -> bool:
+        """Whether a value comes from an assignment that may not have been done, and not from before it."""
+        given = entry.scope.reader.value(entry.node) if entry.scope.site is not None else UNKNOWN
+        if value is not UNKNOWN and given is value:
+            return False
+        if not binding.keys and is_elsewhere(scope.reader, binding.value, self.device):
+            return False
+        names = {one.id for one in ast.walk(binding.value) if isinstance(one, ast.Name)}
+        if entry.variable in names:
+            return True  # it leads there itself
+        if given is not UNKNOWN and not may_be_on(entry.scope.reader, entry.node, self.device):
+            return True
+        return given is UNKNOWN or given is None
+
+    def _chosen(self, scope: Scope, found: Sequence[Binding], keys: tuple[Key, ...], value: object) -> Binding | None:
+        """Of some bindings that may be meant, the one that gave the object, or one on the device; the last of them."""
+        reader = scope.reader
+        if len(found) > 1 and value is not UNKNOWN:
+            same = [one for one in found if not one.keys and not keys and reader.value(one.value) is value]
+            found = same or found
+        if len(found) > 1:
+            full = [one for one in found if not is_none(one.value)]
+            there = [one for one in full if self.device and may_be_on(reader, one.value, self.device)]
+            open_ones = [one for one in full if one.keys or not is_elsewhere(reader, one.value, self.device)]
+            found = there or open_ones or full
+        if len(found) > 1 and self.depth == 0:
+            way = _Way(self.sites, self.device, 1)
+            leading = [one for one in found if way.leads_there(scope, one, keys)]
+            found = leading or found
+        return found[-1] if found else None
+
+    def leads_there(self, scope: Scope, binding: Binding, keys: tuple[Key, ...]) -> bool:
+        """Whether the way of an assigned value ends at one that is on the device."""
+        last = self.followed(Link(How.ASSIGNED, scope, binding.value, keys=(*binding.keys, *keys)))[-1]
+        return bool(self.device) and may_be_on(last.scope.reader, last.core(self.device), self.device)
+
+    def _entry(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """Where a variable has its value from when its function begins."""
+        code = scope.code
+        if name in scope.parameters or name in rest_of(code):
+            link = self._argument(scope, name, keys, value)
+            if link is None and scope.call is not None:
+                return Link(How.DEFAULT, *scope.call, variable=name) if scope.has_default(name) else None
+            return link
+        if name in code.co_freevars:
+            around = self._around(scope, name)
+            return None if around is None else self._bound_at_end(around, is_name(name), name, keys, value)
+        if scope.is_module or name not in scope.more_names or name in code.co_varnames:
+            return None
+        top = top_of(scope)
+        return None if top is None else self.of_variable_of_file(top, name, keys, value)
+
+    def _bound_at_end(
+        self, scope: Scope, is_target: IsTarget, name: str, keys: tuple[Key, ...], value: object
+    ) -> Link | None:
+        reached = scope.reaching(is_target, None)
+        binding = self._chosen(scope, [one for one in reached if one is not None], keys, value)
+        if binding is None:
+            return self._entry(scope, name, keys, value) if name in scope.parameters else None
+        how = How.TAKEN if isinstance(binding.statement, (ast.For, ast.AsyncFor)) else How.ASSIGNED
+        all_keys = (*binding.keys, *keys)
+        filled = self._filled(scope, is_target, name, all_keys, binding.value)
+        return filled or Link(how, scope, binding.value, binding.statement, name, all_keys, value)
+
+    def _around(self, scope: Scope, name: str) -> Scope | None:
+        """The function around another one that binds one of its free variables, if it still runs or has ended."""
+        inside = scope.definition
+        for site in reversed(self.sites):
+            outer = Scope.at(site) if site.is_user and site.file == scope.code.co_filename else None
+            definition = None if outer is None else outer.definition
+            if outer is None or definition is None or outer.code is scope.code or outer.is_module:
+                continue
+            if inside is None or any(one is inside for one in ast.walk(definition)):
+                return outer
+        for node in ast.walk(scope.source.tree):
+            is_outer = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node is not inside
+            if is_outer and inside is not None and any(one is inside for one in ast.walk(node)):
+                code = code_named(scope, node)
+                return None if code is None else Scope(scope.source, code, scope.names, scope.more_names)
         return None
-    for site in reversed(sites):
-        there = Scope.at(site) if site.is_user else None
-        definition = None if there is None else there.definition
-        if there is None or definition is None:
-            continue
-        for variable, value in there.names.items():
-            if value is owner and variable != "self":
-                for statement, target, made in bindings(definition):
-                    if _is(target, variable) and isinstance(made, ast.Call):
-                        argument = _argument_of(made, scope.code, name)
-                        if argument is not None:
-                            return Link(How.PASSED, there, argument, statement, name)
-    return None
+
+    def of_variable_of_file(self, top: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """The assignment of a variable of a file, or of the file that it is imported from."""
+        found = self._bound_at_end(top, is_name(name), name, keys, value)
+        if found is not None:
+            return found
+        source = imported(top, name)
+        return None if source is None else self.of_variable_of_file(source[0], source[1], keys, value)
+
+    # --- parameters ---
+
+    def _argument(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        if scope.call is not None:
+            caller, call = scope.call
+            return _passed(caller, call, scope.code, name, keys, value)
+        if scope.site is None:
+            made = self._given_to_constructor(scope, name, keys, value)
+            return made or self._given_by_a_call(scope, name, keys, value)
+        return self._given_by_caller(scope.site, name, keys, value)
+
+    def _given_by_caller(self, site: Site, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """What the caller of a running function passed, also through frames of libraries that pass it on as it is."""
+        index = next((number for number, one in enumerate(self.sites) if one.frame is site.frame), 0)
+        code, own = site.frame.f_code, site.frame.f_locals.get(name, UNKNOWN)
+        known = value if value is not UNKNOWN else own
+        between = index - 1
+        while between >= 0 and not self.sites[between].is_user:
+            frame = self.sites[between].frame
+            if frame.f_code.co_name not in _PASS_ON:
+                if not isinstance(known, torch.Tensor):
+                    return None
+                through = next((key for key, one in frame.f_locals.items() if one is known), None)
+                if through is None or through not in frame.f_code.co_varnames[: frame.f_code.co_argcount]:
+                    return None
+                code, name = frame.f_code, through
+            between -= 1
+        caller = self.sites[between] if between >= 0 else None
+        scope = None if caller is None else Scope.at(caller)
+        call = None if caller is None else node_at(caller)
+        while isinstance(call, (ast.Expr, ast.Return, ast.Assign, ast.Await)) and call.value is not None:
+            call = call.value
+        if scope is None or not isinstance(call, ast.Call):
+            return None
+        return _passed(scope, call, code, name, keys, value)
+
+    def _given_by_a_call(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """What a running function passed to one that has ended; of several calls, what is known to be on the device."""
+        found = []
+        for site in self.sites:
+            caller = Scope.at(site) if site.is_user else None
+            definition = None if caller is None else caller.definition
+            for node in own_nodes(definition) if definition is not None else ():
+                if caller is not None and isinstance(node, ast.Call):
+                    function, _ = called(caller.reader, node)
+                    if isinstance(function, FunctionType) and function.__code__ is scope.code:
+                        link = _passed(caller, node, scope.code, name, keys, value)
+                        found += [] if link is None else [link]
+        there = [one for one in found if self.device and may_be_on(one.scope.reader, one.node, self.device)]
+        return there[0] if there else found[0] if len(found) == 1 else None
+
+    def _given_to_constructor(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """What the constructor of an object was given, where a running function made the object."""
+        made = self.construction(scope.names.get(scope.parameters[0])) if scope.code.co_name == "__init__" else None
+        return None if made is None else _passed(*made, scope.code, name, keys, value)
+
+    def construction(self, owner: object) -> tuple[Scope, ast.Call] | None:
+        """The call that made an object which a variable of a running function, or an attribute of one, holds."""
+        if owner is None or self.depth > _DEEPEST:
+            return None
+        way = _Way(self.sites, self.device, self.depth + 1)
+        for site in reversed(self.sites):
+            scope = Scope.at(site) if site.is_user else None
+            definition = None if scope is None else scope.definition
+            if scope is None or definition is None:
+                continue
+            for name, held in scope.names.items():
+                if held is owner and name != "self":
+                    made = way._made(way._bound_at_end(scope, is_name(name), name, (), owner), owner)
+                    if made is not None:
+                        return made
+                for key, part in parts_of(held).items():
+                    if part is owner and not key.startswith("_"):
+                        made = way._made(way.of_attribute(held, key, (), owner), owner)
+                        if made is not None:
+                            return made
+        return None
+
+    def _made(self, first: Link | None, owner: object) -> tuple[Scope, ast.Call] | None:
+        for link in self.followed(first) if first is not None else ():
+            for node in ast.walk(link.node):
+                if isinstance(node, ast.Call) and link.scope.reader.value(node.func) is type(owner):
+                    return link.scope, node
+        return None
+
+    # --- attributes ---
+
+    def _of_member(self, scope: Scope, node: ast.Attribute, keys: tuple[Key, ...], value: object) -> Link | None:
+        owner = scope.reader.value(node.value)
+        if isinstance(node.value, ast.Name):
+            # What the same function has assigned before.
+            reached = scope.reaching(is_attribute(node.value.id, node.attr), node)
+            if reached and None not in reached:
+                binding = self._chosen(scope, [one for one in reached if one is not None], keys, value)
+                if binding is not None:
+                    name = f"{node.value.id}.{node.attr}"
+                    all_keys = (*binding.keys, *keys)
+                    return Link(How.ASSIGNED, scope, binding.value, binding.statement, name, all_keys, value)
+        if owner is UNKNOWN:
+            return Link(How.TAKEN, scope, node.value, keys=(Field(node.attr), *keys))
+        if isinstance(owner, ModuleType):
+            top = top_of(owner)
+            return None if top is None else self.of_variable_of_file(top, node.attr, keys, value)
+        if value is UNKNOWN and not keys:
+            value = scope.reader.value(node)
+        return self.of_attribute(owner, node.attr, keys, value)
+
+    def of_attribute(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        """The assignment of an attribute: by a running function, a method of its class, or the body of the class."""
+        found = list(self._assigned_outside(owner, name, keys, value))[-1:]
+        found = found or list(self._assigned_by_methods(owner, name, keys, value))
+        if len(found) > 1:
+            there = [one for one in found if may_be_on(one.scope.reader, one.node, self.device)]
+            found = there if self.device else found
+        if len(found) == 1:
+            link = found[0]
+            filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
+            return filled or link
+        if found:
+            return None
+        return self._of_class(owner, name, keys, value)
+
+    def _assigned_outside(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
+        own = {method.__code__ for method in methods(type(owner))}
+        for site in self.sites:
+            scope = Scope.at(site) if site.is_user and site.frame.f_code not in own else None
+            definition = None if scope is None else scope.definition
+            for node in own_nodes(definition) if definition is not None else ():
+                for target, assigned, inside in targets_of(node):
+                    if isinstance(target, ast.Attribute) and target.attr == name and isinstance(node, ast.stmt):
+                        assert scope is not None
+                        if scope.reader.value(target.value) is owner:
+                            text = scope.source.of(target)
+                            yield Link(How.ASSIGNED, scope, assigned, node, text, (*inside, *keys), value)
+
+    def _assigned_by_methods(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
+        seen: set[str] = set()
+        for method in methods(type(owner)):
+            scope = Scope.of(method, owner)
+            if scope is None or not scope.parameters or method.__name__ in seen:
+                continue
+            if method.__name__ != "__init__":  # of which one calls the next
+                seen.add(method.__name__)
+            own = scope.parameters[0]
+            reached = scope.reaching(is_attribute(own, name), None)
+            for one in reached:
+                is_update = one is not None and isinstance(one.statement, ast.AugAssign)
+                if one is not None and not is_update and not is_none(one.value):
+                    known = scope
+                    if method.__name__ == "__init__" and (made := self.construction(owner)) is not None:
+                        known = Scope.of(method, owner, made) or scope
+                    text = f"{own}.{name}"
+                    yield Link(How.ASSIGNED, known, one.value, one.statement, text, (*one.keys, *keys), value)
+
+    def _of_class(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
+        for base in (owner if isinstance(owner, type) else type(owner)).__mro__:
+            held = vars(base).get(name, UNKNOWN)
+            if isinstance(held, property) and isinstance(held.fget, FunctionType):
+                return self._returned(Scope.of(held.fget, owner), keys)
+            if held is not UNKNOWN:
+                scope = class_scope(base)
+                if scope is None:
+                    return None
+                for node in scope[1].body:
+                    for target, assigned, inside in targets_of(node):
+                        if is_name(name)(target):
+                            return Link(How.ASSIGNED, scope[0], assigned, node, name, (*inside, *keys), value)
+        return None
+
+    # --- functions ---
+
+    def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...]) -> Link | None:
+        """What a function of the user's returned or yielded, or a constructor stored."""
+        function, owner = called(scope.reader, node)
+        if isinstance(owner, nn.Module) and self.device in devices_of(owner):
+            return None  # it is where the module is
+        if isinstance(function, type):
+            return self._of_constructor(scope, node, function, keys)
+        inside = Scope.of(function, owner, (scope, node)) if isinstance(function, FunctionType) else None
+        return self._returned(inside, keys)
+
+    def _of_constructor(self, scope: Scope, node: ast.Call, kind: type, keys: tuple[Key, ...]) -> Link | None:
+        """The assignment of an attribute by the constructor that a call runs."""
+        first, *rest = keys or (None,)
+        method = next((vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base)), None)
+        if not isinstance(first, Field):
+            return None
+        inside = Scope.of(method, call=(scope, node)) if isinstance(method, FunctionType) else None
+        if inside is None or not inside.parameters:
+            given = next((one.value for one in node.keywords if one.arg == first.name), None)
+            return None if given is None else Link(How.PASSED, scope, given, variable=first.name, keys=tuple(rest))
+        own = inside.parameters[0]
+        return self._bound_at_end(inside, is_attribute(own, first.name), f"{own}.{first.name}", tuple(rest), UNKNOWN)
+
+    def _returned(self, scope: Scope | None, keys: tuple[Key, ...]) -> Link | None:
+        definition = None if scope is None else scope.definition
+        if scope is None or definition is None:
+            return None
+        yielded = [one for one in own_nodes(definition) if isinstance(one, ast.Yield) and one.value is not None]
+        if yielded and keys:
+            value = yielded[0].value if len(yielded) == 1 else None
+            return None if value is None else Link(How.YIELDED, scope, value, yielded[0], keys=keys[1:])
+        returned = [one for one in own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
+        values = [one.value for one in returned if one.value is not None]
+        if len(values) > 1:
+            values = [one for one in values if may_be_on(scope.reader, one, self.device)] if self.device else values
+        return Link(How.RETURNED, scope, values[0], keys=keys) if len(values) == 1 else None
+
+    def _of_iteration(self, held: object, scope: Scope, node: ast.expr, keys: tuple[Key, ...]) -> Link | None:
+        """What an object of the user's own class gives when it is gone through, or asked for an element."""
+        if isinstance(keys[0], Field) or isinstance(held, (type, nn.Module, ModuleType)):
+            return None
+        for name in ("__iter__", "__getitem__"):
+            method = method_of(held, name)
+            if isinstance(method, FunctionType):
+                inside = Scope.of(method, held)
+                rest = keys if name == "__iter__" else keys[1:]
+                return self._returned(inside, rest)
+        return None
+
+    def _of_place(self, scope: Scope, node: ast.Call) -> Link | None:
+        """What says where a call puts its result: the way of a value goes on with the way of its device."""
+        if self.device == "":
+            return None
+        told = next((one.value for one in node.keywords if one.arg == "device"), None)
+        if told is None and isinstance(node.func, ast.Attribute) and node.func.attr in MOVES and node.args:
+            told = node.args[0]
+        if told is None or isinstance(told, ast.Constant):
+            return None
+        found = _Way(self.sites, "").before(Link(How.PLACED, scope, told))
+        if found is None or isinstance(scope.reader.value(told), torch.Tensor):
+            return None
+        return Link(How.PLACED, scope, told)
+
+    # --- what fills a container ---
+
+    def _filled(
+        self, scope: Scope, is_container: IsTarget, variable: str, keys: tuple[Key, ...], value: ast.expr
+    ) -> Link | None:
+        """The element that was put into a container which was made without any on the device."""
+        definition = scope.definition
+        if definition is None or not holds_none_on(scope.reader, value, self.device):
+            return None
+        found = list(put_in(definition, is_container))
+        if len(found) > 1:
+            found = [one for one in found if may_be_on(scope.reader, one[0], self.device)]
+        if not found:
+            return None
+        node, rest = found[0]
+        return Link(How.APPENDED, scope, node, variable=variable, keys=(*rest, *keys[1:]))
+
+    def _filled_attribute(self, owner: object, name: str, link: Link) -> Link | None:
+        if not holds_none_on(link.scope.reader, link.node, self.device):
+            return None
+        for method in methods(type(owner)):
+            inside = Scope.of(method, owner)
+            definition = None if inside is None else inside.definition
+            if inside is None or definition is None or not inside.parameters:
+                continue
+            own = inside.parameters[0]
+            found = list(put_in(definition, is_attribute(own, name)))
+            if len(found) == 1:
+                node, rest = found[0]
+                return Link(How.APPENDED, inside, node, variable=f"{own}.{name}", keys=(*rest, *link.keys[1:]))
+        return None
 
 
 _PASS_ON: Final = frozenset(
@@ -351,178 +591,11 @@ _PASS_ON: Final = frozenset(
 """Frames that hand all arguments on as they are."""
 
 
-def _argument_of(call: ast.Call, code: CodeType, name: str) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    parameters = code.co_varnames[: code.co_argcount]
-    if name in parameters:
-        is_method = parameters[0] in ("self", "cls") or code.co_name == "__init__"
-        position = parameters.index(name) - is_method
-        if 0 <= position < len(call.args) and not any(
-            isinstance(one, ast.Starred) for one in call.args[: position + 1]
-        ):
-            return call.args[position]
-    spread = [keyword.value for keyword in call.keywords if keyword.arg is None]
-    spread += [one.value for one in call.args if isinstance(one, ast.Starred)]
-    return spread[0] if len(spread) == 1 else None
-
-
-def _of_attribute(owner: object, name: str, device: str) -> Link | None:
-    """The only assignment of an attribute of `self` in the methods of a class and of its bases."""
-    found: list[Link] = []
-    for method in _methods(type(owner)):
-        inside = Scope.of(method, owner)
-        definition = None if inside is None else inside.definition
-        if inside is None or definition is None or not inside.parameters:
-            continue
-        own = inside.parameters[0]
-        for statement, target, value in bindings(definition):
-            match target:
-                case ast.Attribute(value=ast.Name(id=of), attr=attr) if (of, attr) == (own, name):
-                    found.append(Link(How.ASSIGNED, inside, value, statement, f"{own}.{name}"))
-        if found and _holds_none_on(inside.reader, found[-1].node, device):
-            filled = _appended_to_attribute(type(owner), owner, name)
-            if filled is not None:
-                return filled
-    full = [link for link in found if not (isinstance(link.node, ast.Constant) and link.node.value is None)]
-    return full[0] if len(full) == 1 else None
-
-
-def _of_call(scope: Scope, node: ast.Call) -> Link | None:
-    """What a function of the user's returned, if it has one way to return."""
-    function, owner = scope.reader.value(node.func), UNKNOWN
-    if isinstance(node.func, ast.Attribute) and function is UNKNOWN:
-        owner = scope.reader.value(node.func.value)
-        function = _method(owner, node.func.attr)
-    if isinstance(function, nn.Module):
-        function, owner = type(function).forward, function
-    inside = Scope.of(function, owner) if isinstance(function, FunctionType) else None
-    definition = None if inside is None else inside.definition
-    if inside is None or definition is None:
+def _passed(
+    scope: Scope, call: ast.Call, code: CodeType, name: str, keys: tuple[Key, ...], value: object
+) -> Link | None:
+    """What a call passes for a parameter, or for an element of the rest of its arguments."""
+    given = given_by(call, code, name, keys)
+    if given is None:
         return None
-    returned = [one for one in _own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
-    value = returned[0].value if len(returned) == 1 else None
-    return None if value is None else Link(How.RETURNED, inside, value, returned[0])
-
-
-def _method(owner: object, name: str) -> object:
-    if owner is UNKNOWN or name in dictionary_of(owner):
-        return UNKNOWN
-    found = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), UNKNOWN)
-    return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
-
-
-# --- what fills a list --------------------------------------------------------------------------------------
-
-
-def _holds_none_on(reader: Reader, value: ast.expr, device: str) -> bool:
-    """Whether no element of a list display may be on the device; then a tensor there was appended later."""
-    match value:
-        case ast.List(elts=elements):
-            return not any(_may_be_on(reader, one, device) for one in elements)
-        case ast.Call(func=ast.Name(id="list"), args=[]):
-            return True
-    return False
-
-
-def _appended(scope: Scope, definition: ast.AST, name: str) -> Link | None:
-    return _only_append(scope, definition, lambda owner: isinstance(owner, ast.Name) and owner.id == name, name)
-
-
-def _appended_to_attribute(kind: type, owner: object, name: str) -> Link | None:
-    for method in _methods(kind):
-        inside = Scope.of(method, owner)
-        definition = None if inside is None else inside.definition
-        if inside is not None and definition is not None:
-            found = _only_append(
-                inside,
-                definition,
-                lambda node: isinstance(node, ast.Attribute) and node.attr == name,
-                f"self.{name}",
-            )
-            if found is not None:
-                return found
-    return None
-
-
-def _only_append(scope: Scope, definition: ast.AST, is_list: object, variable: str) -> Link | None:
-    assert callable(is_list)
-    found = [
-        one
-        for one in _own_nodes(definition)
-        if isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Attribute)
-        and one.func.attr == "append"
-        and len(one.args) == 1
-        and is_list(one.func.value)
-    ]
-    return Link(How.APPENDED, scope, found[0].args[0], variable=variable) if len(found) == 1 else None
-
-
-# --- assignments --------------------------------------------------------------------------------------------
-
-
-def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The definition that a code object was compiled from; its decorators come before it."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    return None
-
-
-def bindings_of(definition: ast.AST, name: str, before: ast.expr) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """The assignments of a variable that are done when a node is reached, reading downwards, in their order."""
-    found = [
-        (statement, value)
-        for statement, target, value in bindings(definition)
-        if _is(target, name) and _ends_before(statement, before)
-    ]
-    yield from sorted(found, key=lambda one: (one[0].lineno, one[0].col_offset))
-
-
-def _ends_before(statement: ast.stmt, node: ast.expr) -> bool:
-    """Whether a binding is done when a node is reached, reading downwards."""
-    if isinstance(statement, (ast.For, ast.AsyncFor)):
-        return statement.lineno < node.lineno <= (statement.end_lineno or statement.lineno)
-    return (statement.end_lineno or statement.lineno) < node.lineno
-
-
-def bindings(function: ast.AST) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
-    """The assignments in a function, without those in functions within it: statement, target, value."""
-    for node in _own_nodes(function):
-        match node:
-            case ast.Assign():
-                for target in node.targets:
-                    yield from ((node, one, value) for one, value in _pairs(target, node.value))
-            case ast.AnnAssign(value=ast.expr() as value):
-                yield node, node.target, value
-            case ast.For() | ast.AsyncFor():
-                yield from ((node, one, node.iter) for one, _ in _pairs(node.target, node.iter))
-
-
-def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(function):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield node
-            yield from _own_nodes(node)
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The targets of an assignment, each with its own value where the source shows one."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        values: Sequence[ast.expr] = [value] * len(target.elts)
-        if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
-            values = value.elts
-        for one, part in zip(target.elts, values, strict=True):
-            yield from _pairs(one, part)
-    else:
-        yield (target.value if isinstance(target, ast.Starred) else target), value
-
-
-def _methods(owner: type) -> Iterator[FunctionType]:
-    for base in owner.__mro__:
-        if not base.__module__.startswith("torch."):
-            yield from (one for one in vars(base).values() if isinstance(one, FunctionType))
+    return Link(How.PASSED, scope, given[0], variable=name, keys=given[1], value=UNKNOWN if given[1] else value)

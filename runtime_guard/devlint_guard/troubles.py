@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, RandomSampler
 
+from devlint_guard.bindings import bindings, own_nodes
 from devlint_guard.blame import (
     arguments_of,
     blamed,
@@ -25,7 +27,7 @@ from devlint_guard.blame import (
     values_on,
     whole_expression,
 )
-from devlint_guard.edits import followed_by, preceded_by, replaced, with_keyword
+from devlint_guard.edits import followed_by, merged, preceded_by, replaced, with_keyword
 from devlint_guard.expressions import Argument, Term, as_device, attached
 from devlint_guard.finding import Change, Finding, Operand, Role
 from devlint_guard.frames import place_of, text_of
@@ -63,11 +65,35 @@ def _read_on_cpu(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]
         return ()
     scope, node = place
     value = scope.reader.value(node)
-    # Of a container, each tensor has to be brought.
-    if isinstance(value, list):
+    # Of a container, each tensor has to be brought; in a container of containers, where it comes from.
+    if isinstance(value, (list, tuple)) and all(isinstance(one, torch.Tensor) for one in value):
         change = replaced(scope, node, f"[one.detach().cpu() for one in {scope.source.of(node)}]")
         return () if change is None else (change,)
-    return with_method(scene, found[0], ".detach().cpu()")
+    if isinstance(value, (list, tuple)):
+        return _filled_on_cpu(scene, scope, node, found[0].device)
+    beside = (followed_by(scope, one, ".detach().cpu()") for one in _also_read(scope, node, found[0].device))
+    return merged([*with_method(scene, found[0], ".detach().cpu()"), *(one for one in beside if one is not None)])
+
+
+def _filled_on_cpu(scene: Scene, scope: Scope, node: ast.expr, device: str) -> tuple[Change, ...]:
+    """The tensor that the elements of a container were taken from, on the CPU."""
+    assert scene.user is not None
+    for link in trail(scene.sites, scene.user, node, device)[1:]:
+        value = link.scope.reader.value(link.node)
+        if isinstance(value, torch.Tensor) and str(value.device) == device:
+            change = followed_by(link.scope, link.node, ".detach().cpu()")
+            return () if change is None else (change,)
+    return ()
+
+
+def _also_read(scope: Scope, node: ast.expr, device: str) -> Iterator[ast.expr]:
+    """The other tensors of the function that numpy reads further down."""
+    for one in own_nodes(scope.definition) if scope.definition is not None else ():
+        match one:
+            case ast.Call(func=ast.Attribute(value=receiver, attr="numpy")) if receiver.lineno > node.lineno:
+                value = scope.reader.value(receiver)
+                if isinstance(value, torch.Tensor) and str(value.device) == device and scope.is_settled(receiver):
+                    yield receiver
 
 
 def _not_on_cpu(scene: Scene, message: Message) -> Finding:
@@ -163,11 +189,24 @@ def _generator_made_for(scene: Scene, first: tuple[Operand, ...], device: str) -
                 change = replaced(link.scope, node, f'{name}(device="{device}")')
             elif function == "DataLoader":
                 torch_name = next((key for key, value in link.scope.more_names.items() if value is torch), "torch")
-                change = with_keyword(link.scope, node, "generator", f'{torch_name}.Generator(device="{device}")')
+                made = f'{torch_name}.Generator(device="{device}")'
+                loaders = [node, *_also_shuffling(link.scope, node)]
+                changes = [with_keyword(link.scope, one, "generator", made) for one in loaders]
+                return merged([one for one in changes if one is not None])
             else:
                 continue
             return () if change is None else (change,)
     return ()
+
+
+def _also_shuffling(scope: Scope, node: ast.Call) -> Iterator[ast.Call]:
+    """The calls that made the other loaders of a function which draw their order without a generator of their own."""
+    for statement, target, value in bindings(scope.definition) if scope.definition is not None else ():
+        held = scope.reader.value(target) if isinstance(target, ast.Name) else None
+        is_other = isinstance(statement, ast.Assign) and isinstance(value, ast.Call) and value is not node
+        draws = isinstance(held, DataLoader) and isinstance(held.sampler, RandomSampler) and held.generator is None
+        if is_other and draws and isinstance(value, ast.Call):
+            yield value
 
 
 def _is_generator(scene: Scene, term: Term) -> bool:
@@ -412,7 +451,22 @@ def _distributed(scene: Scene, message: Message) -> Finding:
         f"`{first_name(found)}`: the module and its `device_ids` do not go together",
         operands=found,
         help=("move the module to one device and name that one, `device_ids=[local_rank]`; leave it out on the CPU",),
+        changes=_moved_to_its_id(scene, found),
     )
+
+
+def _moved_to_its_id(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]:
+    """The module in the call, moved to the one device that the call names, if the module is on the CPU as a whole."""
+    place = node_of(scene, found[0]) if found and found[0].role is Role.MODULE else None
+    ids = [one.node for one in arguments_of(scene) if one.keyword == "device_ids"]
+    if place is None or len(ids) != 1 or not isinstance(ids[0], (ast.List, ast.Tuple)) or len(ids[0].elts) != 1:
+        return ()
+    scope, node = place
+    value = scope.reader.value(node)
+    if not isinstance(value, nn.Module) or devices_of(value) != ["cpu"]:
+        return ()
+    change = followed_by(scope, node, f".to({scope.source.of(ids[0].elts[0])})")
+    return () if change is None else (change,)
 
 
 def _collective(scene: Scene, message: Message) -> Finding:

@@ -101,10 +101,12 @@ def _collect(traceback: TracebackType | None, file: str, found: Found) -> None:
     modules, names = found
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
-        if frame.f_code.co_filename == file:
-            names.update({key: value for key, value in frame.f_globals.items() if key not in names})
-            names.update({key: value for key, value in frame.f_locals.items() if key not in names})
         own = frame.f_locals.get("self")
+        if frame.f_code.co_filename == file or not frames.is_installed(frame.f_code.co_filename):
+            for key, value in {**frame.f_globals, **frame.f_locals}.items():
+                names.setdefault(key, value)
+            if isinstance(own, torch.nn.Module):
+                names[type(own).__name__] = own
         if frame.f_code.co_name in ("forward", "_call_impl") and isinstance(own, torch.nn.Module):
             modules.append(own)
 
@@ -119,7 +121,7 @@ def _leads_to(path: str, names: Mapping[str, object], module: torch.nn.Module) -
         elif isinstance(value, torch.nn.Module) and name in value._modules:
             value = value._modules[name]
         else:
-            value = getattr(value, name)
+            value = getattr(value, name, None)
     return value is module
 
 

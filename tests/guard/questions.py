@@ -15,7 +15,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -96,13 +96,14 @@ def _means(name: str, culprit: str) -> bool:
     return _same(name, culprit) or re.search(rf"(?<![\w.]){re.escape(culprit)}(?!\w)", name) is not None
 
 
-def carry_out(change: Change) -> None:
-    """Exchanges a line of a file as a change says."""
-    file = Path(change.place.file)
-    lines = file.read_text(encoding="utf-8").split("\n")
-    assert lines[change.place.line - 1] == change.before
-    lines[change.place.line - 1] = change.after
-    file.write_text("\n".join(lines), encoding="utf-8")
+def carry_out(changes: Iterable[Change]) -> None:
+    """Exchanges lines of files as changes say, upwards: a line that becomes two moves those below it."""
+    for change in sorted(changes, key=lambda one: one.place.line, reverse=True):
+        file = Path(change.place.file)
+        lines = file.read_text(encoding="utf-8").split("\n")
+        assert lines[change.place.line - 1] == change.before
+        lines[change.place.line - 1] = change.after
+        file.write_text("\n".join(lines), encoding="utf-8")
 
 
 def _names(finding: Finding) -> Iterator[str]:
@@ -134,8 +135,7 @@ def _mended(judge: Judge, question: Question, finding: Finding, folder: Path) ->
     """How a program ends that the first change of a finding was carried out in."""
     if not finding.changes:
         return "none"
-    for change in finding.changes:
-        carry_out(change)
+    carry_out(finding.changes)
     verdict = question.explain(judge, "explain", folder).verdict
     if verdict.outcome == "ok":
         return "ok"

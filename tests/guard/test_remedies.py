@@ -170,6 +170,321 @@ body = torch.ones(2, 3).cuda()  # CAUSE
 net(torch.cat([scan, body]))
 """,
     ),
+    "results_of_two_calls": (
+        "given",
+        """
+def scaled(value):
+    return value.pow(2).mean(1)
+
+def distance(one, other):
+    return (scaled(one) - scaled(other)).mean()
+
+student, given = torch.ones(2, 3).cuda(), torch.ones(2, 3, device="cuda:1")  # CAUSE
+distance(student, given)
+""",
+    ),
+    "factory_inside_of_an_operand": (
+        "zeros",
+        """
+def shifted(x):
+    return x.relu() + torch.zeros(3).sigmoid()  # CAUSE
+
+shifted(torch.ones(3).cuda())
+""",
+    ),
+    "property": (
+        "mask",
+        """
+class Mask:
+    def __init__(self, size):
+        self._mask = torch.ones(size)  # CAUSE
+
+    @property
+    def mask(self):
+        return self._mask
+
+mask = Mask(3)
+torch.ones(3).cuda() * mask.mask
+""",
+    ),
+    "other_branch_not_taken": (
+        "tokens",
+        """
+def generate(net, tokens):
+    if isinstance(tokens, str):
+        tokens = torch.tensor([1.0, 2.0, 3.0])
+    first = tokens
+    tokens = tokens.to("cuda:0")
+    return torch.cat([first, net(tokens)])
+
+tokens = torch.ones(3)  # CAUSE
+generate(nn.Linear(3, 3).cuda(), tokens)
+""",
+    ),
+    "result_of_a_module": (
+        "outputs",
+        """
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        outputs = torch.autograd.Variable(torch.zeros(4, 3))  # CAUSE
+        outputs[1] = self.fc(x)[0]
+        return outputs
+
+net, target = Decoder().cuda(), torch.ones(4, 3).cuda()
+output = net(torch.ones(2, 3).cuda())
+nn.functional.mse_loss(output, target)
+""",
+    ),
+    "generator_of_batches": (
+        "batch.src",
+        """
+class Batch:
+    def __init__(self, src, trg):
+        self.src, self.trg = src, trg
+
+def batches():
+    for _ in range(2):
+        data = torch.zeros(2, 3)  # CAUSE
+        yield Batch(data, data)
+
+def train(net, given):
+    for batch in given:
+        net(batch.src) + net(batch.trg)
+
+net = nn.Linear(3, 3).cuda()
+train(net, batches())
+""",
+    ),
+    "one_attribute_of_a_batch": (
+        "batch.trg",
+        """
+class Batch:
+    pass
+
+def train(net, given):
+    for src, trg in given:
+        batch = Batch()
+        batch.src = src.cuda()
+        batch.trg = trg  # CAUSE
+        net(batch.src) - batch.trg
+
+train(nn.Linear(3, 3).cuda(), [(torch.ones(2, 3), torch.ones(2, 3))])
+""",
+    ),
+    "copy_of_a_module": (
+        "self.ema",
+        """
+import copy
+
+class Average:
+    def __init__(self, net, decay):
+        self.ema = copy.deepcopy(net)  # CAUSE
+        self.decay = decay
+
+    def update(self, net):
+        with torch.no_grad():
+            mine, theirs = self.ema.state_dict(), net.state_dict()
+            for key in mine:
+                mine[key].copy_(mine[key] * self.decay + theirs[key] * (1 - self.decay))
+
+def train(device):
+    net = nn.Linear(3, 3)
+    average = Average(net, 0.5)
+    net.to(device)
+    average.update(net)
+
+train(torch.device("cuda:0"))
+""",
+    ),
+    "module_made_again": (
+        "self.net",
+        """
+class Trainer:
+    def __init__(self, device):
+        self.device = torch.device(device)
+        self.net = nn.Linear(3, 3).to(self.device)
+        self.net = nn.Linear(3, 3)  # CAUSE
+
+    def step(self, x):
+        return self.net(x.to(self.device))
+
+Trainer("cuda:0").step(torch.ones(2, 3))
+""",
+    ),
+    "head_replaced_after_the_move": (
+        "net.head",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+device = "cuda:0"
+net = Net().to(device)
+net.head = nn.Linear(3, 2)  # CAUSE
+net(torch.ones(2, 3).to(device))
+""",
+    ),
+    "wrapper_with_a_parameter_of_its_own": (
+        "wrapper",
+        """
+class Wrapper(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net, self.token, self.head = net, nn.Parameter(torch.ones(1, 3)), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.head(torch.cat([self.net(x), self.token.expand(2, -1)]))
+
+net = nn.Linear(3, 3).cuda()
+wrapper = Wrapper(net)  # CAUSE
+wrapper(torch.ones(2, 3).cuda())
+""",
+    ),
+    "two_values_of_one_line": (
+        "done",
+        """
+def target(reward, done, value):
+    reward = torch.tensor(reward)
+    done = torch.tensor(done)  # CAUSE
+    return reward + 0.9 * (1 - done) * value
+
+target([1.0, 2.0], [0.0, 1.0], torch.ones(2).cuda())
+""",
+    ),
+    "several_arguments": (
+        "x",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x, y):
+        return self.one(x) + self.other(y)
+
+net = Net().cuda()
+for x, y in [(torch.ones(2, 3), torch.ones(2, 3))]:  # CAUSE
+    net(x, y)
+""",
+    ),
+    "numpy_twice": (
+        "pred",
+        """
+def scores(pred, target):
+    mine = pred.numpy()  # CAUSE
+    theirs = target.numpy()
+    return (mine == theirs).mean()
+
+scores(torch.ones(3).cuda(), torch.ones(3).cuda())
+""",
+    ),
+    "numpy_of_nested_lists": (
+        "box",
+        """
+import numpy as np
+
+def rows(boxes):
+    found = []
+    for box in boxes:  # CAUSE
+        found.append([0, box[0], box[1]])
+    return np.array(found)
+
+rows(torch.ones(2, 3).cuda())
+""",
+    ),
+    "device_given_long_before": (
+        '"cpu"',
+        """
+class Head(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.device, self.fc = device, nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.fc(torch.as_tensor(x, device=self.device))
+
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.head = Head(device)
+
+    def forward(self, x):
+        return self.head(x)
+
+net = Net("cpu")  # CAUSE
+net.to("cuda:0")
+net([[1.0, 2.0, 3.0]])
+""",
+    ),
+    "sequence": (
+        "batch",
+        """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.fc(x)
+
+net = nn.Sequential(Block(), nn.ReLU()).cuda()
+batch = torch.ones(2, 3)  # CAUSE
+net(batch)
+""",
+    ),
+    "wrapped_for_its_rank": (
+        "net",
+        """
+import torch.distributed as dist
+
+dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
+net = nn.Linear(3, 3)
+net = nn.parallel.DistributedDataParallel(net, device_ids=[0])  # CAUSE
+""",
+    ),
+    "dictionary_of_modules": (
+        "self.heads",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = {  # CAUSE
+            "one": nn.Linear(3, 3),
+            "two": nn.Linear(3, 3),
+        }
+
+    def forward(self, x):
+        return self.heads["one"](x) + self.heads["two"](x)
+
+Net().cuda()(torch.ones(2, 3).cuda())
+""",
+    ),
+    "resumed_optimizer": (
+        "optimizer.load_state_dict",
+        """
+def main():
+    old = nn.Linear(3, 3)
+    first = torch.optim.SGD(old.parameters(), 0.1, momentum=0.9)
+    old(torch.ones(2, 3)).sum().backward()
+    first.step()
+    net = nn.Linear(3, 3)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+    optimizer.load_state_dict(first.state_dict())  # CAUSE
+    net.cuda()
+    net(torch.ones(2, 3).cuda()).sum().backward()
+    optimizer.step()
+
+main()
+""",
+    ),
 }
 
 
@@ -194,8 +509,7 @@ def _mended(judge: Judge, file: Path, text: str, way: Way) -> tuple[Finding, str
     file.write_text(text, encoding="utf-8")
     finding = explained(judge, text, file=file, way=way).finding
     assert finding is not None
-    for change in finding.changes:
-        carry_out(change)
+    carry_out(finding.changes)
     return finding, explained(judge, file.read_text(encoding="utf-8"), file=file).verdict.outcome
 
 

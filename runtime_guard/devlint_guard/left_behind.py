@@ -1,0 +1,246 @@
+"""A module that was left behind: which one, where it was made, and the line that moves it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from devlint_guard import naming
+from devlint_guard.bindings import Binding, bindings, is_name, own_nodes
+from devlint_guard.cores import MOVES
+from devlint_guard.edits import followed_by, preceded_by, surrounded
+from devlint_guard.finding import Step
+from devlint_guard.frames import Site, node_at
+from devlint_guard.remedy import Astray, Remedy
+from devlint_guard.stored import devices_of, dictionary_of, modules_in, parts_of, registered_in
+from devlint_guard.targets import device_at, devices_at
+from devlint_guard.trail import Link, Scope, assigned_attribute, of_global
+
+_MOVE = "move the module to where its input is"
+
+
+def module_of(astray: Astray) -> nn.Module | None:
+    """The module that was left behind with the value: itself, or the one that registers it."""
+    value = astray.met.value
+    if isinstance(value, nn.Module):
+        return value
+    if not astray.links:
+        return None
+    part = astray.links[0].tensor(astray.met.operand.device)
+    tensor = value if part is None else part
+    return naming.holder_of(tensor, astray.scene.roots) if isinstance(tensor, torch.Tensor) else None
+
+
+def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+    """The lines that may move a module, the best first."""
+    if "[" in naming.module_path(module, astray.scene.roots):
+        yield from _kept_in_container(astray, module)
+    for holder in _holders(astray, module):
+        yield from _moved_where_made(astray, holder)
+    yield from _of_file(astray, module)
+    for holder in _holders(astray, module):
+        if not holder.is_given:
+            text = f"{holder.name}.to({device_at(holder.scope, holder.use, astray.device, astray.other)})"
+            change = preceded_by(holder.scope, holder.use, text)
+            if change is not None:
+                yield Remedy(_MOVE, (change,), _told(_made(astray, holder)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A variable of a running function, or an attribute of one, with a module that holds the one to move.
+
+    Attributes:
+        use: where the function uses it.
+        owner: the object whose attribute it is; None for a variable.
+        is_given: it is a parameter, so the caller has it too.
+        is_split: some of its tensors are where they are needed.
+    """
+
+    scope: Scope
+    name: str
+    module: nn.Module
+    use: ast.expr
+    owner: object = None
+    is_given: bool = False
+    is_split: bool = False
+
+
+def _holders(astray: Astray, module: nn.Module) -> Iterator[_Holder]:
+    """The outermost running function first, and the outermost module of each; those that are split come last."""
+    found = [one for site in astray.scene.sites if site.is_user for one in _holders_at(astray, site, module)]
+    device = astray.met.operand.device.partition(" and ")[0]
+    split = []
+    for one in found:
+        devices = {str(tensor.device) for tensor in registered_in(one.module)}
+        if devices == {device} or one.module is module:
+            yield one
+        elif device == "cpu" and devices == {device, astray.device}:
+            split.append(one)
+    yield from (_Holder(one.scope, one.name, one.module, one.use, one.owner, one.is_given, True) for one in split)
+
+
+def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Holder]:
+    scope = Scope.at(site)
+    use = astray.links[0].node if astray.links and site is astray.scene.user else _call_at(site)
+    if scope is None or use is None or scope.definition is None:
+        return
+    by_size = sorted(scope.names.items(), key=lambda one: -len(list(_inside(one[1]))))
+    for name, value in by_size:
+        if isinstance(value, nn.Module) and name != "self" and any(one is module for one in modules_in(value)):
+            reached = scope.reaching(is_name(name), use)
+            if reached:
+                yield _Holder(scope, name, value, use, None, reached == [None])
+    for name, value in scope.names.items():
+        if not name.startswith("__"):
+            for key, part in parts_of(value).items():
+                if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
+                    yield _Holder(scope, f"{name}.{key}", part, use, value)
+
+
+def _inside(value: object) -> Iterator[nn.Module]:
+    yield from modules_in(value) if isinstance(value, nn.Module) else ()
+
+
+def _call_at(site: Site) -> ast.expr | None:
+    node = node_at(site)
+    return node if isinstance(node, ast.expr) else getattr(node, "value", None)
+
+
+# --- where it was made --------------------------------------------------------------------------------------
+
+
+def _made(astray: Astray, holder: _Holder) -> tuple[Scope, ast.expr, str] | None:
+    """The expression that made a module, and what the module is called there."""
+    if holder.owner is not None:
+        link = assigned_attribute(astray.scene.sites, holder.owner, holder.name.partition(".")[2], holder.module)
+        return None if link is None or link.keys else (link.scope, link.node, link.variable)
+    made: Binding | None = None
+    uses, seen = [holder.use], set[int]()
+    while uses and made is None:
+        use = uses.pop()
+        seen.add(id(use))
+        reached = [one for one in holder.scope.reaching(is_name(holder.name), use) if one is not None]
+        made = next((one for one in reached[::-1] if _may_make(holder, one.value)), None)
+        uses += [one.value for one in reached if _is_same(holder, one.value) and id(one.value) not in seen]
+    if made is None or made.keys or not isinstance(made.statement, ast.Assign):
+        return None
+    return holder.scope, made.value, holder.name
+
+
+def _is_same(holder: _Holder, value: ast.expr) -> bool:
+    """Whether an expression is a method call on the variable itself, `net.train()`."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            return name == holder.name
+    return False
+
+
+def _may_make(holder: _Holder, value: ast.expr) -> bool:
+    """Whether an expression may be the one that made a module: a call of another class is not."""
+    if _is_same(holder, value):
+        return False
+    kind = holder.scope.reader.value(value.func) if isinstance(value, ast.Call) else None
+    return not isinstance(kind, type) or kind is type(holder.module)
+
+
+def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:
+    """The line that makes a module moves it too, if nothing has moved it since, and its device is known there."""
+    made = _made(astray, holder)
+    if made is None or not isinstance(made[1], ast.Call):
+        return
+    scope, node, _ = made
+    if isinstance(holder.owner, nn.Module) and scope.site is None:
+        return  # the constructor of a module is not where its parts are moved
+    if holder.is_split and _is_moved_after(scope, holder):
+        return
+    device = next(devices_at(scope, node, astray.device), "" if scope.site is None else f'"{astray.device}"')
+    change = followed_by(scope, node, f".to({device})") if device else None
+    if change is not None:
+        yield Remedy(_MOVE, (change,), _told(made))
+
+
+def _is_moved_after(scope: Scope, holder: _Holder) -> bool:
+    """Whether the function that makes a module moves it, on the same line or later."""
+    for node in own_nodes(scope.definition) if scope.definition is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in MOVES:
+                held = scope.reader.value(receiver)
+                if held is holder.module or any(isinstance(one, ast.Call) for one in ast.walk(receiver)):
+                    return True
+    return False
+
+
+def _told(made: tuple[Scope, ast.expr, str] | None) -> Step | None:
+    if made is None:
+        return None
+    scope, node, name = made
+    text = scope.source.of(node)
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return Step(f"is part of `{name}`, made by `{short}`", scope.place(node))
+
+
+_LONGEST = 60
+
+
+def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+    """A module that a variable of the file holds is moved on the line that makes it."""
+    scope = None if astray.scene.user is None else Scope.at(astray.scene.user)
+    for name, value in scope.more_names.items() if scope is not None and not scope.is_module else ():
+        device = astray.met.operand.device.partition(" and ")[0]
+        if isinstance(value, nn.Module) and devices_of(value) == [device] and module in list(modules_in(value)):
+            assert scope is not None
+            link: Link | None = of_global(scope, name)
+            if link is not None and isinstance(link.node, ast.Call):
+                change = followed_by(link.scope, link.node, f".to({device_at(link.scope, link.node, astray.device)})")
+                if change is not None:
+                    told = Step(f"is part of `{name}`, made by `{link.text}`", link.scope.place(link.node))
+                    yield Remedy(_MOVE, (change,), told)
+
+
+# --- in a list or dict --------------------------------------------------------------------------------------
+
+
+def _kept_in_container(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+    """The plain list or dict of modules becomes one that moves with the module that holds it."""
+    for root in astray.scene.roots.values():
+        for _, holder in naming.paths_of_modules(root, ""):
+            for key, value in dictionary_of(holder).items():
+                inside = (
+                    value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ()
+                )
+                if key.startswith("_") or not any(
+                    isinstance(one, nn.Module) and any(part is module for part in modules_in(one)) for one in inside
+                ):
+                    continue
+                kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
+                yield from _wrapped(holder, key, kind)
+
+
+def _wrapped(holder: nn.Module, key: str, kind: str) -> Iterator[Remedy]:
+    for function in (one for base in type(holder).__mro__ for one in vars(base).values() if hasattr(one, "__code__")):
+        inside = Scope.of(function, holder)
+        definition = None if inside is None else inside.definition
+        if inside is None or definition is None:
+            continue
+        name = _name_of_torch_nn(inside)
+        for _, target, value in bindings(definition):
+            if isinstance(target, ast.Attribute) and target.attr == key and name:
+                changes = surrounded(inside, value, f"{name}.{kind}(", ")")
+                if changes:
+                    text = f"keep the modules in `nn.{kind}`, so that they move with the module that holds them"
+                    container = "dict" if kind == "ModuleDict" else "list"
+                    told = f"is kept in `{inside.source.of(target)}`, a Python {container}"
+                    yield Remedy(text, changes, Step(told, inside.place(value)))
+
+
+def _name_of_torch_nn(scope: Scope) -> str:
+    """What the file calls `torch.nn`."""
+    for name, value in scope.more_names.items():
+        if value is nn:
+            return name
+    return next((f"{name}.nn" for name, value in scope.more_names.items() if value is torch), "")
