@@ -153,6 +153,43 @@ def test_what_waits_and_what_nobody_asked_for(judge: Judge, line: str, implicit:
     assert [(waited, unasked) for _, _, _, _, waited, unasked in found] == [(waits, implicit)]
 
 
+STEPS = """\
+import torch
+from torch import nn
+from devlint_guard import guard
+
+net = nn.Linear(3, 1).to("cuda")
+optimizer = torch.optim.SGD(net.parameters())
+table = torch.ones(4, 3)
+with guard(mode="record", ledger=True) as active:
+    for step in range(6):
+        batch = torch.ones(4, 3).to("cuda")
+        loss = net(batch + table.to("cuda")).sum()
+        loss.backward()
+        optimizer.step()
+        if step % 2:
+            print(loss)
+        if step == 3:
+            table += 1
+            loss.item(), loss.item()
+for one in active.record().transfers:
+    steps = one.steps
+    print("said:", one.place.line, one.by, one.count, one.same, steps.first, steps.last, steps.count, steps.most)
+"""
+
+
+def test_transfers_by_step_and_copies_of_one_tensor(judge: Judge) -> None:
+    verdict = judge.run(STEPS)
+    assert verdict.outcome == "ok", verdict.message
+    said = [line.split()[1:] for line in verdict.stdout.splitlines() if line.startswith("said:")]
+    assert sorted(said) == [
+        "10 copy 6 1 0 5 6 1".split(),
+        "11 copy 6 4 0 5 6 1".split(),  # the table is changed after four copies
+        "15 print 3 0 2 6 3 1".split(),
+        "18 item() 2 0 4 4 1 2".split(),
+    ]
+
+
 def test_programs_on_the_host_transfer_nothing() -> None:
     with Ledger() as ledger:
         x = torch.ones(3, 3)

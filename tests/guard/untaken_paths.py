@@ -1,7 +1,7 @@
 """Bugs on paths that a run does not take: `python -m tests.guard.untaken_paths [--half 0|1]`.
 
 Each program of `untaken/` runs to its end; with `--take` it fails on the line that is marked with `# bug`. The script
-records the run that does not fail, checks the program with and without what was observed, and prints whether the linter
+records the run that does not fail, checks the program with and without that recording, and prints whether the linter
 reports that line. The programs at even positions were looked at while the recording was worked on, the others were not.
 """
 
