@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.optim import Optimizer
 
-from devlint_guard import constructors, ctc, scopes
+from devlint_guard import constructors, ctc, scopes, scripted
 from devlint_guard.finding import Step
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots
@@ -99,6 +99,7 @@ class Layers:
                 _modes[thread] = self._mode
                 ctc.install()
                 constructors.install()
+                scripted.install()
                 return True
             return False
 
@@ -145,3 +146,4 @@ def _forget(thread: int) -> None:
     if not _modes:
         ctc.uninstall()
         constructors.uninstall()
+        scripted.uninstall()

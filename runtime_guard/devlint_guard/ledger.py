@@ -92,6 +92,8 @@ class _Sum:
             self._note_copy(*entry.copied)
 
     def _note_copy(self, source: Tensor, target: torch.device) -> None:
+        if source.layout is not torch.strided or not torch._C._has_storage(source):
+            return
         if len(self._copies) >= _REMEMBERED:
             self._copies = {key: known for key, known in self._copies.items() if not known[0].expired()}  # type: ignore[no-untyped-call]
         storage = StorageWeakRef(source.untyped_storage())  # type: ignore[no-untyped-call]

@@ -9,6 +9,7 @@ program that breaks one of these rules, and the figures.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -62,15 +63,31 @@ def _changed(plain: Explained, guarded: Explained) -> str:
     """What the guard has changed; empty for nothing."""
     before, after = plain.verdict, guarded.verdict
     for name in ("exception", "message", "line", "outcome", "stdout"):
-        own, other = getattr(before, name), getattr(after, name)
+        own, other = (_lasting(str(getattr(one, name))) for one in (before, after))
         if own != other:
             return f"{name} {own!r} became {other!r}"
     return ""
 
 
+def _lasting(text: str) -> str:
+    """A text without the parts that differ in each run: folders, times and process numbers of logs, carried frames.
+
+    A message may carry the traceback of another process or thread. The frames in it are those of the guard too, and
+    the explanation stands below.
+    """
+    text = re.sub(r"/tmp/judge_\w+/", "", text)
+    text = re.sub(r"(?m)[WIE]\d{4} [\d:.]+ (\d+ )?", "", text)
+    if "Traceback (most recent call last)" not in text:
+        return text
+    lines = text.partition("\ndevlint")[0].splitlines()
+    return "\n".join(line for line in lines if not line.startswith(" "))
+
+
 def _poor(guarded: Explained) -> str:
     """What a note lacks; empty for nothing."""
     notes = [note for note in guarded.notes if note.startswith("devlint")]
+    if not notes and "\ndevlint" in (guarded.verdict.message or ""):
+        return ""  # of another process or thread, whose error has carried it here
     if len(notes) != 1:
         return f"{len(notes)} notes on {(guarded.verdict.message or '').partition(chr(10))[0]!r}"
     if guarded.finding is None or not any(one.name for one in guarded.finding.operands):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.ledger import Ledger  # noqa: E402
+from devlint_guard.ledger import _REMEMBERED, Ledger, _Entry, _Sum  # noqa: E402
+from devlint_guard.record import Direction  # noqa: E402
 
 from tests.judge import Judge  # noqa: E402
 
@@ -176,6 +178,26 @@ for one in active.record().transfers:
     steps = one.steps
     print("said:", one.place.line, one.by, one.count, one.same, steps.first, steps.last, steps.count, steps.most)
 """
+
+
+def test_tensors_without_one_storage_are_copied_too() -> None:
+    known = _Sum(0)
+    rows = torch.eye(3).to_sparse()
+    for _ in range(2):
+        known.add(_Entry(Direction.TO_DEVICE, "copy", 4, True, False, (rows, torch.device("cuda"))), 0)
+    assert (known.count, known.same) == (2, 0)
+
+
+def test_a_tensor_that_is_remembered_is_not_kept_alive() -> None:
+    known = _Sum(0)
+    for number in range(3 * _REMEMBERED):
+        source = torch.ones(number % 7 + 1)
+        gone = weakref.ref(source)
+        known.add(_Entry(Direction.TO_DEVICE, "copy", 4, True, False, (source, torch.device("cuda"))), number)
+    del source
+    assert gone() is None
+    assert known.same == 1
+    assert len(known._copies) <= _REMEMBERED
 
 
 def test_transfers_by_step_and_copies_of_one_tensor(judge: Judge) -> None:

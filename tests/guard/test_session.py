@@ -15,9 +15,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard import allow, explain, guard, guarded  # noqa: E402
+from devlint_guard import DeviceMismatchError, allow, explain, guard, guarded  # noqa: E402
 from devlint_guard.errors import (  # noqa: E402
-    DeviceMismatchError,
     DevlintWarning,
     GuardUsageError,
     MetaTensorError,
