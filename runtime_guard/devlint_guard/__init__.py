@@ -16,7 +16,8 @@ from devlint_guard.errors import (  # noqa: E402
     SplitModuleError,
     UnexpectedDeviceError,
 )
-from devlint_guard.explain import explain, install_excepthook  # noqa: E402
+from devlint_guard.explain import explain  # noqa: E402
+from devlint_guard.hooks import install_excepthook  # noqa: E402
 from devlint_guard.options import from_env  # noqa: E402
 from devlint_guard.reveal import reveal_device  # noqa: E402
 from devlint_guard.session import Guard, guarded  # noqa: E402

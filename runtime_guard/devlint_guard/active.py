@@ -6,6 +6,7 @@ thread, else the innermost.
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Container, Mapping
@@ -49,9 +50,12 @@ class Receiver(Protocol):
         """Whether it has to be told when an optimizer steps, before and after; else its steps are counted for it."""
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """A module is about to be called with what does not go together; raising prevents the call."""
+        """A module was called with what does not go together, and PyTorch has let it pass."""
 
-    def failed(self, error: Exception, roots: Roots) -> bool:
+    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """PyTorch has refused to call a module with what does not go together."""
+
+    def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
         """The call of a module has raised; returns whether that was about devices, and is told for the first time."""
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
@@ -160,22 +164,23 @@ def refresh() -> None:
 
 
 class _Listener:
-    def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> interpose.Runner | None:
         entry = responsible(module)
         if entry is None:
-            return
+            return None
         with Undisturbed(entry.receiver):
             if not (entry.receiver.strict or may_be_certain(module)):
-                return
+                return None
             mismatch = Mismatch.of(module, args, kwargs)
             if mismatch is not None and (mismatch.certain or entry.receiver.strict):
-                entry.receiver.mismatched(mismatch, sys._getframe(1), entry.roots)
+                return functools.partial(_run, entry, mismatch, args, kwargs)
+        return None
 
     def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         # what goes wrong here must not hide the error of the program
         with Undisturbed(None):
             entry = responsible(module)
-            if entry is not None and entry.receiver.failed(error, entry.roots):
+            if entry is not None and entry.receiver.failed(error, module, entry.roots):
                 mismatch = Mismatch.of(module, args, kwargs)
                 if mismatch is not None:
                     entry.receiver.suspected(mismatch, sys._getframe(1), entry.roots)
@@ -185,6 +190,34 @@ class _Listener:
             if not receiver.has_stepped_back:
                 with Undisturbed(receiver):
                     receiver.module_called(module, sys._getframe(1))
+
+
+@uncompiled
+def _run(
+    entry: Entry, mismatch: Mismatch, args: tuple[Any, ...], kwargs: Mapping[str, Any], call: interpose.Call
+) -> Any:
+    """Makes a call with what does not go together: PyTorch's own error comes first, the guard's if there is none."""
+    awaited = _awaited.modules = (*awaited_modules(), mismatch.module)
+    try:
+        result = call(*args, **kwargs)
+    except Exception as error:
+        with Undisturbed(None):
+            entry.receiver.refused(error, mismatch, sys._getframe(), entry.roots)
+        raise
+    finally:
+        _awaited.modules = awaited[:-1]
+    with Undisturbed(entry.receiver):
+        entry.receiver.mismatched(mismatch, sys._getframe(), entry.roots)
+    return result
+
+
+_awaited = threading.local()
+
+
+def awaited_modules() -> tuple[Module, ...]:
+    """The modules that this thread is calling with what does not go together; a guard is told when they return."""
+    modules: tuple[Module, ...] = getattr(_awaited, "modules", ())
+    return modules
 
 
 _LISTENER = _Listener()

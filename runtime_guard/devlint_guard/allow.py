@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 
 from devlint_guard.codes import NAMES
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding
 
-_allowed: ContextVar[frozenset[str]] = ContextVar("devlint_allowed", default=frozenset())
+_allowed: ContextVar[Mapping[str, str]] = ContextVar("devlint_allowed", default={})  # noqa: B039
+"""The reason of each code that is allowed."""
 
 
 def allow(*codes: str, reason: str = "") -> contextlib._GeneratorContextManager[None]:
@@ -22,26 +23,26 @@ def allow(*codes: str, reason: str = "") -> contextlib._GeneratorContextManager[
 
     Args:
         codes: codes (`DEV102`), beginnings of codes (`DEV1`) or names (`input-not-on-module-device`).
-        reason: why; for those who read the source.
+        reason: why; reports show it.
 
     Raises:
         GuardUsageError: one of them means no code.
     """
-    return _allowing(codes_meant(codes))
+    return _allowing(dict.fromkeys(codes_meant(codes), reason))
 
 
 @contextlib.contextmanager
-def _allowing(codes: frozenset[str]) -> Iterator[None]:
-    token = _allowed.set(_allowed.get() | codes)
+def _allowing(codes: Mapping[str, str]) -> Iterator[None]:
+    token = _allowed.set({**_allowed.get(), **codes})
     try:
         yield
     finally:
         _allowed.reset(token)
 
 
-def is_allowed(code: str) -> bool:
-    """Whether findings of a code are allowed where the program is now."""
-    return code in _allowed.get()
+def reason_here(code: str) -> str | None:
+    """The reason why findings of a code are allowed where the program is now; None where they are not."""
+    return _allowed.get().get(code)
 
 
 def codes_meant(texts: Iterable[str]) -> frozenset[str]:
@@ -63,24 +64,25 @@ class Allowances:
     """The entries of the option `allow`: codes and names as `allow` takes them, and patterns of module paths.
 
     Args:
-        entries: `DEV201`, `unregistered-tensor-attribute`, `*.rotary_emb`.
+        entries: `DEV201`, `unregistered-tensor-attribute`, `*.rotary_emb`, each perhaps with a reason.
 
     Raises:
         GuardUsageError: an entry looks like a code and is none.
     """
 
-    def __init__(self, entries: Iterable[str]) -> None:
-        entries = list(entries)
-        codes = [entry for entry in entries if _CODE.fullmatch(entry) or entry in NAMES.values()]
-        self._codes = codes_meant(codes)
-        self._patterns = [entry for entry in entries if entry not in codes]
+    def __init__(self, entries: Iterable[str] | Mapping[str, str]) -> None:
+        reasons = dict(entries) if isinstance(entries, Mapping) else dict.fromkeys(entries, "")
+        codes = [entry for entry in reasons if _CODE.fullmatch(entry) or entry in NAMES.values()]
+        self._codes = {code: reasons[entry] for entry in codes for code in codes_meant([entry])}
+        self._patterns = {entry: reason for entry, reason in reasons.items() if entry not in codes}
 
-    def cover(self, finding: Finding) -> bool:
-        """Whether a finding is allowed by its code, or by the path of its module or of an operand."""
+    def reason_for(self, finding: Finding) -> str | None:
+        """Why a finding is allowed, by its code or by the path of its module or of an operand; None if it is not."""
         if finding.code in self._codes:
-            return True
-        paths = [finding.module, *(operand.qualified for operand in finding.operands)]
-        return any(fnmatch.fnmatchcase(path, pattern) for path in paths if path for pattern in self._patterns)
+            return self._codes[finding.code]
+        paths = [path for path in (finding.module, *(operand.qualified for operand in finding.operands)) if path]
+        matching = (one for one in self._patterns if any(fnmatch.fnmatchcase(path, one) for path in paths))
+        return next((self._patterns[one] for one in matching), None)
 
 
 _CODE = re.compile(r"DEV\d*")

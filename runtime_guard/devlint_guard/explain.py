@@ -6,10 +6,8 @@ Everything is read from the exception's traceback. PyTorch's error keeps its cla
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Final
 
 from torch import nn
@@ -43,11 +41,20 @@ def explain(error: BaseException, roots: Roots = (), history: History | None = N
     return protected(lambda: _finding(error, roots, history), warn)
 
 
-def annotate(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
+def annotate(
+    error: BaseException,
+    roots: Roots = (),
+    history: History | None = None,
+    improve: Callable[[Finding], Finding] = lambda finding: finding,
+) -> Finding | None:
     """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
 
     Returns the explanation that it has added. If the explanation fails, the note is one line that says so, and the
     error comes through as it is. On CPython 3.10, which has no notes, the text is appended to the message.
+
+    Args:
+        error, roots, history: as for `explain`.
+        improve: returns what a guard makes of a finding, which may know more.
     """
 
     def add() -> Finding | None:
@@ -55,6 +62,7 @@ def annotate(error: BaseException, roots: Roots = (), history: History | None = 
             return None
         finding = _finding(error, roots, history)
         if finding is not None:
+            finding = improve(finding)
             _add_note(error, render(finding))
         return finding
 
@@ -74,22 +82,6 @@ def _finding(error: BaseException, roots: Roots, history: History | None) -> Fin
             scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one), history)
             return _placed(with_way(scene, WRITERS[message.trouble](scene, message)), scene, one)
     return None
-
-
-def install_excepthook() -> Callable[[], None]:
-    """Makes uncaught device errors end with their explanation; returns what takes it back."""
-    previous = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        annotate(error)
-        previous(kind, error, traceback)
-
-    def uninstall() -> None:
-        if sys.excepthook is hook:
-            sys.excepthook = previous
-
-    sys.excepthook = hook
-    return uninstall
 
 
 def _with_causes(error: BaseException) -> list[BaseException]:

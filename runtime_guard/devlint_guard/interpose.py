@@ -30,12 +30,18 @@ from devlint_guard.uncompiled import uncompiled
 
 Call = Callable[..., Any]
 
+Runner = Callable[[Call], Any]
+"""Makes a call of a module with the arguments that it knows; returns the result."""
+
 
 class Listener(Protocol):
     """Is told what the fast path notices, and looks everything up again: names and paths are no concern of it."""
 
-    def entered(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """The tensors of a module and its arguments may not all be on one device; raising prevents the call."""
+    def entered(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Runner | None:
+        """The tensors of a module and its arguments may not all be on one device.
+
+        Returns what makes the call in place of the fast path; None to let the fast path make it.
+        """
 
     def failed(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
         """A call raised; the error goes on its way afterwards."""
@@ -173,7 +179,10 @@ def _guarded_call(self: Module, *args: Any, **kwargs: Any) -> Any:
             and not (_rests is not None and self.training and not is_dynamo_compiling() and id(self) in _rests.modules)
             and _are_apart(self, args, kwargs)
         ):
-            _entered(self, args, kwargs)
+            run = _entered(self, args, kwargs)
+            if run is not None:
+                is_original = _wraps or self._compiled_call_impl is not None
+                return run(functools.partial(_original_call, self) if is_original else self._call_impl)
         if _wraps or self._compiled_call_impl is not None:
             return _original_call(self, *args, **kwargs)
         return self._call_impl(*args, **kwargs)  # type: ignore[no-untyped-call]
@@ -243,9 +252,8 @@ def _differs(container: Any, device: Any) -> bool:
 
 
 @uncompiled
-def _entered(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    if _listener is not None:
-        _listener.entered(module, args, kwargs)
+def _entered(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Runner | None:
+    return None if _listener is None else _listener.entered(module, args, kwargs)
 
 
 @uncompiled

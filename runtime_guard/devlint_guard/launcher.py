@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import torch
 
+from devlint_guard import hooks
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
 from devlint_guard.ranks import gathered
@@ -49,6 +50,8 @@ def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **
     settings = chosen(options)
     guard = None if settings is None else Guard(**settings)
     settings = settings or {}
+    if guard is not None:
+        hooks.explain_threads()  # for good: threads may run on after the program's last line
     code = _run(prepare(target, arguments, as_module), guard)
     return code if guard is None or code else _tell(guard, settings.get("report"))
 
@@ -126,7 +129,7 @@ def _run(spec: ModuleSpec, guard: Guard | None) -> int:
         return status_of(error)
     except BaseException as error:
         error.__traceback__ = _without_launcher(error.__traceback__)
-        sys.excepthook(type(error), error, error.__traceback__)
+        hooks.show(error)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.optim import Optimizer
 
-from devlint_guard import constructors, ctc, scopes
-from devlint_guard.finding import Finding, Step
+from devlint_guard import constructors, ctc, scopes, scripted
+from devlint_guard.finding import Step
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots
-from devlint_guard.operators import OperatorMode
+from devlint_guard.operators import OperatorMode, Sink
 from devlint_guard.optimizers import mixes_nothing
 from devlint_guard.provenance import Provenance
 from devlint_guard.steps import Steps
@@ -34,7 +34,7 @@ class Layers:
     Args:
         steps: tells which of them are looked at; None for all.
         provenance: remember how tensors came to be where they are.
-        ledger: add up transfers in every step.
+        ledger: adds up transfers in every step; None for no ledger.
         sink: is given what the operators show.
         failed: receives the errors of the guard.
     """
@@ -44,11 +44,11 @@ class Layers:
         steps: Steps | None,
         *,
         provenance: bool,
-        ledger: bool,
-        sink: Callable[[Finding], None],
+        ledger: Ledger | None,
+        sink: Sink,
         failed: Callable[[Exception], None],
     ) -> None:
-        self.ledger = Ledger() if ledger else None
+        self.ledger = ledger
         self._steps = steps
         self._provenance = Provenance() if provenance else None
         self._sink = sink
@@ -99,6 +99,7 @@ class Layers:
                 _modes[thread] = self._mode
                 ctc.install()
                 constructors.install()
+                scripted.install()
                 return True
             return False
 
@@ -145,3 +146,4 @@ def _forget(thread: int) -> None:
     if not _modes:
         ctc.uninstall()
         constructors.uninstall()
+        scripted.uninstall()

@@ -10,17 +10,18 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from devlint_guard import printing
 from devlint_guard.callers import Caller, caller_of
-from devlint_guard.finding import Place
 from devlint_guard.frames import source_line
 from devlint_guard.operators import Call, OperatorMode, Overload, name_of
-from devlint_guard.record import Direction, Transfer
+from devlint_guard.record import Direction, InSteps, Transfer, added
+from devlint_guard.steps import Steps
 
 _COPIES = frozenset({"_to_copy", "copy_", "copy", "_foreach_copy_", "lift_fresh", "_pin_memory"})
 _INDEXING = frozenset({"index.Tensor", "index_put", "index_put_", "_index_put_impl_"})
@@ -45,11 +46,96 @@ _SHOWN = 1000
 """PyTorch prints a part of a tensor that has more elements."""
 
 
-class Ledger:
-    """Adds up transfers and synchronisations: a watcher of an `OperatorMode`, or a context manager with its own."""
+class _Entry(NamedTuple):
+    """One transfer.
 
-    def __init__(self) -> None:
-        self._sums: dict[tuple[Caller | None, Direction, str, bool], list[int]] = {}
+    Attributes:
+        by: what does it.
+        size: in bytes.
+        waits: whether the host waits.
+        implicit: whether nothing in the line asks for it.
+        copied: the tensor that is copied, and where it goes; None for what is no copy.
+    """
+
+    direction: Direction
+    by: str
+    size: int
+    waits: bool
+    implicit: bool
+    copied: tuple[Tensor, torch.device] | None = None
+
+
+class _Sum:
+    """The transfers of one line in one way so far.
+
+    Attributes:
+        same: the largest number of copies of one tensor.
+    """
+
+    __slots__ = ("_copies", "_in_step", "bytes", "count", "first", "last", "most", "same", "steps", "waits")
+
+    def __init__(self, step: int) -> None:
+        self.count = self.bytes = self.waits = self.same = self.steps = self.most = self._in_step = 0
+        self.first, self.last = step, -1
+        self._copies: dict[_Content, tuple[StorageWeakRef, int]] = {}
+
+    def add(self, entry: _Entry, step: int) -> None:
+        """Adds a transfer of the step that is running."""
+        self.count += 1
+        self.bytes += entry.size
+        self.waits += entry.waits
+        if step != self.last:
+            self.steps, self.last, self._in_step = self.steps + 1, step, 0
+        self._in_step += 1
+        self.most = max(self.most, self._in_step)
+        if entry.copied is not None:
+            self._note_copy(*entry.copied)
+
+    def _note_copy(self, source: Tensor, target: torch.device) -> None:
+        if source.layout is not torch.strided or not torch._C._has_storage(source):
+            return
+        if len(self._copies) >= _REMEMBERED:
+            self._copies = {key: known for key, known in self._copies.items() if not known[0].expired()}  # type: ignore[no-untyped-call]
+        storage = StorageWeakRef(source.untyped_storage())  # type: ignore[no-untyped-call]
+        version = 0 if source.is_inference() else source._version
+        content = (
+            storage.cdata,
+            source.storage_offset(),
+            tuple(source.shape),
+            source.stride(),
+            source.dtype,
+            version,
+            target,
+        )
+        # A reference to a storage keeps its address from being given to another one.
+        kept, count = self._copies.get(content, (storage, 0))
+        if len(self._copies) < _REMEMBERED or count:
+            self._copies[content] = (kept, count + 1)
+        self.same = max(self.same, count + 1)
+
+    @property
+    def in_steps(self) -> InSteps:
+        """The steps in which the line has transferred something."""
+        return InSteps(self.first, self.last, self.steps, self.most)
+
+
+_Content = tuple[Any, ...]
+"""Equal for copies of the same elements to one device, while nothing has written to them."""
+
+_REMEMBERED = 256
+"""So many tensors that a line has copied are compared with what it copies next."""
+
+
+class Ledger:
+    """Adds up transfers and synchronisations: a watcher of an `OperatorMode`, or a context manager with its own.
+
+    Args:
+        steps: tells which step is running; None where no steps are counted.
+    """
+
+    def __init__(self, steps: Steps | None = None) -> None:
+        self._steps = steps
+        self._sums: dict[tuple[Caller | None, Direction, str, bool], _Sum] = {}
         self._lock = threading.Lock()
         self._mode: OperatorMode | None = None
 
@@ -84,32 +170,38 @@ class Ledger:
     def _printed(self, tensor: Tensor) -> None:
         size = min(tensor.numel(), _SHOWN) * tensor.element_size()
         caller = caller_of(sys._getframe(), threading.get_ident())
-        self._add(caller, (Direction.TO_HOST, "print", size, True, True))
+        self._add(caller, _Entry(Direction.TO_HOST, "print", size, True, True))
 
     def _add(self, caller: Caller | None, entry: _Entry) -> None:
-        direction, by, size, waits, implicit = entry
+        key = (caller, entry.direction, entry.by, entry.implicit)
+        step = 0 if self._steps is None else self._steps.number
         with self._lock:
-            sums = self._sums.setdefault((caller, direction, by, implicit), [0, 0, 0])
-            sums[0] += 1
-            sums[1] += size
-            sums[2] += waits
+            known = self._sums.get(key)
+            if known is None:
+                known = self._sums[key] = _Sum(step)
+            known.add(entry, step)
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
         """The totals, the most bytes first, then the most calls."""
-        sums: dict[tuple[Place | None, str, Direction, str, bool], list[int]] = {}
+        are_known = self._steps is not None and self._steps.are_known
         with self._lock:
-            known = [(key, list(values)) for key, values in self._sums.items()]
-        for (caller, direction, by, implicit), values in known:
-            place = None if caller is None else caller.place
-            source = "" if caller is None else source_line(caller.code.co_filename, caller.line).strip()
-            total = sums.setdefault((place, source, direction, by, implicit), [0, 0, 0])
-            total[:] = [a + b for a, b in zip(total, values, strict=True)]
-        found = [
-            Transfer(place, source, direction, by, count, size, waits, implicit)
-            for (place, source, direction, by, implicit), (count, size, waits) in sums.items()
-        ]
-        return tuple(sorted(found, key=_order))
+            found = [
+                Transfer(
+                    None if caller is None else caller.place,
+                    "" if caller is None else source_line(caller.code.co_filename, caller.line).strip(),
+                    direction,
+                    by,
+                    known.count,
+                    known.bytes,
+                    known.waits,
+                    implicit,
+                    known.same,
+                    known.in_steps if are_known else None,
+                )
+                for (caller, direction, by, implicit), known in self._sums.items()
+            ]
+        return tuple(sorted(added(found), key=_order))
 
     # --- as a watcher of operators ---
 
@@ -133,10 +225,6 @@ def _order(transfer: Transfer) -> tuple[Any, ...]:
     return (-transfer.bytes, -transfer.count, where, transfer.direction.value, transfer.by)
 
 
-_Entry = tuple[Direction, str, int, bool, bool]
-"""Direction, what does it, bytes, whether the host waits, whether nothing in the line asks for it."""
-
-
 def _entries(call: Call) -> Iterator[_Entry]:
     name = name_of(call.overload)
     base = name.partition(".")[0]
@@ -146,14 +234,14 @@ def _entries(call: Call) -> Iterator[_Entry]:
         yield from _indexing(base, call)
     elif _is_on_device(call.args[0]):
         # A scalar has to travel, too, but what counts is that the host waits for it.
-        yield Direction.NONE, _WAITING[name], 0, True, False
+        yield _Entry(Direction.NONE, _WAITING[name], 0, True, False)
 
 
 def _copies(base: str, call: Call) -> Iterator[_Entry]:
     args, result = call.args, call.result
     if base == "lift_fresh":
         if _is_on_device(result):
-            yield Direction.TO_DEVICE, "torch.tensor", _size(result), True, False
+            yield _Entry(Direction.TO_DEVICE, "torch.tensor", _size(result), True, False)
     elif base == "_foreach_copy_":
         for target, source in zip(args[0], args[1], strict=False):
             yield from _copy("copy", source, target, bool(args[2]) if len(args) > 2 else False, implicit=False)
@@ -170,7 +258,7 @@ def _copy(by: str, source: Tensor, target: Tensor, non_blocking: bool, *, implic
         return
     host = source if direction is Direction.TO_DEVICE else target
     is_free = direction is Direction.PEER or (non_blocking and host.is_pinned())
-    yield direction, by, _size(target), not is_free, implicit
+    yield _Entry(direction, by, _size(target), not is_free, implicit, (source, target.device))
 
 
 def _indexing(base: str, call: Call) -> Iterator[_Entry]:
@@ -178,29 +266,29 @@ def _indexing(base: str, call: Call) -> Iterator[_Entry]:
     if not isinstance(target, Tensor) or not _is_on_device(target):
         return
     given = [index for index in indices if isinstance(index, Tensor)]
-    for size in _sizes_sent(given):
-        yield Direction.TO_DEVICE, "index", size, True, True
+    for index, size in _sizes_sent(given):
+        yield _Entry(Direction.TO_DEVICE, "index", size, True, True, (index, target.device))
     if any(_is_mask(index) and _is_on_device(index) for index in given):
-        yield Direction.NONE, "mask", 0, True, True
+        yield _Entry(Direction.NONE, "mask", 0, True, True)
 
 
-def _sizes_sent(indices: Sequence[Tensor]) -> Iterator[int]:
-    """The bytes of each index that has to be sent: masks become positions, then all are given one shape.
+def _sizes_sent(indices: Sequence[Tensor]) -> Iterator[tuple[Tensor, int]]:
+    """Each index that has to be sent with its bytes: masks become positions, then all are given one shape.
 
     How many positions a mask on the device has, only the device knows; it is taken to have no more than the others.
     """
     shapes: list[tuple[int, ...]] = []
-    sent: list[int] = []
+    sent: list[tuple[Tensor, int]] = []
     for index in indices:
         positions = index.dim() if _is_mask(index) else 1
         if index.device.type == "cpu":
-            sent += [8 if _is_mask(index) else index.element_size()] * positions
+            sent += [(index, 8 if _is_mask(index) else index.element_size())] * positions
             shapes.append((int(index.count_nonzero()),) if _is_mask(index) else tuple(index.shape))
         elif not _is_mask(index):
             shapes.append(tuple(index.shape))
     shape: torch.Size = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]
-    for width in sent:
-        yield width * shape.numel()
+    for index, width in sent:
+        yield index, width * shape.numel()
 
 
 def _is_mask(tensor: Tensor) -> bool:

@@ -37,7 +37,7 @@ class Called:
         line: where its `def` stands.
         digest: a name for its text, to compare the source with the recorded one.
         calls: how often it was called.
-        entry: its arguments, by path: `x`, `batch['mask']`, `self.scale`.
+        entry: its arguments, by path: `x`, `batch['mask']`, `self.scale`, `batch.source`.
         exit: the values of its variables at its return, and its result as `return`.
     """
 

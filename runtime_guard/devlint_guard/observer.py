@@ -29,6 +29,9 @@ EACH: Final = 32
 LONGEST: Final = 32
 """Of a container with more elements than this only the kind is told."""
 
+DEEPEST: Final = 3
+"""Of so many attributes in a row the last is an object of which nothing more is told."""
+
 MOST: Final = 8
 """A place that has had so many sizes has any."""
 
@@ -68,7 +71,8 @@ class _Function:
         is_method = code.co_varnames[:1] == ("self",) and count > 0
         self.parameters = code.co_varnames[is_method:count]
         self.variables = code.co_varnames[count:]
-        self.attributes = code.co_names if is_method else ()
+        self.is_method = is_method
+        self.names = code.co_names
 
     @property
     def is_looked_at(self) -> bool:
@@ -102,7 +106,7 @@ class Observer:
         return True
 
     def started(self, frame: FrameType) -> None:
-        """Looks at arguments, and at the attributes of `self` that the function names."""
+        """Looks at arguments, and at the attributes that the function names."""
         code = frame.f_code
         function = self._functions.get(id(code))
         if function is None:
@@ -111,9 +115,9 @@ class Observer:
         if function.is_looked_at:
             held = frame.f_locals
             given = [(name, held[name]) for name in function.parameters if name in held]
-            if function.attributes:
-                given += ((f"self.{name}", value) for name, value in _attributes(held.get("self"), function.attributes))
-            _look(function.entry, given)
+            if function.is_method:
+                given += ((f"self.{name}", value) for name, value in _attributes(held.get("self"), function.names))
+            _look(function.entry, given, function.names)
 
     def returned(self, frame: FrameType, value: object) -> None:
         """Looks at variables and results."""
@@ -123,6 +127,7 @@ class Observer:
             _look(
                 function.exit,
                 [("return", value), *((name, held[name]) for name in function.variables if name in held)],
+                function.names,
             )
 
     # --- the result ---
@@ -141,6 +146,13 @@ class Observer:
 
     def _called(self, function: _Function, path: str, node: _Definition) -> Called:
         file = function.code.co_filename
+        read_only = {"return", *_only_read(node)}
+
+        def is_told(path: str) -> bool:
+            """Whether a place at the exit held its value all along; attributes may have been exchanged since."""
+            name, dot, _ = path.partition(".")
+            return not dot or name.partition("[")[0] in read_only
+
         return Called(
             shown_path(file),
             path,
@@ -148,7 +160,7 @@ class Observer:
             digest_of(self._texts[file], node),
             function.calls,
             {path: place.seen() for path, place in sorted(function.entry.items())},
-            {path: place.seen() for path, place in sorted(function.exit.items())},
+            {path: place.seen() for path, place in sorted(function.exit.items()) if is_told(path)},
         )
 
 
@@ -163,16 +175,16 @@ def digest_of(text: str, node: ast.stmt) -> str:
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def _look(places: _Places, values: Iterable[tuple[str, object]]) -> None:
+def _look(places: _Places, values: Iterable[tuple[str, object]], names: tuple[str, ...]) -> None:
     if torch.compiler.is_compiling():
         return
     for path, value in values:
         # The program must not notice, whatever its objects do when they are looked at.
         with Undisturbed(None):
-            _note(places, path, value)
+            _note(places, path, value, names)
 
 
-def _note(places: _Places, path: str, value: object) -> None:
+def _note(places: _Places, path: str, value: object, names: tuple[str, ...]) -> None:
     place = places.get(path)
     if place is None:
         place = places[path] = _Place()
@@ -188,17 +200,22 @@ def _note(places: _Places, path: str, value: object) -> None:
         device = _named(value)
         place.note("other" if device is None else "device", () if device is None else (device,))
     elif type(value) in (dict, list, tuple) and "[" not in path:
-        _note_container(places, place, path, value)
+        _note_container(places, place, path, value, names)
     else:
         place.note("other")
+        if path.count(".") < DEEPEST:
+            # What a function says of a result stands where it is called, under names that it need not know.
+            known = tuple(dictionary_of(value)) if path == "return" else names
+            for name, stored in _attributes(value, known[:LONGEST] if path == "return" else known):
+                _note(places, f"{path}.{name}", stored, names)
 
 
-def _note_container(places: _Places, place: _Place, path: str, value: Any) -> None:
+def _note_container(places: _Places, place: _Place, path: str, value: Any, names: tuple[str, ...]) -> None:
     place.note(type(value).__name__, size=None if type(value) is dict else len(value))
     if len(value) <= LONGEST:
         for key, item in value.items() if type(value) is dict else enumerate(value):
             if type(key) in (int, str):
-                _note(places, f"{path}[{key!r}]", item)
+                _note(places, f"{path}[{key!r}]", item, names)
 
 
 def _named(text: str) -> str | None:
@@ -225,6 +242,24 @@ def _attributes(owner: object, names: tuple[str, ...]) -> Iterator[tuple[str, ob
 # --- the source ---------------------------------------------------------------------------------------------
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _only_read(node: _Definition) -> set[str]:
+    """The variables of a function of which it does nothing but read attributes, which are no methods."""
+    used: set[str] = set()
+    pending: list[ast.AST] = [node]
+    while pending:
+        inner = pending.pop()
+        match inner:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                used.add(name)
+            case ast.Attribute(value=ast.Name(), ctx=ast.Load()):
+                continue
+            case ast.Name(id=name, ctx=ast.Load()):
+                used.add(name)
+        pending += ast.iter_child_nodes(inner)
+    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return names - used
 
 
 def _definitions(text: str) -> dict[tuple[str, int], tuple[str, _Definition]]:

@@ -70,6 +70,13 @@ class Call(NamedTuple):
         return caller_of(frame, self.thread)
 
 
+Ended = Callable[[Exception | None], None]
+"""Is told how an operator has ended: with an error of PyTorch, or with None."""
+
+Sink = Callable[[Finding], Ended | None]
+"""Receives findings."""
+
+
 class _Tensors(NamedTuple):
     """What the schema of an overload says of its tensors.
 
@@ -120,7 +127,8 @@ class OperatorMode(UncompiledMode):
     """Reports tensors that do not go together, and tells watchers of the operators that they want.
 
     Args:
-        sink: receives each finding before the operator runs; an exception from it stops the operator.
+        sink: receives each finding before the operator runs, and may return what is to be told how the operator has
+            ended; an exception from it stops the operator.
         roots: modules that paths start from, by name.
         watchers: see `Watcher`.
         history: tells how a tensor came to be where it is, as `Provenance.history_of` does.
@@ -131,7 +139,7 @@ class OperatorMode(UncompiledMode):
 
     def __init__(
         self,
-        sink: Callable[[Finding], None] | None = None,
+        sink: Sink | None = None,
         *,
         roots: Roots | None = None,
         watchers: Sequence[Watcher] = (),
@@ -212,9 +220,10 @@ class OperatorMode(UncompiledMode):
         except KeyError:
             run, plan, _ = self._learn(func)
         if plan is not None and not types:
+            ended = None
             if plan.compares:
                 if _function_modes():
-                    self._compare_unseen(plan, args)
+                    ended = self._compare_unseen(plan, args)
                 else:
                     device = None
                     for value in args:
@@ -222,10 +231,12 @@ class OperatorMode(UncompiledMode):
                             if device is None:
                                 device = value.device
                             elif value.device != device:
-                                self._mixed(plan, args, {})
+                                ended = self._mixed(plan, args, {})
                                 break
             elif plan.compares_nested:
-                self._compare_nested(plan, args, kwargs or {})
+                ended = self._compare_nested(plan, args, kwargs or {})
+            if ended is not None:
+                return self._run_mixed(plan, args, kwargs or {}, ended)
             if plan.watchers:
                 return self._run_watched(plan, args, kwargs or {})
         return run(*args, **kwargs) if kwargs else run(*args)
@@ -252,43 +263,53 @@ class OperatorMode(UncompiledMode):
             self._tell(error)
         return result
 
+    def _run_mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any], ended: Ended) -> Any:
+        try:
+            result = self._run_watched(plan, args, kwargs) if plan.watchers else plan.overload(*args, **kwargs)
+        except Exception as error:
+            with DisableTorchFunction():
+                ended(error)
+            raise
+        with DisableTorchFunction():
+            ended(None)
+        return result
+
     def _tell(self, error: Exception) -> None:
         if self._failed is None or is_of_the_program(error):
             raise error
         if not isinstance(error, RecursionError):
             self._failed(error)
 
-    def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> None:
+    def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> Ended | None:
         """Compares where reading a device is a call that a function mode of the program would see."""
         with DisableTorchFunction():
             devices = {value.device for value in args if value.__class__ in _PLAIN}
-        if len(devices) > 1:
-            self._mixed(plan, args, {})
+        return self._mixed(plan, args, {}) if len(devices) > 1 else None
 
-    def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
         if _function_modes():
             with DisableTorchFunction():
                 is_mixed = _are_mixed(args, kwargs)
         else:
             is_mixed = _are_mixed(args, kwargs)
-        if is_mixed:
-            self._mixed(plan, args, kwargs)
+        return self._mixed(plan, args, kwargs) if is_mixed else None
 
-    def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
         """Tensors on several devices meet, which may be legal."""
         if self._sink is None:
-            return
+            return None
         try:
             with DisableTorchFunction():
                 conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
                 if conflict is None:
-                    return
+                    return None
                 finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
-                self._sink(finding)
+                return self._sink(finding)
         except (GuardError, DevlintWarning):
             raise
         except Exception as error:
             self._tell(error)
+            return None
 
 
 def _are_mixed(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from torch import distributed
 
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding
-from devlint_guard.record import Record, Transfer
+from devlint_guard.record import Record, added
 from devlint_guard.report import json
 
 PATIENCE: Final = timedelta(seconds=30)
@@ -64,7 +64,10 @@ def merge(records: Sequence[Record]) -> Record:
         ranks=tuple(numbers),
         findings=_joined(finding for record in ordered for finding in record.findings),
         suspects=_joined(finding for record in ordered for finding in record.suspects),
-        transfers=_added(transfer for record in ordered for transfer in record.transfers),
+        allowed=tuple(one for record in ordered for one in record.allowed),
+        transfers=tuple(
+            sorted(added(one for record in ordered for one in record.transfers), key=lambda one: -one.bytes)
+        ),
         observed=tuple(run for record in ordered for run in record.observed),
     )
 
@@ -78,19 +81,6 @@ def _joined(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             one = replace(known, count=known.count + one.count, ranks=ranks)
         found[one.key] = one
     return tuple(found.values())
-
-
-def _added(transfers: Iterable[Transfer]) -> tuple[Transfer, ...]:
-    found: dict[object, Transfer] = {}
-    for one in transfers:
-        key = (one.place, one.source, one.direction, one.by, one.implicit)
-        known = found.get(key)
-        if known is not None:
-            one = replace(
-                one, count=known.count + one.count, bytes=known.bytes + one.bytes, waits=known.waits + one.waits
-            )
-        found[key] = one
-    return tuple(sorted(found.values(), key=lambda one: -one.bytes))
 
 
 def gathered(record: Record) -> Record | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from devlint_guard.finding import Finding, Place
 from devlint_guard.observed import Observed
@@ -20,6 +20,22 @@ class Direction(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class InSteps:
+    """The steps in which a line has transferred something.
+
+    Attributes:
+        first, last: their numbers, from 0.
+        count: how many steps these are.
+        most: the largest number of times in one of them.
+    """
+
+    first: int
+    last: int
+    count: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """What one line of the user's code has transferred in one way, over the whole run.
 
@@ -32,6 +48,8 @@ class Transfer:
         bytes: in all.
         waits: how many times the host has waited for the device, or may have.
         implicit: nothing in the line asks for a transfer.
+        same: how many times the line has copied one tensor, unchanged, to one device; 0 for what is no copy.
+        steps: when; None where no steps are counted.
     """
 
     place: Place | None
@@ -42,6 +60,38 @@ class Transfer:
     bytes: int
     waits: int
     implicit: bool = False
+    same: int = 0
+    steps: InSteps | None = None
+
+
+def added(transfers: Iterable[Transfer]) -> Iterable[Transfer]:
+    """Transfers of one line in one way, of several functions or of several processes, as one."""
+    found: dict[object, Transfer] = {}
+    for one in transfers:
+        key = (one.place, one.source, one.direction, one.by, one.implicit)
+        known = found.get(key)
+        if known is not None:
+            one = replace(
+                known,
+                count=known.count + one.count,
+                bytes=known.bytes + one.bytes,
+                waits=known.waits + one.waits,
+                same=max(known.same, one.same),
+                steps=_joined(known.steps, one.steps),
+            )
+        found[key] = one
+    return found.values()
+
+
+def _joined(one: InSteps | None, other: InSteps | None) -> InSteps | None:
+    if one is None or other is None:
+        return one or other
+    return InSteps(
+        min(one.first, other.first),
+        max(one.last, other.last),
+        max(one.count, other.count),
+        max(one.most, other.most),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +140,36 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """The program that was guarded, and its end.
+
+    Attributes:
+        script: its file, or the file of the module that was run, as reports show it.
+        arguments: what it was given.
+        seconds: how long it was guarded.
+        ended: `finished`, `exit code 3`, or the first line of the error that has ended it.
+    """
+
+    script: str
+    arguments: tuple[str, ...] = ()
+    seconds: float = 0.0
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A finding that the program allows.
+
+    Attributes:
+        finding: it, with the number of times.
+        reason: why it is allowed; empty where nobody has said.
+    """
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One run of one process, or of several in one job.
 
@@ -105,6 +185,8 @@ class Record:
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.
         observed: what the user's functions were called with, in each of the processes; empty unless it was recorded.
+        program: None before its end.
+        allowed: the findings that are allowed.
     """
 
     torch: str
@@ -119,3 +201,5 @@ class Record:
     transfers: tuple[Transfer, ...] = ()
     roots: tuple[Part, ...] = ()
     observed: tuple[Observed, ...] = ()
+    program: Program | None = None
+    allowed: tuple[Allowed, ...] = ()

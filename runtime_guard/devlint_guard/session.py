@@ -8,9 +8,10 @@ import inspect
 import os
 import sys
 import threading
+import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -22,24 +23,26 @@ from torch.optim import Optimizer
 
 from devlint_guard import active
 from devlint_guard.active import Entry
-from devlint_guard.allow import Allowances, is_allowed
+from devlint_guard.allow import Allowances, reason_here
 from devlint_guard.audit import audit, audit_called
 from devlint_guard.entry import Mismatch, own_tensors
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
 from devlint_guard.explain import annotate, explained_before
-from devlint_guard.finding import Finding, Place
+from devlint_guard.finding import Finding, Place, Role
 from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
-from devlint_guard.naming import Roots, modules_on
+from devlint_guard.ledger import Ledger
+from devlint_guard.naming import Roots, modules_on, names_of_parameter, roots_on
 from devlint_guard.observer import Observer
+from devlint_guard.operators import Ended
 from devlint_guard.optimizers import state_elsewhere
 from devlint_guard.ranks import path_of_rank, processes, ranks
-from devlint_guard.record import Part, Record
+from devlint_guard.record import Allowed, Part, Record
 from devlint_guard.report.files import write
 from devlint_guard.report.text import render
 from devlint_guard.roots import ByVariable, by_class
-from devlint_guard.sentences import finding_of
-from devlint_guard.snapshot import machine, tree_of
+from devlint_guard.sentences import finding_of, tied
+from devlint_guard.snapshot import end_of, machine, program, tree_of
 from devlint_guard.steps import Steps
 from devlint_guard.stored import has_parameters, modules_in
 from devlint_guard.undisturbed import Undisturbed
@@ -64,8 +67,9 @@ class Guard:
     Args:
         modules: those that paths begin with, and that are looked through on entry; other modules are watched too, and
             looked through when the program first calls them, in the first steps.
-        mode: `raise` a finding as an error before PyTorch acts on it, `warn` of it once, or `record` it; then a report
-            in JSON also tells what the user's functions were called with, for `devlint check --observed`.
+        mode: what becomes of findings; each error of PyTorch about devices is one too, and keeps its class and text.
+            `raise` what PyTorch lets pass as an error, `warn` of each finding once, or `record` it; then a report in
+            JSON also tells what the user's functions were called with, for `devlint check --observed`.
         level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps;
             behind the first ones it looks, in training, at modules that it knows in each eleventh step.
         first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
@@ -107,7 +111,7 @@ class Guard:
         self.strict = strict
         self._roots = by_class(modules)
         self._expect = _device(expect)
-        self._allowances = Allowances(allowed)
+        self._allowances = Allowances(allow if isinstance(allow, Mapping) else allowed)
         self._report = None if report is None else path_of_rank(Path(report))
         self._config: dict[str, object] = {
             "mode": mode,
@@ -123,7 +127,12 @@ class Guard:
         self._lock = threading.Lock()
         self._findings: dict[Key, Finding] = {}
         self._suspects: dict[Key, Finding] = {}
+        self._allowed: dict[tuple[Key, str], Allowed] = {}
+        self._seconds = 0.0
+        self._began: float | None = None
+        self._end: str | None = None
         self._repeats: dict[tuple[Any, ...], Finding] = {}
+        self._of_optimizer: tuple[Finding, ...] = ()
         self._is_audited = False
         self.has_stepped_back = False
         self._called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
@@ -136,7 +145,7 @@ class Guard:
         self._layers = Layers(
             None if level == "deep" else self.steps,
             provenance=level != "module",
-            ledger=ledger,
+            ledger=Ledger(self.steps) if ledger else None,
             sink=self._saw,
             failed=self.step_back,
         )
@@ -165,12 +174,14 @@ class Guard:
         known = (self._roots if roots is None else roots) or by_class(called)
         return Record(
             **machine(),
+            program=None if self._end is None else program(self._seconds, self._end),
             config=self._config,
             steps=self.steps.number,
             ranks=ranks(),
             processes=processes(),
             findings=tuple(self.findings),
             suspects=tuple(self.suspects),
+            allowed=tuple(self._allowed.values()),
             transfers=() if ledger is None else ledger.transfers,
             roots=tuple(tree_of(name, module) for name, module in known.items()) or self._trees,
             observed=() if self._observer is None else (self._observer.observed(next(iter(ranks()), None)),),
@@ -213,6 +224,8 @@ class Guard:
         active.add(Entry(self, threading.get_ident(), modules, roots))
         with self._lock:
             self._entries += 1
+            if self._entries == 1:
+                self._began = time.perf_counter()
             if self._entries == 1 and not self.has_stepped_back:
                 self._layers.begin(roots)
                 if self._observer is not None:
@@ -223,6 +236,9 @@ class Guard:
         roots: Roots = self._roots
         with self._lock, Undisturbed(self):
             self._entries -= 1
+            if self._entries == 0 and self._began is not None:
+                self._seconds += time.perf_counter() - self._began
+                self._end = end_of(error)
             if self._entries == 0:
                 if self._observer is not None:
                     self._observer.end()
@@ -232,7 +248,7 @@ class Guard:
         with Undisturbed(self):
             if error is not None and not isinstance(error, GuardError):
                 finding = annotate(error, roots, history_of) or explained_before(error, roots, history_of)
-                if finding is not None and not self._has_found_at(finding.place):
+                if finding is not None and not self._has_found_at(finding.place) and not self._is_allowed(finding):
                     self._record(finding, self._findings)
         with Undisturbed(self):
             if self._report is not None:
@@ -269,20 +285,59 @@ class Guard:
     # --- what becomes of findings ---
 
     def found(self, *findings: Finding) -> None:
-        """Takes what a layer has found: keeps all of it, then raises or warns.
+        """Takes what a layer has found and PyTorch lets pass: keeps all of it, then raises or warns.
 
         Raises:
             DeviceMismatchError: in mode `raise`.
         """
-        told = [one for one in findings if not (is_allowed(one.code) or self._allowances.cover(one))]
+        kept = self._kept(findings)
+        for finding in kept if self.mode == "raise" else ():
+            raise KINDS.get(finding.code, DeviceMismatchError)(finding, render(finding))
+        self._warn_of(kept)
+
+    def _kept(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Keeps findings; returns those that are neither allowed nor suspects, as they are kept."""
+        told = [one for one in findings if not self._is_allowed(one)]
         kept = [self._record(one, self._suspects if one.suspect else self._findings) for one in told]
-        for finding in kept:
-            if finding.suspect:
-                continue
-            if self.mode == "raise":
-                raise KINDS.get(finding.code, DeviceMismatchError)(finding, render(finding))
-            if self.mode == "warn" and finding.count == 1:
+        return [one for one in kept if not one.suspect]
+
+    def _is_allowed(self, finding: Finding) -> bool:
+        here = reason_here(finding.code)
+        reason = self._allowances.reason_for(finding) if here is None else here
+        if reason is None:
+            return False
+        if not finding.suspect:
+            with self._lock:
+                known = self._allowed.get((finding.key, reason))
+                count = 1 if known is None else known.finding.count + 1
+                self._allowed[finding.key, reason] = Allowed(replace(finding, count=count), reason)
+        return True
+
+    def _warn_of(self, kept: Iterable[Finding]) -> None:
+        for finding in kept if self.mode == "warn" else ():
+            if finding.count == 1:
                 _warn(finding)
+
+    def _refused(self, error: Exception, roots: Roots, foretold: Finding, module: Module | None = None) -> bool:
+        """Explains an error that was foretold, and keeps that; returns whether it has. The error goes on its way."""
+        if isinstance(error, GuardError):
+            return False
+        finding = annotate(error, roots, history_of, functools.partial(self._improved, foretold, module, roots))
+        if finding is not None:
+            with contextlib.suppress(DevlintWarning):  # where warnings are errors, that of the program comes first
+                self._warn_of(self._kept([finding]))
+        return finding is not None
+
+    def _improved(self, foretold: Finding | None, module: Module | None, roots: Roots, finding: Finding) -> Finding:
+        """The explanation of an error, or what was foretold or suspected, where only that names the value to move."""
+        if not _names_a_value(finding):
+            suspects = (one for one in self.suspects if one.module == finding.module != "")
+            for known in (*filter(None, [foretold]), *suspects):
+                if _names_a_value(known):
+                    return replace(
+                        known, place=finding.place, pytorch=finding.pytorch, ranks=finding.ranks, suspect=False
+                    )
+        return replace(finding, help=(*finding.help, *_ties(module, roots, finding)))
 
     def _record(self, finding: Finding, among: dict[Key, Finding]) -> Finding:
         with self._lock:
@@ -307,28 +362,47 @@ class Guard:
         return self._is_counting or self.level == "deep"
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """A module is about to be called with what does not go together."""
+        """A module was called with what does not go together, and PyTorch has let it pass."""
         key = _repeat_key(mismatch, frame)
         finding = self._repeats.get(key)
         if finding is None:
             finding = self._repeats[key] = replace(finding_of(mismatch, frame, roots, history_of), suspect=False)
         self.found(finding)
 
-    def _saw(self, finding: Finding) -> None:
-        """The operators have shown something, perhaps in a module of another guard; old if the module level had it."""
+    def _saw(self, finding: Finding) -> Ended | None:
+        """The operators show something, perhaps in a module of another guard.
+
+        Returns what takes it once PyTorch has let the operator pass; None if the module level tells of it.
+        """
         called = modules_on(sites_above(sys._getframe()))
+        if called and any(called[-1] is one for one in active.awaited_modules()):
+            return None
         entry = active.responsible(called[-1] if called else None)
         guard = entry.receiver if entry is not None else self
         assert isinstance(guard, Guard)
-        where = (finding.code, finding.module, finding.place)
-        if guard.mode == "raise" or all((one.code, one.module, one.place) != where for one in guard.findings):
-            guard.found(finding)
+        roots = entry.roots if entry is not None else self._roots
+        return functools.partial(guard._ended, finding, roots)
 
-    def failed(self, error: Exception, roots: Roots) -> bool:
+    def _ended(self, finding: Finding, roots: Roots, error: Exception | None) -> None:
+        """An operator has ended that the operators level has shown something of."""
+        with Undisturbed(self):
+            if error is None:
+                where = (finding.code, finding.module, finding.place)
+                if self.mode == "raise" or all((one.code, one.module, one.place) != where for one in self.findings):
+                    self.found(finding)
+            else:
+                self._refused(error, roots, finding)
+
+    def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
         """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
-        if isinstance(error, GuardError):
-            return False
-        return annotate(error, roots, history_of) is not None
+        improve = functools.partial(self._improved, None, module, roots)
+        return not isinstance(error, GuardError) and annotate(error, roots, history_of, improve) is not None
+
+    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """PyTorch has refused what does not go together in a module; a finding, even if the program handles it."""
+        foretold = finding_of(mismatch, frame, roots, history_of)
+        if self._refused(error, roots, foretold, mismatch.module):
+            self._record(foretold, self._suspects)
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """Keeps what may be the reason of a failure."""
@@ -340,19 +414,23 @@ class Guard:
             self._called[id(module)] = module
             entry = active.responsible(module)
             if entry is not None and entry.receiver is self and not entry.owns(module):
-                self.found(*audit_called(module, frame, self._expect))
+                # What does not go together in a module is told of when PyTorch was asked to combine it.
+                audited = audit_called(module, frame, self._expect)
+                self.found(*(replace(one, suspect=one.suspect or one.code != "DEV603") for one in audited))
         self.steps.module_called(module)
         self._stepped()
 
     def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
         """Looks at the state of an optimizer in the first steps."""
         if self.steps.number < FIRST_STEPS:
-            self.found(*state_elsewhere(optimizer, sys._getframe(1), roots))
+            self._of_optimizer = tuple(state_elsewhere(optimizer, sys._getframe(1), roots))
         if is_alone:
             self._layers.optimizer_steps(optimizer)
 
     def optimizer_stepped(self) -> None:
-        """A step ends."""
+        """A step ends; PyTorch has let pass what was found before it."""
+        found, self._of_optimizer = self._of_optimizer, ()
+        self.found(*found)
         self.steps.optimizer_stepped()
         self._stepped()
 
@@ -414,6 +492,22 @@ def guarded(function: Callable[..., Any] | None = None, /, **options: Any) -> An
         return result
 
     return guarded_function
+
+
+def _names_a_value(finding: Finding) -> bool:
+    """Whether the value to blame has a name of the program's and is on one device: it is no module that is split."""
+    blamed = next((one for one in finding.operands if one.blamed), None)
+    return blamed is not None and bool(blamed.name) and blamed.role is not Role.UNKNOWN and " and " not in blamed.device
+
+
+def _ties(module: Module | None, roots: Roots, finding: Finding) -> Iterator[str]:
+    """What to know where a module is astray: a parameter that it shares may have been moved with another one."""
+    own = [] if module is None else own_tensors(module)
+    is_blamed = any(one.blamed and one.role is Role.MODULE for one in finding.operands)
+    if is_blamed or len({value.tensor.device for value in own}) > 1:
+        known = {**roots_on(sites_above(sys._getframe())), **roots}
+        for value in own:
+            yield from tied(names_of_parameter(value.tensor, known))
 
 
 # --- options ------------------------------------------------------------------------------------------------

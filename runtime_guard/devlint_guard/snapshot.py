@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,9 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from devlint_guard.finding import Role
+from devlint_guard.frames import shown_path
 from devlint_guard.operands import describe
-from devlint_guard.record import Held, Part
+from devlint_guard.record import Held, Part, Program
 from devlint_guard.stored import dictionary_of, registered_in, table_of, tensors_in
 
 
@@ -51,6 +53,26 @@ def _tensors(module: nn.Module, registered: set[int]) -> Iterator[Held]:
 def _held(name: str, role: Role, tensor: Tensor) -> Held:
     size = 0 if is_lazy(tensor) else tensor.numel() * tensor.element_size()
     return Held(name, role.value, str(tensor.device), describe(tensor), size)
+
+
+def program(seconds: float, ended: str) -> Program:
+    """The program of this process, which was guarded for some seconds."""
+    script, *arguments = sys.argv or [""]
+    return Program(shown_path(script) if script else "", tuple(arguments), round(seconds, 3), ended)
+
+
+def end_of(error: BaseException | None) -> str:
+    """How a program ends, as `Program.ended` has it.
+
+    Args:
+        error: the one that ends it; None if it comes to its end.
+    """
+    if error is None:
+        return "finished"
+    if isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int)):
+        return f"exit code {error.code or 0}"
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def machine() -> dict[str, Any]:

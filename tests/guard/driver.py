@@ -1,7 +1,8 @@
 """Run by the judge as a program: executes another one and prints what the guard makes of the error that ends it.
 
 Arguments: the folder of the judge, the file of the program or "", its text, a function to call or "", and the way to
-the explanation: `explain` reads the error, `run` has a guard around the program, as `devlint run` has.
+the explanation: `explain` reads the error, `run` and `record` have a guard around the program, as `devlint run` has in
+those modes, and `plain` leaves the program alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch
 from devlint_guard import frames
 from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.explain import explain
+from devlint_guard.finding import Finding
 from devlint_guard.session import Guard
 
 MARK = "explained: "
@@ -39,13 +41,14 @@ def main(judge: str, file: str, text: str, call: str, way: str = "explain") -> N
     sys.modules[program.__name__] = program
     sys.argv = [file]
     _hide(judge)
+    guard = Guard(mode="record" if way == "record" else "raise") if way in ("run", "record") else None
     try:
-        with Guard() if way == "run" else contextlib.nullcontext():
+        with guard or contextlib.nullcontext():
             exec(compile(text, file, "exec", dont_inherit=True), program.__dict__)
             if call:
                 getattr(program, call)()
     except BaseException as error:
-        _report(error, judge, file)
+        _report(error, judge, file, way, guard.findings[-1] if guard is not None and guard.findings else None)
         raise
 
 
@@ -55,7 +58,7 @@ def _hide(judge: str) -> None:
     frames.is_installed = lambda file: file == __file__ or file.startswith(judge) or original(file)  # type: ignore[assignment]
 
 
-def _report(error: BaseException, judge: str, file: str) -> None:
+def _report(error: BaseException, judge: str, file: str, way: str, found_by_guard: Finding | None) -> None:
     found: Found = ([], {})
     one: BaseException | None = error
     while one is not None:
@@ -64,13 +67,17 @@ def _report(error: BaseException, judge: str, file: str) -> None:
         _collect(one.__traceback__, file, found)
         one = one.__cause__ or one.__context__
     modules, names = found
-    finding = error.finding if isinstance(error, DeviceMismatchError) else explain(error)
+    finding = found_by_guard
+    if finding is None and way != "plain":
+        finding = error.finding if isinstance(error, DeviceMismatchError) else explain(error)
     path = None
     if modules and finding is not None:
         # A module that no variable holds is called by the name of its class.
         classes = {type(module).__name__: module for module in modules[::-1]}
         path = bool(finding.module) and _leads_to(finding.module, {**names, **classes}, modules[-1])
-    print(MARK + json.dumps({"finding": None if finding is None else finding.to_json(), "path": path}), flush=True)
+    notes = list(getattr(error, "__notes__", ()))
+    said = {"finding": None if finding is None else finding.to_json(), "path": path, "notes": notes}
+    print(MARK + json.dumps(said), flush=True)
 
 
 def _without(judge: str, traceback: TracebackType | None) -> TracebackType | None:

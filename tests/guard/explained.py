@@ -24,7 +24,7 @@ from typing import Any
 
 from devlint_guard.finding import Finding
 
-from tests.guard.pretended import REPOSITORY, Explained, explained
+from tests.guard.pretended import REPOSITORY, Explained, Way, explained
 from tests.judge import Judge
 
 BUGS = Path(__file__).with_name("bugs.jsonl")
@@ -53,11 +53,12 @@ class Bug:
         """The file of the program; None for a short one."""
         return None if self.code else REPOSITORY / self.program.partition("::")[0]
 
-    def explain(self, judge: Judge) -> Explained:
+    def explain(self, judge: Judge, way: Way = "explain") -> Explained:
         """Runs it."""
         file, name = self.file, self.program.partition("::")[2]
         text = self.code if file is None else file.read_text(encoding="utf-8")
-        return explained(judge, text, file=file, call=None if name in ("", "None") else name, devices=self.devices)
+        call = None if name in ("", "None") else name
+        return explained(judge, text, file=file, call=call, devices=self.devices, way=way)
 
 
 @dataclass(frozen=True, slots=True)

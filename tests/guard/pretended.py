@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from devlint_guard.finding import Finding
 
@@ -16,8 +16,11 @@ DRIVER = Path(__file__).with_name("driver.py")
 
 _MARK = "explained: "
 
-Way = Literal["explain", "run"]
-"""How a program comes to its explanation: its error is read, or a guard is around it as with `devlint run`."""
+Way = Literal["explain", "run", "record", "plain"]
+"""How a program comes to its explanation.
+
+Its error is read, a guard is around it as with `devlint run`, in its mode or in `record`, or it is left alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,13 @@ class Explained:
         verdict: with the text of the exception.
         finding: None where the program ended well, or with an error that is not explained.
         path: whether its path leads to the module that was being called; None where none was.
+        notes: those of the exception.
     """
 
     verdict: Verdict
     finding: Finding | None
     path: bool | None = None
+    notes: tuple[str, ...] = ()
 
 
 def explained(
@@ -64,6 +69,7 @@ def explained(
         paths=[] if file is None else [file.resolve().parent],
     )
     said = [line.removeprefix(_MARK) for line in verdict.stdout.splitlines() if line.startswith(_MARK)]
-    data = json.loads(said[-1]) if said else {"finding": None, "path": None}
+    data: dict[str, Any] = json.loads(said[-1]) if said else {"finding": None, "path": None, "notes": ()}
     finding = None if data["finding"] is None else Finding.from_json(data["finding"])
-    return Explained(verdict, finding, data["path"])
+    printed = "".join(line for line in verdict.stdout.splitlines(keepends=True) if not line.startswith(_MARK))
+    return Explained(replace(verdict, stdout=printed), finding, data["path"], tuple(data["notes"]))

@@ -18,13 +18,15 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final
 
 from devlint_guard.finding import Change, Finding, Place
 
 from tests.guard.explained import _same
 from tests.guard.pretended import Explained, Way, explained
 from tests.judge import Judge
+
+WAYS: Final[tuple[Way, ...]] = ("explain", "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def main() -> None:
     if options.parts:
         questions = [one for one in questions if any(part in one.row["id"] for part in options.parts)]
     with Judge() as judge:
-        for way in get_args(Way):
+        for way in WAYS:
             answers = [(question, answer(judge, question, way)) for question in questions]
             if not options.quiet:
                 for question, one in answers:

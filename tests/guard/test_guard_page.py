@@ -10,6 +10,7 @@ import pytest
 from devlint_guard import MetaTensorError, guard
 
 from tests.conftest import REPOSITORY
+from tests.guard.pretended import explained
 from tests.judge import Judge
 
 
@@ -24,10 +25,10 @@ def _block(language: str) -> str:
 
 
 def test_the_program_prints_what_is_shown(judge: Judge) -> None:
-    verdict = judge.run(_block("python"), devices=1)
-    assert verdict.exception == "devlint_guard.errors.DeviceMismatchError"
-    assert verdict.message is not None
-    assert re.sub(r"[^\s(]*prog\.py:", "program.py:", verdict.message) == _block("console").strip()
+    ended = explained(judge, _block("python"), devices=1)
+    assert ended.verdict.exception == "RuntimeError"
+    (note,) = ended.notes
+    assert re.sub(r"[^\s(]*program\.py:", "program.py:", note) == _block("console").strip()
 
 
 def test_the_program_without_a_gpu_ends_as_is_told(tmp_path: Path) -> None:

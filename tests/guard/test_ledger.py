@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.ledger import Ledger  # noqa: E402
+from devlint_guard.ledger import _REMEMBERED, Ledger, _Entry, _Sum  # noqa: E402
+from devlint_guard.record import Direction  # noqa: E402
 
 from tests.judge import Judge  # noqa: E402
 
@@ -151,6 +153,63 @@ def test_what_waits_and_what_nobody_asked_for(judge: Judge, line: str, implicit:
     said, _ = _run(judge, f"import torch\nx, up, mask = torch.ones(3), {{'device': 'cuda'}}, torch.ones(3) > 0\n{line}")
     found = [rest for at, *rest in said if at == 3]
     assert [(waited, unasked) for _, _, _, _, waited, unasked in found] == [(waits, implicit)]
+
+
+STEPS = """\
+import torch
+from torch import nn
+from devlint_guard import guard
+
+net = nn.Linear(3, 1).to("cuda")
+optimizer = torch.optim.SGD(net.parameters())
+table = torch.ones(4, 3)
+with guard(mode="record", ledger=True) as active:
+    for step in range(6):
+        batch = torch.ones(4, 3).to("cuda")
+        loss = net(batch + table.to("cuda")).sum()
+        loss.backward()
+        optimizer.step()
+        if step % 2:
+            print(loss)
+        if step == 3:
+            table += 1
+            loss.item(), loss.item()
+for one in active.record().transfers:
+    steps = one.steps
+    print("said:", one.place.line, one.by, one.count, one.same, steps.first, steps.last, steps.count, steps.most)
+"""
+
+
+def test_tensors_without_one_storage_are_copied_too() -> None:
+    known = _Sum(0)
+    rows = torch.eye(3).to_sparse()
+    for _ in range(2):
+        known.add(_Entry(Direction.TO_DEVICE, "copy", 4, True, False, (rows, torch.device("cuda"))), 0)
+    assert (known.count, known.same) == (2, 0)
+
+
+def test_a_tensor_that_is_remembered_is_not_kept_alive() -> None:
+    known = _Sum(0)
+    for number in range(3 * _REMEMBERED):
+        source = torch.ones(number % 7 + 1)
+        gone = weakref.ref(source)
+        known.add(_Entry(Direction.TO_DEVICE, "copy", 4, True, False, (source, torch.device("cuda"))), number)
+    del source
+    assert gone() is None
+    assert known.same == 1
+    assert len(known._copies) <= _REMEMBERED
+
+
+def test_transfers_by_step_and_copies_of_one_tensor(judge: Judge) -> None:
+    verdict = judge.run(STEPS)
+    assert verdict.outcome == "ok", verdict.message
+    said = [line.split()[1:] for line in verdict.stdout.splitlines() if line.startswith("said:")]
+    assert sorted(said) == [
+        "10 copy 6 1 0 5 6 1".split(),
+        "11 copy 6 4 0 5 6 1".split(),  # the table is changed after four copies
+        "15 print 3 0 2 6 3 1".split(),
+        "18 item() 2 0 4 4 1 2".split(),
+    ]
 
 
 def test_programs_on_the_host_transfer_nothing() -> None:

@@ -156,6 +156,127 @@ def test_each_format_tells_that_it_was_observed(judge: Judge, tmp_path: Path) ->
     assert "observed at run time: `self.table` is on cpu" in sarif
 
 
+OBJECTS = """\
+import torch
+
+KINDS = {}
+
+
+class Batch:
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+
+KINDS["batch"] = Batch
+
+
+def made(rows):
+    return vars(torch)["ones"](rows)
+
+
+def loss(scores, batch, parts, take):
+    if take == 1:
+        return scores * batch.mask
+    if take == 2:
+        return scores * parts[0].mask
+    if take == 3:
+        return scores * made(4)
+    return scores * batch.weights * parts[0].weights
+
+
+def run(batches, take):
+    for batch in batches:
+        if take == 4:
+            batch.weights + batch.mask
+        loss(batch.weights, batch, [batch], take)
+
+
+made(4)
+there = torch.ones(4, device="cuda:0" if torch.cuda.is_available() else "cpu")
+run([KINDS["batch"](weights=there, mask=torch.ones(4))], 0)
+"""
+
+
+def test_attributes_of_objects_and_results_of_functions_are_observed(judge: Judge, tmp_path: Path) -> None:
+    record(judge, tmp_path, OBJECTS)
+    assert reported() == []
+    parts = ("scores * batch.mask", "scores * parts[0].mask", "scores * made(4)", "batch.weights + batch.mask")
+    found = reported("run.json")
+    assert [line for line, _, _ in found] == [line_of(OBJECTS, part) for part in parts]
+    ended = check("--observed", "run.json")
+    assert "observed at run time: the result of made() is on cpu" in ended.stdout
+    assert "observed at run time: `parts[0].mask` is on cpu" in ended.stdout
+
+
+def test_objects_that_may_have_changed_say_nothing(judge: Judge, tmp_path: Path) -> None:
+    text = """\
+        import torch
+
+        class Batch:
+            def __init__(self, **values):
+                self.__dict__.update(values)
+
+            def move(self, device):
+                for name in list(vars(self)):
+                    setattr(self, name, getattr(self, name).to(device))
+                return self
+
+        KINDS = {"batch": Batch}
+
+        def make(kind, **values):
+            return KINDS[kind](**values)
+
+        def in_place(batch, there):
+            if there.is_cuda and len(there) > 9:
+                batch.move(there.device)
+                return batch.x + there
+            return there
+
+        def one_by_one(batch, there):
+            if len(there) > 9:
+                for name in list(vars(batch)):
+                    setattr(batch, name, getattr(batch, name).to(there.device))
+                return batch.x + there
+            return there
+
+        def stored(batch, there):
+            if len(there) > 9:
+                batch.x = batch.x.to(there.device)
+                return batch.x + there
+            return there
+
+        def later(batches, there):
+            for batch in batches:
+                if len(there) > 9:
+                    batch.x + torch.ones(3)
+                batch.move(there.device)
+
+        def handed(move, batch, there):
+            if len(there) > 9:
+                move(batch)
+                return batch.x + there
+            return there
+
+        def created(device):
+            return vars(torch)["ones"](3, device=device)
+
+        def elsewhere(there):
+            if len(there) > 9:
+                return created("cpu") + torch.ones(3)
+            return created(there.device) + there
+
+        there = torch.ones(3, device="cuda:0")
+        for use in (in_place, one_by_one, stored):
+            use(make("batch", x=torch.ones(3)), there)
+        later([make("batch", x=torch.ones(3))], there)
+        handed(lambda batch: batch.move("cuda:0"), make("batch", x=torch.ones(3)), there)
+        elsewhere(there)
+        """
+    record(judge, tmp_path, text)
+    assert [code for _, code, _ in reported()] == ["DEV114"]  # the result of `created` is unknown, as it is then
+    assert reported("run.json") == reported()
+
+
 def test_programs_that_are_right_are_so_with_what_was_seen_of_them(judge: Judge, tmp_path: Path) -> None:
     text = """\
         import torch
@@ -308,15 +429,15 @@ def test_each_process_may_have_a_device_of_its_own(judge: Judge, tmp_path: Path,
 CAUGHT = """\
 import torch
 
-def rows(count):
-    return vars(torch)["ones"](count, device="cuda:0")
+functions = vars(torch)
+
 
 try:
-    rows(3) + torch.ones(3)
+    functions["ones"](3, device="cuda:0") + torch.ones(3)
 except RuntimeError:
     pass
 """
-"""Nothing says to the linter what `rows` returns."""
+"""Nothing says to the linter what the first value is."""
 
 
 def test_mismatches_of_the_run_that_nothing_tells_of_are_listed(judge: Judge, tmp_path: Path) -> None:
@@ -333,7 +454,7 @@ def test_mismatches_of_the_run_that_nothing_tells_of_are_listed(judge: Judge, tm
 
 
 def test_mismatches_that_are_reported_are_not_listed(judge: Judge, tmp_path: Path) -> None:
-    record(judge, tmp_path, CAUGHT.replace('vars(torch)["ones"]', "torch.ones"), code="1")
+    record(judge, tmp_path, CAUGHT.replace('functions["ones"]', "torch.ones"), code="1")
     ended = check("--observed", "run.json")
     assert "DEV101" in ended.stdout
     assert "met at run time" not in ended.stdout

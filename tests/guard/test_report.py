@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
+from devlint_guard import allow  # noqa: E402
 from devlint_guard.codes import NAMES  # noqa: E402
 from devlint_guard.errors import DevlintWarning, GuardUsageError  # noqa: E402
-from devlint_guard.finding import Finding, Operand, Place, Role, Step  # noqa: E402
-from devlint_guard.record import Direction, Held, Part, Record, Transfer  # noqa: E402
+from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step  # noqa: E402
+from devlint_guard.record import Allowed, Direction, Held, InSteps, Part, Program, Record, Transfer  # noqa: E402
 from devlint_guard.report import html as page  # noqa: E402
 from devlint_guard.report import json as document  # noqa: E402
 from devlint_guard.report import summary  # noqa: E402
@@ -56,6 +58,7 @@ findings = st.builds(
     operands=st.lists(operands, max_size=2).map(tuple),
     pytorch=st.none() | texts,
     help=st.lists(texts, max_size=2).map(tuple),
+    changes=st.lists(st.builds(Change, places, texts, texts), max_size=1).map(tuple),
     suspect=st.booleans(),
     step=st.none() | st.integers(0, 9),
     ranks=st.lists(st.integers(0, 9), max_size=2).map(tuple),
@@ -71,6 +74,8 @@ transfers = st.builds(
     bytes=counts,
     waits=counts,
     implicit=st.booleans(),
+    same=counts,
+    steps=st.none() | st.builds(InSteps, counts, counts, counts, counts),
 )
 held = st.lists(st.builds(Held, texts, texts, devices, texts, counts), max_size=2).map(tuple)
 parts = st.recursive(
@@ -92,6 +97,8 @@ records = st.builds(
     suspects=several,
     transfers=st.lists(transfers, max_size=3).map(tuple),
     roots=st.lists(parts, max_size=2).map(tuple),
+    program=st.none() | st.builds(Program, texts, st.lists(texts, max_size=2).map(tuple), st.floats(0, 10**6), texts),
+    allowed=st.lists(st.builds(Allowed, findings, texts), max_size=2).map(tuple),
 )
 
 
@@ -116,7 +123,8 @@ def test_fields_of_the_document() -> None:
     """Those who read it without us rely on them."""
     data = json.loads(document.render(Record("2.13.0", "3.11", transfers=(TRANSFER,), config={"allow": ("a",)})))
     assert list(data) == (
-        "version torch python devices config steps ranks processes findings suspects ledger modules observed".split()
+        "version torch python devices program config steps ranks processes findings suspects allowed ledger modules "
+        "observed".split()
     )
     assert data["version"] == 1
     assert data["config"] == {"allow": ["a"]}
@@ -165,7 +173,7 @@ def read(text: str) -> Reader:
 
 ELEMENTS = set(
     "html head meta title style body header h1 h2 h3 p span i b ul ol li main section article code pre mark div table "
-    "thead tbody tr th td details summary".split()
+    "thead tbody tr th td details summary del ins".split()
 )
 ATTRIBUTES = set("lang charset name content http-equiv class id style title aria-hidden open colspan".split())
 
@@ -181,7 +189,9 @@ def test_no_text_becomes_markup(record: Record) -> None:
 def hostile() -> Record:
     place = dataclasses.replace(PLACE, file=HOSTILE, function=HOSTILE)
     operand = Operand(HOSTILE, Role.VARIABLE, HOSTILE, HOSTILE, HOSTILE, place, (Step(HOSTILE, place),), True)
-    finding = Finding("DEV101", HOSTILE, place, HOSTILE, HOSTILE, (operand,), HOSTILE, (HOSTILE,))
+    finding = Finding(
+        "DEV101", HOSTILE, place, HOSTILE, HOSTILE, (operand,), HOSTILE, (HOSTILE,), (Change(place, HOSTILE, HOSTILE),)
+    )
     return Record(
         HOSTILE,
         HOSTILE,
@@ -190,6 +200,8 @@ def hostile() -> Record:
         findings=(finding,),
         suspects=(finding,),
         transfers=(dataclasses.replace(TRANSFER, place=place, source=HOSTILE, by=HOSTILE),),
+        program=Program(HOSTILE, (HOSTILE,), 1.0, HOSTILE),
+        allowed=(Allowed(finding, HOSTILE),),
         roots=(Part(HOSTILE, HOSTILE, (Held(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1),), (Part(HOSTILE, HOSTILE),)),),
     )
 
@@ -300,7 +312,7 @@ def test_a_guard_writes_what_the_name_of_the_file_asks_for(tmp_path: Path, suffi
         assert [finding.code for finding in record.findings] == ["DEV602"]
         assert [(root.name, root.kind) for root in record.roots] == [("network", "Sequential")]
         assert record.config["level"] == "deep"
-    assert text.startswith({"txt": "devlint", "json": "{", "html": "<!doctype html>"}[suffix])
+    assert text.startswith({"txt": sys.argv[0], "json": "{", "html": "<!doctype html>"}[suffix])
 
 
 def test_transfers_stand_in_columns() -> None:
@@ -312,7 +324,91 @@ def test_transfers_stand_in_columns() -> None:
         "",
         "  10x  2880 B  to device copy  train.py:3  x = x.to(dev)",
         "   7x          waits item()    train.py:3  loss.item()",
+        "",
+        "the host waited 20 times",
     ]
+
+
+def test_transfers_tell_their_steps_and_copies_of_one_tensor() -> None:
+    each = dataclasses.replace(TRANSFER, same=10, steps=InSteps(0, 4, 5, 2))
+    once = dataclasses.replace(TRANSFER, count=1, bytes=8, waits=1, source="y", steps=InSteps(3, 3, 1, 1))
+    some = dataclasses.replace(TRANSFER, count=3, bytes=4, waits=0, source="z", steps=InSteps(0, 8, 2, 2))
+    record = Record("2", "3", steps=5, transfers=(each, once, some))
+    assert summary.render(record).splitlines()[4:] == [
+        "  10x  2880 B  to device copy  train.py:3  x = x.to(dev)",
+        "               2 a step, steps 0 to 4; the same tensor 10 times",
+        "   1x     8 B  to device copy  train.py:3  y",
+        "               in step 3",
+        "   3x     4 B  to device copy  train.py:3  z",
+        "               up to 2 a step in 2 of the steps 0 to 8",
+        "",
+        "the host waited 11 times, 2.2 times a step",
+    ]
+    text = read(page.render(record)).text
+    for part in ("2 a step, steps 0 to 4", "the same tensor 10 times", "the host waited 11 times, 2.2 times a step"):
+        assert part in text
+
+
+def test_each_form_names_the_program_and_how_it_ended() -> None:
+    record = Record("2", "3", steps=40, program=Program("train.py", ("--name", "a b"), 83.4, "KeyError: 'x'"))
+    said = "train.py --name 'a b': KeyError: 'x' after 1 min 23 s"
+    assert summary.render(record).startswith(f"{said}, 40 steps\n")
+    assert said in read(page.render(record)).text
+    assert json.loads(document.render(record))["program"] == {
+        "script": "train.py",
+        "arguments": ["--name", "a b"],
+        "seconds": 83.4,
+        "ended": "KeyError: 'x'",
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "ended"),
+    [
+        (None, "finished"),
+        (SystemExit(), "exit code 0"),
+        (SystemExit(3), "exit code 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (ValueError("one\ntwo"), "ValueError: one"),
+    ],
+)
+def test_a_guard_notes_how_the_program_ends(error: BaseException | None, ended: str) -> None:
+    active = Guard(mode="record")
+    with contextlib.suppress(BaseException), active:
+        if error is not None:
+            raise error
+    program = active.record().program
+    assert program is not None
+    assert (program.ended, program.arguments) == (ended, tuple(sys.argv[1:]))
+
+
+def test_what_is_allowed_is_shown_with_its_reason(tmp_path: Path) -> None:
+    convolution, x = nn.Conv2d(1, 1, 1, device="meta"), torch.ones(1, 1, 2, 2)
+    with Guard(report=tmp_path / "report.json", allow={"*.never": "unused"}) as active:
+        for _ in range(2):
+            with allow("DEV602", reason="shapes alone"):
+                convolution(x)
+    assert active.findings == []
+    record = document.read((tmp_path / "report.json").read_text(encoding="utf-8"))
+    (allowed,) = record.allowed
+    assert (allowed.reason, allowed.finding.code, allowed.finding.count) == ("shapes alone", "DEV602", 2)
+    assert "shapes alone" in read(page.render(record)).text
+    line = next(line for line in summary.render(record).splitlines() if "shapes alone" in line)
+    assert line.startswith("  DEV602  tests/guard/test_report.py:")
+    with Guard(allow={"DEV602": "no data yet"}) as active:
+        convolution(x)
+    assert [one.reason for one in active.record().allowed] == ["no data yet"]
+
+
+def test_the_page_shows_a_change_as_a_diff() -> None:
+    change = Change(PLACE, "    x = y", "    y = y.cuda()\n    x = y")
+    other = Change(PLACE, "    x = y", "    x = y.cuda()")
+    text = page.render(
+        Record("2", "3", findings=(Finding("DEV101", "two", PLACE, help=("move it",), changes=(change,)),))
+    )
+    assert "<ins>+ y = y.cuda()</ins><span>  x = y</span>" in text
+    text = page.render(Record("2", "3", findings=(Finding("DEV101", "two", PLACE, help=("do",), changes=(other,)),)))
+    assert "<del>- x = y</del><ins>+ x = y.cuda()</ins>" in text
 
 
 def test_a_report_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
@@ -345,5 +441,5 @@ def test_a_report_may_go_to_a_pipe(tmp_path: Path) -> None:
     with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
         with Guard(report=pipe):
             pass
-        assert reader.read() == "devlint has found nothing\n"
+        assert reader.read().endswith("\n\ndevlint has found nothing\n")
     assert pipe.is_fifo()

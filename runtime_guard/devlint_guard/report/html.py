@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from devlint_guard.finding import Finding, Operand, Step, ranks_named
+from devlint_guard.finding import Change, Finding, Operand, Step, ranks_named
 from devlint_guard.frames import source_line
-from devlint_guard.record import Part, Record
+from devlint_guard.record import Allowed, Part, Record
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
 from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
+from devlint_guard.report.summary import described
 
 _STYLE = Path(__file__).with_name("page.css")
 
@@ -19,9 +20,10 @@ def render(record: Record) -> str:
     """A record as a whole HTML document; text of the program is always shown as text."""
     sections = [
         _findings("findings", "Findings", record.findings, "Nothing was found."),
-        ledger(record.transfers) if record.transfers or record.config.get("ledger") else "",
+        ledger(record) if record.transfers or record.config.get("ledger") else "",
         modules(record.roots),
         _findings("suspects", "Suspects", record.suspects, "", _SUSPECTS),
+        _allowances(record.allowed),
         _run(record),
     ]
     parts = [
@@ -61,6 +63,7 @@ def _verdict(record: Record) -> str:
 
 def _header(record: Record) -> str:
     kind = "bad" if record.findings else "good"
+    run = "" if record.program is None else f'<p class="run"><code>{escape(described(record.program, 0))}</code></p>\n'
     facts = [f"torch {record.torch}", f"Python {record.python}", *record.devices]
     if record.steps:
         facts.append(counted(record.steps, "step"))
@@ -68,7 +71,7 @@ def _header(record: Record) -> str:
         facts.append(f"{ranks_named(record.ranks)} of {record.processes}")
     said = " · ".join(map(escape, facts))
     return (
-        f'<header>\n<h1>devlint guard <span class="verdict {kind}">{escape(_verdict(record))}</span></h1>\n'
+        f'<header>\n<h1>devlint guard <span class="verdict {kind}">{escape(_verdict(record))}</span></h1>\n{run}'
         f'<p class="facts">{said}</p>\n{_weights(record.roots)}</header>'
     )
 
@@ -105,6 +108,7 @@ def _findings(anchor: str, title: str, findings: Sequence[Finding], nothing: str
 def _finding(finding: Finding) -> str:
     often = f'<span class="often">{finding.count} times</span>' if finding.count > 1 else ""
     rank = f'<span class="often">{ranks_named(finding.ranks)}</span>' if finding.ranks else ""
+    diff = "".join(map(_change, finding.changes))
     parts = [
         f'<p class="what"><span class="code">{escape(finding.code)}</span> '
         f'<span class="rule">{escape(finding.name)}</span>{often}{rank}</p>',
@@ -113,9 +117,22 @@ def _finding(finding: Finding) -> str:
         _excerpt(finding),
         f'<ul class="operands">{"".join(map(_operand, finding.operands))}</ul>' if finding.operands else "",
         f'<p class="torch"><b>PyTorch</b> {escape(finding.pytorch)}</p>' if finding.pytorch else "",
-        "".join(f'<p class="help">{marked(text)}</p>' for text in finding.help),
+        *(f'<p class="help">{marked(text)}</p>{"" if index else diff}' for index, text in enumerate(finding.help)),
     ]
     return f'<article class="card finding">\n{"".join(filter(None, parts))}\n</article>'
+
+
+def _change(change: Change) -> str:
+    """A change of one line as a diff."""
+    after = change.after.split("\n")
+    indent = min(len(line) - len(line.lstrip()) for line in [change.before, *after])
+    removed = [] if change.before in after else [f"<del>- {escape(change.before[indent:])}</del>"]
+    added = (
+        f"<span>  {escape(line[indent:])}</span>" if line == change.before else f"<ins>+ {escape(line[indent:])}</ins>"
+        for line in after
+    )
+    where = f'<span class="soft">{escape(at(change.place))}</span>'
+    return f'<pre class="change">{where}{"".join([*removed, *added])}</pre>'
 
 
 def _where(finding: Finding) -> str:
@@ -181,7 +198,24 @@ def _operand(operand: Operand) -> str:
 
 def _step(step: Step) -> str:
     where = "" if step.place is None else f' <span class="soft">{escape(at(step.place))}</span>'
-    return f"{escape(step.message)}{where}"
+    return f"{marked(step.message)}{where}"
+
+
+def _allowances(allowed: Sequence[Allowed]) -> str:
+    rows = "".join(
+        f'<tr><td class="code">{escape(one.finding.code)}</td><td>{marked(one.finding.message)}'
+        f'<span class="soft">{"" if one.finding.place is None else f" {escape(at(one.finding.place))}"}</span></td>'
+        f'<td class="number">{one.finding.count}</td><td>{escape(one.reason) or _NO_REASON}</td></tr>'
+        for one in allowed
+    )
+    if not rows:
+        return ""
+    heads = "<thead><tr><th>code</th><th>finding</th><th>times</th><th>reason</th></tr></thead>"
+    table = f'<div class="card scroll"><table class="allowed">{heads}<tbody>{rows}</tbody></table></div>'
+    return f'<section id="allowed">\n<h2>Allowed <span class="count">{len(allowed)}</span></h2>\n{table}\n</section>'
+
+
+_NO_REASON = '<span class="soft">none given</span>'
 
 
 # --- the run ------------------------------------------------------------------------------------------------

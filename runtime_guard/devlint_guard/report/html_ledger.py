@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from devlint_guard.record import Direction, Transfer
+from devlint_guard.record import Direction, Record, Transfer
 from devlint_guard.report.markup import at, bytes_of, counted, escape
+from devlint_guard.report.summary import repeated, waits_of, when
 
 _DIRECTIONS = {
     Direction.TO_DEVICE: ("up", "to the device"),
@@ -15,8 +16,9 @@ _DIRECTIONS = {
 }
 
 
-def ledger(transfers: Sequence[Transfer]) -> str:
+def ledger(record: Record) -> str:
     """A section with the sums of each direction and a row for each transfer."""
+    transfers = record.transfers
     tiles = "".join(_tile(direction, transfers) for direction in Direction)
     most = max([one.bytes for one in transfers], default=0) or 1
     longest = max([one.waits for one in transfers], default=0) or 1
@@ -28,7 +30,8 @@ def ledger(transfers: Sequence[Transfer]) -> str:
     )
     nothing = '<p class="empty">Nothing was copied between devices, and the host waited for none.</p>'
     body = table if transfers else nothing
-    return f'<section id="ledger">\n<h2>Transfers</h2>\n<div class="tiles">{tiles}</div>\n{body}\n</section>'
+    waits = f'<p class="note">{waits_of(record)}</p>\n' if waits_of(record) else ""
+    return f'<section id="ledger">\n<h2>Transfers</h2>\n{waits}<div class="tiles">{tiles}</div>\n{body}\n</section>'
 
 
 def _tile(direction: Direction, transfers: Sequence[Transfer]) -> str:
@@ -56,6 +59,9 @@ def _transfer(one: Transfer, most: int, longest: int) -> str:
     if one.place is not None:
         where = f'<code class="at">{escape(at(one.place))}</code><code class="text">{escape(one.source)}</code>'
     implicit = ' <span class="tag" title="nothing in the line asks for it">implicit</span>' if one.implicit else ""
+    notes = filter(None, (when(one.steps, one.count), repeated(one)))
+    more = " ".join(f'<span class="tag">{escape(text)}</span>' for text in notes)
+    where += f'<span class="more">{more}</span>' if more else ""
     return (
         f'<tr class="{kind}"><td>{where}</td><td><span class="way">{meaning}</span> '
         f'<span class="soft">{escape(one.by)}</span>{implicit}</td><td class="number">{one.count}</td>'

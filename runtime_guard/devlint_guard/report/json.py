@@ -10,7 +10,7 @@ from devlint_guard import observed
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Place
 from devlint_guard.quoting import encodable
-from devlint_guard.record import Direction, Held, Part, Record, Transfer
+from devlint_guard.record import Allowed, Direction, Held, InSteps, Part, Program, Record, Transfer
 
 VERSION = 1
 """Of the form; rises when a reader of the old one would misunderstand the new one."""
@@ -23,12 +23,14 @@ def render(record: Record) -> str:
         "torch": record.torch,
         "python": record.python,
         "devices": list(record.devices),
+        "program": None if record.program is None else asdict(record.program),
         "config": {key: _plain(value) for key, value in record.config.items()},
         "steps": record.steps,
         "ranks": list(record.ranks),
         "processes": record.processes,
         "findings": [finding.to_json() for finding in record.findings],
         "suspects": [finding.to_json() for finding in record.suspects],
+        "allowed": [{"finding": one.finding.to_json(), "reason": one.reason} for one in record.allowed],
         "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
         "modules": [asdict(root) for root in record.roots],
         "observed": observed.to_json(record.observed),
@@ -51,12 +53,14 @@ def read(text: str) -> Record:
             torch=data["torch"],
             python=data["python"],
             devices=tuple(data["devices"]),
+            program=_program(data.get("program")),
             config=data["config"],
             steps=data["steps"],
             ranks=tuple(data["ranks"]),
             processes=data["processes"],
             findings=tuple(map(Finding.from_json, data["findings"])),
             suspects=tuple(map(Finding.from_json, data["suspects"])),
+            allowed=tuple(Allowed(Finding.from_json(one["finding"]), one["reason"]) for one in data.get("allowed", ())),
             transfers=tuple(map(_transfer, data["ledger"])),
             roots=tuple(map(_part, data["modules"])),
             observed=observed.from_json(data["observed"]),
@@ -78,9 +82,15 @@ def _plain(value: object) -> object:
     return str(value)
 
 
+def _program(data: dict[str, Any] | None) -> Program | None:
+    """A program; reports of older versions have none."""
+    return None if data is None else Program(**{**data, "arguments": tuple(data["arguments"])})
+
+
 def _transfer(data: dict[str, Any]) -> Transfer:
     place = None if data["place"] is None else Place(**data["place"])
-    return Transfer(**{**data, "place": place, "direction": Direction(data["direction"])})
+    steps = None if data.get("steps") is None else InSteps(**data["steps"])
+    return Transfer(**{**data, "place": place, "direction": Direction(data["direction"]), "steps": steps})
 
 
 def _part(data: dict[str, Any]) -> Part:

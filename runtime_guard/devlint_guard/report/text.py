@@ -33,25 +33,69 @@ def render(finding: Finding, colour: bool = False) -> str:
         finding: it.
         colour: whether to write escape sequences for a terminal.
     """
-    paint = _Paint(colour)
-    lines = list(_headline(finding, paint))
+    lines = list(_headline(finding))
     if finding.place is not None:
-        lines += ["", *_excerpt(finding, finding.place, paint)]
+        lines += ["", *_excerpt(finding, finding.place)]
     details = list(_details(finding))
     if details:
         lines.append("")
     for label, text in details:
         first, *rest = _wrapped(text, _WIDTH - _LABEL - 3)
-        lines.append(f"  {paint(label.ljust(_LABEL), _BLUE)} {first}".rstrip())
+        lines.append(f"  {label.ljust(_LABEL)} {first}".rstrip())
         lines += [f"{' ' * (_LABEL + 3)}{one}" for one in rest]
         if label == "help":
-            lines += _diff(finding, paint)
-    return "\n".join(lines if colour else map(printable, lines))
+            lines += _diff(finding)
+    text = "\n".join(map(printable, lines))
+    return coloured(text) if colour else text
+
+
+def coloured(text: str) -> str:
+    """What `render` has written, also as a part of a longer text, with escape sequences for a terminal.
+
+    The note of an error is plain text, since a program may print it anywhere; it is coloured where it is shown.
+    """
+    lines, is_inside, has_marks = [], False, False
+    for line in text.split("\n"):
+        if _HEAD.match(line):
+            is_inside, has_marks = True, False
+        match = next(filter(None, (shape.match(line) for shape, _ in _SHAPES)), None) if is_inside else None
+        if match is None:
+            lines.append(line)
+            continue
+        colours = next(colours for shape, colours in _SHAPES if shape is match.re)
+        if match.re is _MARKS:
+            colours = (_BLUE, _BLUE if has_marks else _RED)
+            has_marks = True
+        at, painted = 0, ""
+        for number, colour in enumerate(colours, 1):
+            painted += f"{line[at : match.start(number)]}{colour}{match[number]}{_RESET}"
+            at = match.end(number)
+        lines.append(painted + line[at:])
+    return "\n".join(lines)
+
+
+_HEAD = re.compile(r"(devlint(?:\[[^\]]*\])?: DEV\d+)( .*)")
+_MARKS = re.compile(r"  ( +\|)\s+(\^+)")
+_SHAPES: Sequence[tuple[re.Pattern[str], Sequence[str]]] = (
+    (_HEAD, (_BOLD + _RED, _BOLD)),
+    (_MARKS, ()),
+    (re.compile(r"\s+(-->) "), (_BLUE,)),
+    (re.compile(r"  ( *\d* \|)"), (_BLUE,)),
+    (re.compile(r"  (\.{3,})$"), (_BLUE,)),
+    (re.compile(r"  (cause|value|path|help|or|silence) "), (_BLUE,)),
+    (re.compile(r" {12}(- .*)"), (_RED,)),
+    (re.compile(r" {12}(\+ .*)"), (_GREEN,)),
+)
+"""The lines of a note that have colours, and the colour of each group."""
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that shows colours, and the user has not said otherwise (`NO_COLOR`)."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    """Whether a stream is a terminal that shows colours; `NO_COLOR` and `FORCE_COLOR` decide before that."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if os.environ.get("TERM") == "dumb":
         return False
     try:
         return stream.isatty()
@@ -73,16 +117,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-class _Paint:
-    def __init__(self, colour: bool) -> None:
-        self._colour = colour
-
-    def __call__(self, text: str, *codes: str) -> str:
-        text = printable(text)
-        return f"{''.join(codes)}{text}{_RESET}" if self._colour and text.strip() else text
-
-
-def _headline(finding: Finding, paint: _Paint) -> Iterator[str]:
+def _headline(finding: Finding) -> Iterator[str]:
     rank = f"[{ranks_named(finding.ranks)}]" if finding.ranks else ""
     mark = f"devlint{rank}: {finding.code}"
     often = f" ({finding.count} times)" if finding.count > 1 else ""
@@ -91,47 +126,46 @@ def _headline(finding: Finding, paint: _Paint) -> Iterator[str]:
     whole = f"{mark} {head} {message}"
     # A note that other notes come before is found by its first line.
     if len(whole) <= _WIDTH or message.startswith(("::", "##")):
-        yield f"{paint(mark, _BOLD, _RED)} {head} {paint(message, _BOLD)}"
+        yield whole
     else:
-        yield f"{paint(mark, _BOLD, _RED)} {head}"
-        yield from (f"  {paint(line, _BOLD)}" for line in _wrapped(printable(message), _WIDTH - 2))
+        yield f"{mark} {head}"
+        yield from (f"  {line}" for line in _wrapped(printable(message), _WIDTH - 2))
 
 
-def _diff(finding: Finding, paint: _Paint) -> Iterator[str]:
+def _diff(finding: Finding) -> Iterator[str]:
     """The change of the user's line, without its indentation, which the line after keeps."""
     margin = " " * (_LABEL + 3)
     for change in finding.changes:
         place = finding.place
         if place is None or (change.place.file, change.place.line) != (place.file, place.line):
-            yield f"{margin}{paint('-->', _BLUE)} {printable(f'{change.place.file}:{change.place.line}')}"
+            yield f"{margin}--> {printable(f'{change.place.file}:{change.place.line}')}"
         after = change.after.split("\n")
         indent = min(len(line) - len(line.lstrip()) for line in [change.before, *after])
         before = [change.before] if change.before not in after else []
-        for sign, lines, colour in (("-", before, _RED), ("+", after, _GREEN)):
+        for sign, lines in (("-", before), ("+", after)):
             for line in lines:
                 is_kept = sign == "+" and line == change.before
-                text = f"{' ' if is_kept else sign} {line[indent:]}"
-                yield f"{margin}{text if is_kept else paint(text, colour)}"
+                yield f"{margin}{' ' if is_kept else sign} {line[indent:]}"
 
 
 # --- the source ---------------------------------------------------------------------------------------------
 
 
-def _excerpt(finding: Finding, place: Place, paint: _Paint) -> Iterator[str]:
+def _excerpt(finding: Finding, place: Place) -> Iterator[str]:
     """The user's lines with a mark under each operand."""
     here = [operand for operand in finding.operands if _within(operand.place, place)]
     shown = _lines_to_show(finding, place)
     width = max(len(str(line)) for line in [*shown, place.line])
-    yield f"  {paint('-->', _BLUE)} {_where(place)}"
+    yield f"  --> {_where(place)}"
     before = None
     for line in shown:
         text = source_line(place.file, line)
         if before is not None and line > before + 1 and line - before > _GAP:
-            yield paint("  " + "." * width, _BLUE)
+            yield "  " + "." * width
         marked = [one for one in here if one.place and one.place.line == line]
         text, shift = _window(text, marked, _WIDTH - width - 5)
-        yield f"  {paint(str(line).rjust(width) + ' |', _BLUE)} {text}".rstrip()
-        yield from _marks(text, marked, width, shift, paint)
+        yield f"  {str(line).rjust(width)} | {text}".rstrip()
+        yield from _marks(text, marked, width, shift)
         before = line
 
 
@@ -178,7 +212,7 @@ def _end(place: Place, text: str) -> int:
     return place.end_column - 1 if place.end_line == place.line else len(text)
 
 
-def _marks(text: str, operands: list[Operand], width: int, shift: int, paint: _Paint) -> Iterator[str]:
+def _marks(text: str, operands: list[Operand], width: int, shift: int) -> Iterator[str]:
     """A line of carets for each operand, the culprit first."""
     for operand in sorted(operands, key=lambda one: (not one.blamed, one.place.column if one.place else 0)):
         place = operand.place
@@ -191,12 +225,11 @@ def _marks(text: str, operands: list[Operand], width: int, shift: int, paint: _P
         before = "".join("\t" if character == "\t" else " " for character in text[:start])
         carets = "^" * max(end - start, 1)
         note = " on ".join(part for part in (operand.detail, operand.device) if part)
-        gutter = f"  {paint(' ' * width + ' |', _BLUE)} "
-        colour = _RED if operand.blamed else _BLUE
+        gutter = f"  {' ' * width} | "
         if width + 6 + end + len(note) <= _WIDTH:
-            yield f"{gutter}{before}{paint(carets, colour)} {note}".rstrip()
+            yield f"{gutter}{before}{carets} {note}".rstrip()
         else:
-            yield f"{gutter}{before}{paint(carets, colour)}"
+            yield f"{gutter}{before}{carets}"
             room = max(_WIDTH - width - 5 - len(note), 0)
             yield f"{gutter}{' ' * min(start, room)}{note}".rstrip()
 

@@ -163,6 +163,8 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
 
 def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: str | None) -> Value:
     """An attribute that a base class outside the program may define."""
+    if not held.cls.name:  # of an observed object: it may be a method
+        return Method(base, name, place)
     if name == "device":
         return DeviceValue(Variable(f"{place if place == 'self' else held.cls.name}.device"), True)
     if library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name):

@@ -22,7 +22,7 @@ from devlint.analysis.interpreter.bodies import annotated, run
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
 from devlint.analysis.summary.substitution import Substitution, abstract, handed, qualified, side_of
-from devlint.analysis.values import objects, operands, partial_batch_move
+from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
 from devlint.analysis.values.modules import is_module, module_device, state
@@ -100,6 +100,21 @@ def call(
 ) -> Value | None:
     """The result of a call; None when it does not return. What it requires and changes is applied to `env`."""
     bound = bind_to_function(frame, env, closure, arguments, span)
+    result = _call_bound(frame, env, closure, owner, arguments, bound, span)
+    if result is None or bound is None:
+        return result
+    return observed_values.returned(frame, env, closure, bound, result, span)
+
+
+def _call_bound(
+    frame: Frame,
+    env: Environment,
+    closure: Closure,
+    owner: UserClass | None,
+    arguments: Arguments,
+    bound: dict[str, ArgumentValue] | None,
+    span: Span,
+) -> Value | None:
     if bound is None or closure.function.is_stub or not (arguments.exact or _pays(frame, env, closure, bound)):
         frame.touches_devices = frame.touches_devices or not closure.function.is_stub
         return UNKNOWN

@@ -13,6 +13,7 @@ from devlint.analysis.libraries.transfer_tables import OPTIMIZER_METHODS, Librar
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import put_into
+from devlint.analysis.values.objects import escape
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
@@ -135,6 +136,8 @@ def call_object_method(
             return library_calls.call_method(frame, env, receiver, held, name, arguments, span)
         case Instance():
             # A base class outside the program may define it.
+            if not held.cls.name:  # of a class that is not known at all: it may exchange what it holds
+                escape(env, value)
             return move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
         case _:
             return UNKNOWN

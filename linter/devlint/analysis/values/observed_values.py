@@ -1,8 +1,9 @@
-"""What a run has seen, in the place of what nothing is known of.
+"""Replace unknown values by values observed in a recorded run.
 
-A program that is analysed for a view begins each function with what it was called with: parameters, and attributes of
-`self`. A variable that is bound once, to something unknown, holds what it held in the end. What is known stays as it
-is, and so does what was not the same each time. Each value says in its story that it was observed.
+A program that is analysed for a view begins each function with its arguments in that run: parameters, and attributes of
+`self` and of other objects. A variable that is bound once, to an unknown value, holds its last value of the run. The
+unknown result of a function is its result in the run, if the arguments are on the same devices. A known value stays as
+it is, and so does an unknown value that was not the same each time. The story of each value says that it was observed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import modules
+from devlint.analysis.values.arguments import ArgumentValue
 from devlint.diagnostics import Certainty
 from devlint.domain.device import Concrete, parse
 from devlint.domain.environment import Environment
@@ -31,6 +33,7 @@ from devlint.domain.value import (
     Reference,
     Tensor,
     TupleValue,
+    UserClass,
     Value,
     maybe_none,
 )
@@ -54,21 +57,20 @@ def begin(frame: Frame, env: Environment, closure: Closure, names: dict[str, Val
         if seen is not None and name in names and _is_unknown(names[name]):
             made = _Observation(frame, env, parameter.span, called).value(name, seen, called.entry)
             names[name] = names[name] if made is None else made
-    own = names.get("self")
-    held = env.heap.get(own.object) if isinstance(own, Reference) else None
-    if isinstance(own, Reference) and isinstance(held, Instance):
-        observation = _Observation(frame, env, parameters["self"].span, called)
-        for path, seen in called.entry.items():
-            name = path.removeprefix("self.")
-            if path != name and name.isidentifier():
-                _attribute(observation, own, name, seen, called.entry)
+    for name, parameter in parameters.items():
+        own = names.get(name)
+        if isinstance(own, Reference) and isinstance(env.heap.get(own.object), Instance):
+            observation = _Observation(frame, env, parameter.span, called)
+            for path in _directly_in(name, ".", called.entry):
+                _attribute(observation, own, path, called.entry[path], called.entry)
 
 
-def _attribute(observation: _Observation, own: Reference, name: str, seen: Seen, places: Mapping[str, Seen]) -> None:
+def _attribute(observation: _Observation, own: Reference, path: str, seen: Seen, places: Mapping[str, Seen]) -> None:
     frame, env = observation.frame, observation.env
     held = env.heap[own.object]
     assert isinstance(held, Instance)
-    known, path = held.get(name), f"self.{name}"
+    name = path.rpartition(".")[2]
+    known = held.get(name)
     there = known.present if isinstance(known, MaybeNone) else known
     if isinstance(there, Reference):
         device = _only(seen, "module")
@@ -94,10 +96,36 @@ def bound(frame: Frame, env: Environment, name: str, value: Value, span: Span) -
         return value
     called = sight.of(frame.file, scope)
     seen = None if called is None else called.exit.get(name)
-    if called is None or seen is None or not {"tensor", "device"} & set(seen.kinds):
+    if called is None or seen is None or not {"tensor", "device", "other"} & set(seen.kinds):
         return value  # what may have changed since is not known to have been so here
-    made = _Observation(frame, env, span, called).value(name, seen, {})
+    made = _Observation(frame, env, span, called).value(name, seen, called.exit)
     return value if made is None else made
+
+
+def returned(
+    frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue], result: Value, span: Span
+) -> Value:
+    """Return the result of a call: if it is unknown, the result that the function had in the run.
+
+    Another device among the arguments may lead to another device of the result.
+    """
+    sight = frame.program.sight
+    called = None if sight is None or result != UNKNOWN else sight.of(closure.globals.file, closure.function)
+    seen = None if called is None else called.exit.get("return")
+    if called is None or seen is None:
+        return result
+    for name, argument in bound.items():
+        given = called.entry.get(name)
+        if given is not None and given.devices and not _is_at(argument.value, given):
+            return result
+    made = _Observation(frame, env, span, called).value("return", seen, called.exit)
+    return result if made is None else made
+
+
+def _is_at(value: Value, seen: Seen) -> bool:
+    """Whether a value is on the one device where a run has seen it."""
+    device = value.device if isinstance(value, (Tensor, Opaque, DeviceValue)) else None
+    return isinstance(device, Concrete) and len(seen.devices) == 1 and parse(seen.devices[0]) == device
 
 
 def with_observed(facts: FileFacts, others: FileFacts) -> FileFacts:
@@ -133,6 +161,7 @@ class _Observation:
         self.frame = frame
         self.env = env
         self._span = span
+        self._function = called.function.rpartition(".")[2]
         self._rank = "" if called.rank is None else f" by rank {called.rank}"
 
     def value(self, path: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
@@ -146,6 +175,8 @@ class _Observation:
     def _made(self, path: str, kind: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
         if kind in ("dict", "list", "tuple"):
             return self._container(path, kind, seen, places)
+        if kind == "other":
+            return self._object(path, places)
         device = _only(seen, kind)
         if device is None:
             return None
@@ -161,9 +192,8 @@ class _Observation:
 
     def _container(self, path: str, kind: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
         inside = {
-            _key(inner, path): self.value(inner, one, {}) or UNKNOWN
-            for inner, one in places.items()
-            if inner.startswith(f"{path}[")
+            _key(inner, path): self.value(inner, places[inner], places) or UNKNOWN
+            for inner in _directly_in(path, "[", places)
         }
         if not any(value != UNKNOWN for value in inside.values()):
             return None
@@ -174,15 +204,43 @@ class _Observation:
         items = tuple(inside.get(position, UNKNOWN) for position in range(seen.sizes[0]))
         return TupleValue(items) if kind == "tuple" else self._allocated(path, ListObject(items))
 
-    def _allocated(self, path: str, made: DictObject | ListObject) -> Reference:
+    def _object(self, path: str, places: Mapping[str, Seen]) -> Value | None:
+        """An object of a class that is not known, with the attributes that were seen."""
+        found = (
+            (inner.rpartition(".")[2], self.value(inner, places[inner], places))
+            for inner in _directly_in(path, ".", places)
+        )
+        attributes = tuple((name, value) for name, value in found if value is not None)
+        if not attributes:
+            return None
+        cls = UserClass("", (UNKNOWN,), {}, self.frame.globals, {}, True)
+        return self._allocated(path, Instance(cls, attributes, open=True))
+
+    def _allocated(self, path: str, made: DictObject | ListObject | Instance) -> Reference:
         identity = self.frame.new_object(self._span, f"observed {path}")
         self.env.heap[identity] = made
         return Reference(identity)
 
     def origin(self, path: str, device: Concrete) -> Origin:
         """The story: that it was seen there."""
-        what = f"observed at run time{self._rank}: `{path}` is on {device}"
+        shown = f"the result of {self._function}()" if path == "return" else f"`{path}`"
+        shown = f"`{path.removeprefix('return')}` of the result of {self._function}()" if path[:7] in _PARTS else shown
+        what = f"observed at run time{self._rank}: {shown} is on {device}"
         return Origin(what, self.frame.file, self._span, OriginKind.PARAMETER, observed=True)
+
+
+_PARTS = frozenset({"return.", "return["})
+
+
+def _directly_in(path: str, sign: str, places: Mapping[str, Seen]) -> list[str]:
+    """The places that are one step, `.` or `[`, into the value of a place, and not deeper."""
+    inside = [inner for inner in places if inner.startswith((f"{path}.", f"{path}["))]
+    return [
+        inner
+        for inner in inside
+        if inner[len(path)] == sign
+        and not any(inner.startswith((f"{other}.", f"{other}[")) for other in inside if other != inner)
+    ]
 
 
 def _key(path: str, container: str) -> object:

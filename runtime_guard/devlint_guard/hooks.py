@@ -1,0 +1,109 @@
+"""Explanations where errors are shown: by the interpreter, in threads, and in IPython."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any
+
+from devlint_guard.errors import DeviceMismatchError
+from devlint_guard.explain import annotate
+from devlint_guard.report.text import coloured, wants_colour
+
+
+def install_excepthook() -> Callable[[], None]:
+    """Makes uncaught device errors end with their explanation, in all threads and in IPython; returns the way back."""
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        annotate(error)
+        with in_colour(error) if previous is sys.__excepthook__ else contextlib.nullcontext():
+            previous(kind, error, traceback)
+
+    sys.excepthook = hook
+    ends = contextlib.ExitStack()
+    ends.callback(explain_threads())
+    ends.enter_context(_cells_explained())
+
+    def uninstall() -> None:
+        if sys.excepthook is hook:
+            sys.excepthook = previous
+        ends.close()
+
+    return uninstall
+
+
+def show(error: BaseException) -> None:
+    """Shows an uncaught error as the program would have it shown, with notes in colour on a terminal."""
+    is_plain = sys.excepthook is sys.__excepthook__
+    with in_colour(error) if is_plain else contextlib.nullcontext():
+        sys.excepthook(type(error), error, error.__traceback__)
+
+
+def explain_threads() -> Callable[[], None]:
+    """Makes uncaught device errors of other threads end with their explanation; returns the way back."""
+    previous = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        error = args.exc_value
+        if error is None:
+            previous(args)
+            return
+        annotate(error)
+        with in_colour(error) if previous is threading.__excepthook__ else contextlib.nullcontext():
+            previous(args)
+
+    def uninstall() -> None:
+        if threading.excepthook is hook:
+            threading.excepthook = previous
+
+    threading.excepthook = hook
+    return uninstall
+
+
+@contextlib.contextmanager
+def _cells_explained() -> Iterator[None]:
+    """The same for cells of IPython, which asks no hook of the interpreter."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None:
+        yield
+        return
+
+    def handler(shell: Any, kind: type, error: BaseException, traceback: Any, tb_offset: int | None = None) -> None:
+        annotate(error)
+        with in_colour(error, always=str(getattr(shell, "colors", "")).lower() != "nocolor"):
+            shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+    shell.set_custom_exc((Exception,), handler)
+    try:
+        yield
+    finally:
+        shell.set_custom_exc((), None)
+
+
+@contextlib.contextmanager
+def in_colour(error: BaseException, *, always: bool = False) -> Iterator[None]:
+    """Within, the notes of an error have colours, if standard error shows them.
+
+    Args:
+        error: it; those that it was raised from keep theirs.
+        always: standard error is not asked; `NO_COLOR` still holds.
+    """
+    if not (wants_colour(sys.stderr) or (always and not os.environ.get("NO_COLOR"))):
+        yield
+        return
+    notes, arguments = getattr(error, "__notes__", None), error.args
+    if isinstance(notes, list):
+        error.__notes__ = [coloured(note) if isinstance(note, str) else note for note in notes]
+    if isinstance(error, DeviceMismatchError):
+        error.args = tuple(coloured(one) if isinstance(one, str) else one for one in arguments)
+    try:
+        yield
+    finally:
+        error.args = arguments
+        if isinstance(notes, list):
+            error.__notes__ = notes
