@@ -21,7 +21,8 @@ from devlint_guard.rehearsal.machine import (
     start,
 )
 from devlint_guard.rehearsal.replacements import Replacements
-from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, stream_of
+from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream
+from devlint_guard.rehearsal.streams import forget as forget_streams
 
 _torch: Any = torch
 _C: Any = torch._C
@@ -183,23 +184,24 @@ def _install_streams(replaced: Replacements) -> None:
     replaced.put(_torch, "Event", Event)
     replaced.put(_cuda, "stream", StreamContext)
     replaced.put(_cuda, "StreamContext", StreamContext)
-    replaced.put(_cuda, "current_stream", _own(stream_of))
-    replaced.put(_cuda, "default_stream", _own(stream_of))
-    replaced.put(_cuda, "set_stream", _returns(None))
+    replaced.put(_cuda, "current_stream", _own(current_stream))
+    replaced.put(_cuda, "default_stream", _own(default_stream))
+    replaced.put(_cuda, "set_stream", set_stream)
+    forget_streams()
     for name in ("range_push", "range_pop", "mark"):
         replaced.put(_cuda.nvtx, name, _returns(0))
     replaced.put(_cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext())
 
 
 def _install_random(replaced: Replacements) -> None:
-    default = generators.DefaultGenerators()
+    default = generators.DEFAULTS
 
     def seed_current(seed: int) -> None:
-        if MACHINE.is_started:
+        if count():
             default.current.manual_seed(int(seed))
 
     def seed_all(seed: int) -> None:
-        for generator in default if MACHINE.is_started else ():
+        for generator in default:
             generator.manual_seed(int(seed))
 
     def state_of(device: Any = "cuda") -> torch.Tensor:
@@ -258,8 +260,8 @@ def _install_accelerator(replaced: Replacements) -> None:
         "set_device_index": _set_device,
         "set_device_idx": _set_device,
         "synchronize": _synchronize,
-        "current_stream": stream_of,
-        "set_stream": _returns(None),
+        "current_stream": current_stream,
+        "set_stream": set_stream,
     }
     for name, function in functions.items():
         if hasattr(accelerator, name):

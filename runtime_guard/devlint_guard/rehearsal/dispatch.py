@@ -162,10 +162,26 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
                 return plan.run(*args, **kwargs)
         if plan.takes_generator:
             generators.check((*args, *kwargs.values()), target, plan.base)
-        result = plan.run(*args, **kwargs)
+        if plan.is_random and target is not None and target.type == "cuda":
+            result = _draw(plan, args, kwargs, target)
+        else:
+            result = plan.run(*args, **kwargs)
         if target is not None and target != CPU:
             _label_results(plan, result, target, operands)
         return result
+
+
+def _draw(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any], device: torch.device) -> Any:
+    """Run an operator that draws numbers on a device."""
+    if not plan.takes_generator:
+        with generators.drawing_on(device):
+            return plan.run(*args, **kwargs)
+    position, own = plan.generator_position, generators.DEFAULTS[device.index]
+    if position < len(args):
+        args = [*args[:position], args[position] or own, *args[position + 1 :]]
+    elif kwargs.get("generator") is None:
+        kwargs = {**kwargs, "generator": own}
+    return plan.run(*args, **kwargs)
 
 
 def _judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.device:

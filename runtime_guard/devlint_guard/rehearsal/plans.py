@@ -91,9 +91,11 @@ class Plan:
             a generator; where they are all on one device, the results are there too.
         takes_device: one of the arguments is a device.
         takes_generator: one of the arguments is a generator.
+        generator_position: which one.
         takes_lists: one of the arguments is a list of tensors.
         takes_tensors: one of the positional arguments is a tensor that must be given.
         tensor_positions: which of the positional arguments are such tensors.
+        is_random: it draws numbers.
         is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
         results: what it returns.
         makes_new: which of the results are new tensors; views and written arguments are not.
@@ -103,9 +105,11 @@ class Plan:
         "_parameters",
         "base",
         "composition",
+        "generator_position",
         "is_always_composed",
         "is_packing",
         "is_plain",
+        "is_random",
         "makes_new",
         "name",
         "overload",
@@ -131,15 +135,18 @@ class Plan:
         self.composition = _composition_of(overload, self.name)
         self.is_always_composed = self.composition == _IMPLICIT
         self.takes_device = any("Device" in kind for kind in types)
-        self.takes_generator = any("Generator" in kind for kind in types)
+        found = [position for position, kind in enumerate(types) if "Generator" in kind]
+        self.takes_generator = bool(found)
+        self.generator_position = found[0] if found else len(types)
         self.takes_lists = any("Tensor" in kind and "List" in kind for kind in types)
         self.tensor_positions = tuple(kind == "Tensor" for kind in types)
         self.takes_tensors = any(self.tensor_positions)
         has_keyword = any("Tensor" in str(one.type) and one.kwarg_only for one in schema.arguments)
+        self.is_random = torch.Tag.nondeterministic_seeded in overload.tags
         self.is_packing = self.base == "_pack_padded_sequence"
         is_special = self.is_packing or self.base.startswith(("histogram", "_histogram", "c10d::"))
         self.python_kernels = _python_kernels_of(overload)
-        is_special = is_special or self.is_always_composed or bool(self.python_kernels)
+        is_special = is_special or self.is_random or self.is_always_composed or bool(self.python_kernels)
         self.is_plain = not (self.takes_device or has_keyword or self.takes_generator or is_special)
         self.makes_new = tuple(one.alias_info is None for one in schema.returns)
         if not any(
