@@ -68,6 +68,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         raise GuardUsageError(f"a rehearsal is not possible here: {missing}")
 
     from devlint_guard.rehearsal import (
+        autocast,
         calls,
         composites,
         cuda_api,
@@ -100,6 +101,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
             calls,
             composites,
             gradients,
+            autocast,
             storages,
             sharing,
             parallel,
@@ -108,21 +110,15 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         )
         for part in parts:
             part.install(replaced)
-        cuda_api.install_autocast(replaced)
-        replaced.put(torch, "compile", _uncompiled)
         with dispatch.RehearsalMode():  # type: ignore[no-untyped-call]
             yield
     finally:
         replaced.undo()
+        autocast.forget()
         labels.forget()
         generators.forget()
         machine.MACHINE.devices, machine.MACHINE.steps = 0, None
         _is_running = False
-
-
-def _uncompiled(model: object = None, **options: object) -> object:
-    """Replace `torch.compile`: the function or module runs uncompiled."""
-    return (lambda function: function) if model is None else model
 
 
 def begin(devices: int, steps: int | None = None) -> None:

@@ -6,6 +6,7 @@ Factories are marked as the program's own. `torch.tensor` and its like make a te
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -61,6 +62,7 @@ def install(replaced: Replacements) -> None:
     for name in ("nested_tensor", "as_nested_tensor"):
         replaced.put(torch.nested, name, _nested(getattr(torch.nested, name)))
     _install_dlpack(replaced)
+    replaced.put(torch, "compile", _compiling())
     for kind in (torch._C.ScriptFunction, torch._C.ScriptMethod):
         replaced.put(kind, "__call__", _interpreted(kind.__call__))
     replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
@@ -172,6 +174,21 @@ def _install_dlpack(replaced: Replacements) -> None:
     for owner in (torch, torch.utils.dlpack):
         replaced.put(owner, "to_dlpack", to_dlpack)
         replaced.put(owner, "from_dlpack", from_dlpack)
+
+
+def _compiling() -> Callable[..., Any]:
+    """Return `torch.compile`, which gives back what it is given, and says so the first time."""
+    is_said = False
+
+    @functools.wraps(torch.compile)
+    def compiled(model: Any = None, **options: Any) -> Any:
+        nonlocal is_said
+        if not is_said:
+            print("devlint: a rehearsal runs compiled functions and modules as eager code", file=sys.stderr)
+            is_said = True
+        return (lambda function: function) if model is None else model
+
+    return compiled
 
 
 def _interpreted(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -269,28 +269,3 @@ def _install_accelerator(replaced: Replacements) -> None:
     for name in ("empty_cache", "reset_peak_memory_stats", "reset_accumulated_memory_stats"):
         if hasattr(accelerator, name):
             replaced.put(accelerator, name, _returns(None))
-
-
-def install_autocast(replaced: Replacements) -> None:
-    """Let autocasting for CUDA work on the CPU's tensors."""
-    autocast: Any = torch.amp.autocast_mode.autocast
-    enter, leave = autocast.__enter__, autocast.__exit__
-
-    def __enter__(self: Any) -> Any:  # noqa: N807
-        result = enter(self)
-        if self.device == "cuda" and not torch._jit_internal.is_scripting():
-            before = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
-            self.__dict__.setdefault("_devlint_before", []).append(before)
-            torch.set_autocast_enabled("cpu", self._enabled)
-            torch.set_autocast_dtype("cpu", self.fast_dtype)
-        return result
-
-    def __exit__(self: Any, *exc_info: Any) -> Any:  # noqa: N807
-        if self.device == "cuda" and self.__dict__.get("_devlint_before"):
-            is_enabled, dtype = self._devlint_before.pop()
-            torch.set_autocast_enabled("cpu", is_enabled)
-            torch.set_autocast_dtype("cpu", dtype)
-        return leave(self, *exc_info)
-
-    replaced.put(autocast, "__enter__", __enter__)
-    replaced.put(autocast, "__exit__", __exit__)

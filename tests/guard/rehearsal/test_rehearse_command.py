@@ -140,6 +140,23 @@ print(ragged.shape[0])
     assert "program.py:4: detach takes tensors of the class NestedTensor" in ended.stderr
 
 
+def test_compiled_code_runs_as_eager_code_and_the_output_says_so(tmp_path: Path) -> None:
+    program = """\
+import torch
+
+net = torch.compile(torch.nn.Linear(2, 2).cuda(), mode="max-autotune")
+
+@torch.compile
+def double(x):
+    return net(x) * 2
+
+print(double(torch.ones(1, 2).cuda()).device)
+"""
+    ended = rehearse(tmp_path, program)
+    assert (ended.returncode, ended.stdout) == (0, "cuda:0\n"), ended.stderr
+    assert ended.stderr.count("as eager code") == 1
+
+
 def test_the_body_of_a_custom_operator_is_judged(tmp_path: Path) -> None:
     program = """\
 import torch

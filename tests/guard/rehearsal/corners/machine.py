@@ -140,14 +140,29 @@ def mixed_precision_by_its_old_names() -> None:
 
 
 def mixed_precision_leaves_the_cpu() -> None:
+    net = nn.Linear(2, 2)
     with torch.autocast("cuda", dtype=torch.float16):
-        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == net(torch.ones(1, 2)).dtype == torch.float32
+        assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype == torch.float16
+        net(torch.ones(1, 2)).detach().numpy()
+        with torch.autocast("cuda", enabled=False):
+            assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype == torch.float32
+        assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype == torch.float16
+    assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype == torch.float32
 
 
 def mixed_precision_of_the_cpu() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
         assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype == torch.float32
+        with torch.autocast("cuda", dtype=torch.float16):
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+            assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype == torch.float16
+
+
+def mixed_precision_with_a_tensor_on_the_cpu() -> None:
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        nn.Linear(2, 2).cuda()(torch.ones(1, 2))
 
 
 def fused_optimizer() -> None:
