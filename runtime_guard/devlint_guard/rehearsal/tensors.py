@@ -219,12 +219,11 @@ def legacy(
     """
     kwargs = dict(kwargs)
     if kwargs.get("device") is not None:
-        wanted = resolve(kwargs.pop("device"))
-        if wanted.type != device.type:
-            words.refuse(
-                f"legacy constructor expects device type: {device.type} but device type: {wanted.type} was passed"
-            )
-        device = wanted
+        wanted = kwargs.pop("device")
+        kind = "cuda" if isinstance(wanted, int) else torch.device(wanted).type
+        if kind != device.type:
+            words.refuse(f"legacy constructor expects device type: {device.type} but device type: {kind} was passed")
+        device = resolve(wanted)
     given = args[0] if len(args) == 1 else None
     if isinstance(given, Tensor):
         found = seen_device(given)
