@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -274,7 +275,7 @@ def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
 def _owner_of_line(scene: Scene, carried: Carried) -> nn.Module | None:
     """The module whose `forward` holds the line."""
     for module in (inner for outer in scene.modules for inner in modules_in(outer)):
-        code = getattr(type(module).forward, "__code__", None)
+        code = getattr(inspect.getattr_static(type(module), "forward", None), "__code__", None)
         if code is not None and code.co_filename == carried.file:
             lines = [line for _, _, line in code.co_lines() if line is not None]
             if min(lines) <= carried.place.line <= max(lines):

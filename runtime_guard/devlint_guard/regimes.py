@@ -2,7 +2,8 @@
 
 The source is `device_check` in the `native_functions.yaml` that ships with torch: torchgen writes a check that holds
 all tensors to one device into every kernel for an accelerator, unless the entry says `NoCheck`; entries that add
-`TensorIterator` leave it to that class, which lets 0-dim CPU tensors join tensors on an accelerator.
+`TensorIterator`, or inherit from that class, leave it to the class, which lets 0-dim CPU tensors join tensors on an
+accelerator.
 """
 
 from __future__ import annotations
@@ -49,12 +50,14 @@ def regime_of(name: str) -> Regime:
     if name in _BY_HAND:
         return _BY_HAND[name]
     entry = _entries().get(name, "")
+    delegate = _entries().get(_field(entry, "structured_delegate"), "")
     check = _field(entry, "device_check")
-    if "TensorIterator" in check:
+    is_iterator = "TensorIteratorBase" in _field(entry, "structured_inherits") + _field(delegate, "structured_inherits")
+    if "TensorIterator" in check or ("NoCheck" in check and is_iterator):
         is_moving = name.partition(".")[0].strip("_") in _MOVING
         return Regime.OWN if is_moving else Regime.ELEMENTWISE
     # A kernel that only delegates to another is of the backends that the other is of.
-    keys = _keys(entry) | _keys(_entries().get(_field(entry, "structured_delegate"), ""))
+    keys = _keys(entry) | _keys(delegate)
     if "NoCheck" in check or "CUDA" not in keys or "CompositeImplicitAutograd" in keys:
         return Regime.OWN
     return Regime.STRICT
@@ -64,6 +67,11 @@ def is_structured(name: str) -> bool:
     """Whether an ATen overload is a structured kernel, by which torchgen names the function with its check."""
     entry = _entries().get(name, "")
     return bool(_field(entry, "structured") or _field(entry, "structured_delegate"))
+
+
+def has_cuda_kernel(name: str) -> bool:
+    """Whether an ATen overload has a kernel of its own for CUDA, in builds for CUDA."""
+    return "CUDA" in _keys(_entries().get(name, ""))
 
 
 @functools.cache

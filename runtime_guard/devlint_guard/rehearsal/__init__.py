@@ -68,12 +68,14 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         raise GuardUsageError(f"a rehearsal is not possible here: {missing}")
 
     from devlint_guard.rehearsal import (
+        autocast,
         calls,
         composites,
         cuda_api,
         dispatch,
         distributed,
         generators,
+        gradients,
         labels,
         machine,
         parallel,
@@ -98,6 +100,8 @@ def rehearse(devices: int = 1) -> Iterator[None]:
             types_of_torch,
             calls,
             composites,
+            gradients,
+            autocast,
             storages,
             sharing,
             parallel,
@@ -106,21 +110,15 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         )
         for part in parts:
             part.install(replaced)
-        cuda_api.install_autocast(replaced)
-        replaced.put(torch, "compile", _uncompiled)
         with dispatch.RehearsalMode():  # type: ignore[no-untyped-call]
             yield
     finally:
         replaced.undo()
+        autocast.forget()
         labels.forget()
         generators.forget()
         machine.MACHINE.devices, machine.MACHINE.steps = 0, None
         _is_running = False
-
-
-def _uncompiled(model: object = None, **options: object) -> object:
-    """Replace `torch.compile`: the function or module runs uncompiled."""
-    return (lambda function: function) if model is None else model
 
 
 def begin(devices: int, steps: int | None = None) -> None:

@@ -6,6 +6,7 @@ Factories are marked as the program's own. `torch.tensor` and its like make a te
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch.utils._device import _device_constructors
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import MARKS, marked
-from devlint_guard.rehearsal.labels import label, pin, put, seen_device
+from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import resolve
 from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
@@ -31,6 +32,14 @@ _LIKE = (
     "randint_like",
     "randn_like",
     "zeros_like",
+)
+_SPARSE = (
+    "sparse_bsc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
+    "sparse_coo_tensor",
+    "sparse_csc_tensor",
+    "sparse_csr_tensor",
 )
 _NEW = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
 
@@ -48,7 +57,14 @@ def install(replaced: Replacements) -> None:
         replaced.put(Tensor, name, _marking(getattr(torch._C.TensorBase, name)))
     for name in _FROM_DATA:
         replace_function(replaced, torch, name, _from_data(getattr(torch, name), is_copy=name == "tensor"))
-    replace_function(replaced, torch, "from_dlpack", _sharing(_torch.from_dlpack))
+    for name in _SPARSE:
+        replace_function(replaced, torch, name, _of_parts(getattr(torch, name)))
+    for name in ("nested_tensor", "as_nested_tensor"):
+        replaced.put(torch.nested, name, _nested(getattr(torch.nested, name)))
+    _install_dlpack(replaced)
+    replaced.put(torch, "compile", _compiling())
+    for kind in (torch._C.ScriptFunction, torch._C.ScriptMethod):
+        replaced.put(kind, "__call__", _interpreted(kind.__call__))
     replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
 
 
@@ -107,13 +123,89 @@ def _from_data(function: Callable[..., Any], *, is_copy: bool) -> Callable[..., 
     return called
 
 
-def _sharing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `from_dlpack`, whose result shares memory with a tensor and so has its device."""
+def _of_parts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the factory of a sparse tensor, which is where its values are (sparse_coo_tensor_ctor)."""
 
     @functools.wraps(function)
-    def called(ext_tensor: Any, **kwargs: Any) -> Any:
-        made = function(ext_tensor, **kwargs)
-        return put(made, label(ext_tensor)) if isinstance(ext_tensor, Tensor) else made
+    def called(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        wanted = None if device is None else resolve(device)
+        if wanted is None:
+            values = next((one for one in reversed(args) if isinstance(one, Tensor)), kwargs.get("values"))
+            wanted = seen_device(values) if isinstance(values, Tensor) else _default_device() or CPU
+        if wanted.type not in ("cpu", "cuda"):
+            return function(*args, device=wanted, **kwargs)
+        with marked(), torch._C.DisableTorchFunction():
+            return put(function(*args, device=CPU, **kwargs), wanted)
+
+    return called
+
+
+def _nested(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the factory of a nested tensor, whose parts share one storage; jagged ones have a class of their own."""
+
+    @functools.wraps(function)
+    def called(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        wanted = None if device is None else resolve(device)
+        if wanted is None or wanted.type != "cuda" or kwargs.get("layout") is torch.jagged:
+            return function(*args, device=wanted, **kwargs)
+        return put(function(*args, device=CPU, **kwargs), wanted)
+
+    return called
+
+
+def _install_dlpack(replaced: Replacements) -> None:
+    """Let memory that leaves as a capsule, or as an object with one, come back with its label."""
+    exported: dict[int, torch.device] = {}
+    write, read = _torch.to_dlpack, _torch.from_dlpack
+
+    @functools.wraps(write)
+    def to_dlpack(tensor: Tensor) -> Any:
+        exported[tensor.data_ptr()] = label(tensor)
+        return write(tensor)
+
+    @functools.wraps(read)
+    def from_dlpack(ext_tensor: Any, **kwargs: Any) -> Any:
+        made = read(ext_tensor, **kwargs)
+        if isinstance(ext_tensor, Tensor):
+            return put(made, label(ext_tensor))
+        device = exported.get(made.data_ptr())
+        return made if device is None else put(made, device)
+
+    for owner in (torch, torch.utils.dlpack):
+        replaced.put(owner, "to_dlpack", to_dlpack)
+        replaced.put(owner, "from_dlpack", from_dlpack)
+
+
+def _compiling() -> Callable[..., Any]:
+    """Return `torch.compile`, which gives back what it is given, and says so the first time."""
+    is_said = False
+
+    @functools.wraps(torch.compile)
+    def compiled(model: Any = None, **options: Any) -> Any:
+        nonlocal is_said
+        if not is_said:
+            print("devlint: a rehearsal runs compiled functions and modules as eager code", file=sys.stderr)
+            is_said = True
+        return (lambda function: function) if model is None else model
+
+    return compiled
+
+
+def _interpreted(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what runs TorchScript's code; its interpreter loses the text of an exception that Python has raised."""
+
+    @functools.wraps(call)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before, MARKS.is_interpreted, MARKS.refused = MARKS.is_interpreted, True, None
+        try:
+            return call(self, *args, **kwargs)
+        except RuntimeError as error:
+            refused, text = MARKS.refused, str(error)
+            if refused is None or error is refused or str(refused) in text:
+                raise
+            raise type(error)(f"{text.rstrip()} {refused}\n") from None
+        finally:
+            MARKS.is_interpreted = before
 
     return called
 

@@ -20,17 +20,11 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 Rule = Callable[[Plan, list[Operand]], torch.device]
 
-# Operators that hand their tensors to another one, whose check speaks: the name in the message, and arguments that are
-# renamed (Embedding.cpp, TensorShape.cpp, Blas.cpp).
-_SPEAKS: Final[dict[str, tuple[str, dict[str, str]]]] = {
-    "embedding": ("wrapper_CUDA__index_select", {"weight": "self", "indices": "index"}),
-    "stack": ("wrapper_CUDA_cat", {}),
-}
-
 # gpu_kernel() asserts that each operand is on the device, also where TensorIterator lets a 0-dim CPU tensor pass
 # (aten/src/ATen/native/cuda: Loops.cuh, BinaryMiscOpsKernels.cu, Lerp.cu, LogAddExpKernel.cu, GcdLcmKernel.cu).
 _NO_CPU_SCALARS: Final = frozenset({"logaddexp", "logaddexp2", "gcd", "lcm", "lerp"})
 
+_register_hook: Any = torch.Tensor.register_hook
 _returning: Any = WeakIdKeyDictionary()
 """The tensors whose gradients are moved to where they are."""
 
@@ -38,6 +32,14 @@ _returning: Any = WeakIdKeyDictionary()
 # Operators with a kernel for the CPU and none for CUDA (native_functions.yaml). The others of that kind are those that
 # composite functions choose because the tensors are on the CPU.
 _WITHOUT_KERNEL: Final = frozenset({"histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts"})
+
+
+def is_composed(plan: Plan, operands: Sequence[Operand]) -> bool:
+    """Whether an operator with tensors on several devices is made of others, which are judged instead."""
+    if plan.composition is None or plan.is_packing:
+        return False
+    is_known = plan.name in _BY_HAND or plan.base in _BY_HAND or plan.base in _BY_ARGUMENTS
+    return not is_known and len({one.device for one in operands if one.device != ANYWHERE}) > 1
 
 
 def judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.device:
@@ -107,14 +109,15 @@ def _strict(plan: Plan, operands: Sequence[Operand]) -> torch.device:
         if common is None:
             common = one.device
         elif one.device != common:
-            wrapper, renamed = _SPEAKS.get(plan.base, (plan.wrapper, {}))
-            raise words.not_common(renamed.get(one.argument, one.argument), one.device, common, wrapper)
+            raise words.not_common(one.argument, one.device, common, plan.wrapper)
     return operands[0].device if common is None else common
 
 
 def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorIterator.cpp, compute_types: one 0-dim input on the CPU may join tensors on a device."""
     common = _first_device(operands)
+    if not plan.fit(operands):  # it says so before it compares devices
+        return common
     scalars = 0
     for one in operands:
         is_scalar = not one.is_written and one.device == CPU != common and one.tensor.dim() == 0
@@ -139,31 +142,34 @@ def _return_gradient(tensor: torch.Tensor) -> None:
     """Follow engine.cpp, validate_outputs: the gradient of a 0-dim tensor is moved to where the tensor is."""
     if tensor.requires_grad and tensor not in _returning:
         _returning[tensor] = True
-        tensor.register_hook(lambda gradient: gradient.cpu())  # type: ignore[no-untyped-call]
+        _register_hook(tensor, lambda gradient: gradient.cpu())
 
 
 def _index(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorAdvancedIndexingUtils.h: an index is on the CPU or with the tensor that is indexed."""
-    return _check_indices(operands)
-
-
-def _check_indices(operands: Sequence[Operand]) -> torch.device:
     own = operands[0].device
+    if _are_too_many(operands):
+        return own
     for one in operands:
         if one.argument == "indices" and one.device not in (CPU, own):
             raise words.index_elsewhere(own)
     return own
 
 
+def _are_too_many(operands: Sequence[Operand]) -> bool:
+    """Whether there are more indices than dimensions, which is found first."""
+    return sum(one.argument == "indices" for one in operands) > operands[0].tensor.dim()
+
+
 def _index_put(operands: list[Operand], args: Sequence[Any]) -> torch.device:
     """Follow python_variable_indexing.cpp and TensorAdvancedIndexing.cpp, _index_put_impl_.
 
-    Values without dimensions are moved, and so are indices where a tensor on the CPU is written. Values are added by a
-    kernel of its own (Indexing.cu, index_put_with_sort_kernel). One value for all places of a mask is read as a number.
+    Indices and values without dimensions are moved. Values are added by a kernel of its own (Indexing.cu,
+    index_put_with_sort_kernel). One value for all places of a mask is read as a number.
     """
     own = operands[0].device
-    if own != CPU:
-        _check_indices(operands)
+    if _are_too_many(operands):
+        return own
     is_added = len(args) > 3 and bool(args[3])
     for one in operands:
         if one.argument != "values" or one.device == own or not one.tensor.dim():
@@ -188,11 +194,15 @@ def _is_one_mask(operands: Sequence[Operand]) -> bool:
 
 def _index_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not."""
-    return _same([one for one in operands if one.argument != "value"])
+    return _together([one for one in operands if one.argument != "value"])
 
 
-def _same(operands: Sequence[Operand]) -> torch.device:
+def _same(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorIterator.cpp where no operand may be elsewhere."""
+    return _together(operands) if plan.fit(operands) else _first_device(operands)
+
+
+def _together(operands: Sequence[Operand]) -> torch.device:
     common = _first_device(operands)
     for one in operands:
         if one.device != common:
@@ -219,6 +229,8 @@ def _where(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     named = {one.argument: one for one in operands}
     ordered = [named[name] for name in ("condition", "self", "other") if name in named]
     common = _first_device(ordered)
+    if ordered[0].argument == "condition" and ordered[0].tensor.dtype not in (torch.bool, torch.uint8):
+        return common
     for one in (*(one for one in operands if one.is_written), *ordered):
         if one.device != common and (one.tensor.dim() or one.is_written):
             raise words.two_devices(common, one.device)
@@ -236,8 +248,10 @@ def _logical(plan: Plan, operands: Sequence[Operand]) -> torch.device:
 def _addcmul(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow PointwiseOpsKernel.cu: of the three tensors only the last may be a number on the CPU."""
     if plan.base == "addcdiv":
-        return _same(operands)
+        return _same(plan, operands)
     common = _elementwise(plan, operands)
+    if not plan.fit(operands):
+        return common
     for one in operands:
         if one.argument in ("self", "tensor1") and one.device == CPU != common:
             advice = "CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2 terms."
@@ -245,15 +259,6 @@ def _addcmul(plan: Plan, operands: Sequence[Operand]) -> torch.device:
                 f"CPU Scalar support for {one.argument} argument is not supported when calling addcmul on CUDA "
                 "tensors." + (f" However, {advice}" if one.argument == "tensor1" else "")
             )
-    return common
-
-
-def _complex(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow TensorFactories.cpp, complex: the generated check of `complex_out` speaks."""
-    common = operands[0].device
-    for one in operands:
-        if one.device != common:
-            raise words.not_common(one.argument, one.device, common, "wrapper_CUDA_out_complex_out")
     return common
 
 
@@ -273,10 +278,7 @@ def _set(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow Resize.h, checkSetStorage."""
     own, source = operands[0].device, operands[-1].device
     if own != source:
-        words.refuse(
-            f'Attempted to set the storage of a tensor on device "{own}" to a storage on different device "{source}".  '
-            "This is no longer allowed; the devices must match."
-        )
+        raise words.other_storage(own, source)
     return own
 
 
@@ -307,9 +309,25 @@ def _convolution(operands: list[Operand], args: Sequence[Any]) -> torch.device:
                 )
     for one in operands:
         if one.device != first.device:
-            wrapper = "_cudnn_convolution" if first.device.type == "cuda" else "__slow_conv2d_forward"
-            raise words.not_common(one.argument, one.device, first.device, f"wrapper_CUDA_{wrapper}")
+            wrapper = f"wrapper_CUDA_{_convolution_kernel(first, args)}"
+            raise words.not_common(one.argument, one.device, first.device, wrapper)
     return first.device
+
+
+def _convolution_kernel(first: Operand, args: Sequence[Any]) -> str:
+    """Return the name of the kernel in a CUDA build with cuDNN (Convolution.cpp, select_conv_backend)."""
+    channels, dimensions, is_transposed, groups = first.tensor.shape[1], first.tensor.dim() - 2, args[6], args[8]
+    if first.device == CPU:
+        if is_transposed:
+            return "_slow_conv_transpose3d" if dimensions > 2 else "slow_conv_transpose2d"
+        if dimensions > 2:
+            raise words.no_kernel("slow_conv3d_forward")
+        return "__slow_conv2d_forward"
+    if is_transposed:
+        return "_cudnn_convolution_transpose"
+    if channels == groups > 1 and not args[1].shape[0] % channels:
+        return "_conv_depthwise3d" if dimensions > 2 else "__conv_depthwise2d"
+    return "_cudnn_convolution"
 
 
 _select_backend: Any = getattr(torch._C, "_select_conv_backend", lambda *args: "")
@@ -329,20 +347,26 @@ def _attention(plan: Plan, operands: Sequence[Operand]) -> torch.device:
             f"Expected query, key, and value to have the same device type, but got query.device: {query} key.device: "
             f"{key} and value.device: {value} instead."
         )
-    return _same([one for one in operands if one.argument in ("query", "attn_mask")] or operands)
+    return _together([one for one in operands if one.argument in ("query", "attn_mask")] or operands)
 
 
 def _matrix_with_vector(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow Blas.cpp, mv: the result is made where the vector is, and the check of `addmv_` speaks."""
     matrix, vector = operands[0], operands[-1]
+    if not matrix.tensor.dim():
+        return vector.device
     raise words.not_common("mat", matrix.device, vector.device, "wrapper_CUDA_addmv_")
 
 
-def _products(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow Linear.cpp, _trilinear, which is made of products of two."""
-    first = operands[0].device
-    other = next(one.device for one in operands if one.device != first)
-    raise words.not_common("mat2", other, first, "wrapper_CUDA_bmm")
+def _solve(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow LinearAlgebraUtils.h, linearSolveCheckInputs."""
+    right, matrix = operands[0], operands[-1]
+    if right.tensor.dim() > 1 < matrix.tensor.dim():
+        words.refuse(
+            f"Expected b and A to be on the same device, but found b on {right.device} and A on {matrix.device} "
+            "instead."
+        )
+    return right.device
 
 
 def _packed(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -362,17 +386,16 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "_ctc_loss": _self_device,
     "_ctc_loss_backward": _self_device,
     "index": _index,
-    "_unsafe_index": _index,
     "index_fill": _index_fill,
     "logical_and": _logical,
     "logical_or": _logical,
     "logical_xor": _logical,
     "addcmul": _addcmul,
     "addcdiv": _addcmul,
-    "mse_loss": lambda plan, operands: _same(operands),
-    "smooth_l1_loss": lambda plan, operands: _same(operands),
-    "complex": _complex,
-    "allclose": _elementwise,
+    "mse_loss": _same,
+    "smooth_l1_loss": _same,
+    "binary_cross_entropy": _same,
+    "rsub": lambda plan, operands: _elementwise(plan, operands[::-1]),
     "block_diag": _block_diag,
     "masked_fill": _masked_fill,
     "where": _where,
@@ -381,20 +404,14 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "_local_scalar_dense": _self_device,
     "resize_as": _self_device,
     "mv": _matrix_with_vector,
-    "_trilinear": _products,
+    "cholesky_solve": _solve,
     "linspace": _self_device,
     "logspace": _self_device,
-    "select_scatter": _self_device,
-    "slice_scatter": _self_device,
-    "diagonal_scatter": _self_device,
-    "as_strided_scatter": _self_device,
 }
 """By the name of an overload, or by the base name of an operator."""
 
 _BY_ARGUMENTS: Final[dict[str, Callable[[list[Operand], Sequence[Any]], torch.device]]] = {
     "convolution": _convolution,
-    "index_put": _index_put,
     "_index_put_impl": _index_put,
-    "_unsafe_index_put": _index_put,
 }
 """Rules that look at other arguments than tensors, by the base name of an operator."""

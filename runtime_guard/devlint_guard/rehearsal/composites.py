@@ -6,7 +6,7 @@ Each check follows the C++ source that it names.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -14,8 +14,10 @@ from torch import Tensor
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.calls import replace_function
-from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label
+from devlint_guard.rehearsal.dispatch import helpers_on
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, seen_device
 from devlint_guard.rehearsal.replacements import Replacements
+from devlint_guard.rehearsal.tensors import to
 
 Check = Callable[..., None]
 
@@ -41,6 +43,18 @@ def install(replaced: Replacements) -> None:
             if hasattr(owner, name):
                 function = _behind(check, getattr(torch._C.TensorBase if owner is Tensor else owner, name))
                 replaced.add(owner, name, function)
+    for name, (owner, check) in _CHECKS_OF_LISTS.items():
+        replaced.add(owner, name, _behind_list(check, getattr(owner, name)))
+
+
+def _behind_list(check: Check, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(tensors, (list, tuple)) and tensors and all(isinstance(one, Tensor) for one in tensors):
+            check(tensors)
+        return function(tensors, *args, **kwargs)
+
+    return called
 
 
 def _behind(check: Check, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,16 +84,59 @@ def _quantile(self: Tensor, q: Tensor, *args: Any) -> None:
 
 def _tensor_split(self: Tensor, indices: Tensor, *args: Any) -> None:
     """Follow TensorShape.cpp, tensor_split."""
-    if label(indices) != CPU:
+    if self.dim() and label(indices) != CPU:
         words.refuse(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {label(indices)}")
 
 
+def _inner(self: Tensor, other: Tensor, *args: Any) -> None:
+    """Follow Linear.cpp, inner."""
+    own, found = label(self).type, label(other).type
+    if own != found and "meta" not in (own, found):
+        words.refuse(
+            f"Expected tensor to have {own} DeviceType, but got tensor with {found} DeviceType (while checking "
+            "arguments for inner())"
+        )
+
+
+def _multi_dot(tensors: Sequence[Tensor], *args: Any) -> None:
+    """Follow LinearAlgebra.cpp, linalg_multi_dot, which compares dimensions first."""
+    if any(one.dim() not in (1, 2) for one in tensors):
+        return
+    for position, one in enumerate(tensors):
+        if label(one) != label(tensors[0]):
+            words.refuse(
+                f"multi_dot(): all tensors must be on the same device but tensor 0 is on {label(tensors[0])} and "
+                f"tensor {position} on {label(one)}"
+            )
+
+
+def _meshgrid(tensors: Sequence[Tensor], *args: Any) -> None:
+    """Follow TensorShape.cpp, meshgrid."""
+    if len({label(one) for one in tensors}) > 1:
+        words.refuse("meshgrid expects all tensors to have the same device")
+
+
+def _cartesian_prod(tensors: Sequence[Tensor], *args: Any) -> None:
+    """Follow Itertools.cpp, cartesian_prod."""
+    if all(one.dim() == 1 for one in tensors):
+        _meshgrid(tensors)
+
+
 _CHECKS: dict[str, Check] = {
+    "inner": _inner,
     "take_along_dim": _take_along_dim,
     "quantile": _quantile,
     "nanquantile": _quantile,
     "tensor_split": _tensor_split,
 }
+"""By the name of a function of two tensors, and of the method."""
+
+_CHECKS_OF_LISTS: dict[str, tuple[Any, Check]] = {
+    "multi_dot": (torch.linalg, _multi_dot),
+    "meshgrid": (torch._VF, _meshgrid),
+    "cartesian_prod": (torch._VF, _cartesian_prod),
+}
+"""By the name of a function of a list of tensors, its module and the check."""
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -146,17 +203,18 @@ def _attention(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Follow LossCTC.cpp: the lengths are read as numbers, wherever they are."""
+    """Follow LossCTC.cpp: the lengths are read as numbers, wherever they are, and the targets are moved."""
 
     @functools.wraps(function)
-    def called(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *args: Any, **kwargs: Any) -> Any:
-        lengths = [one.tolist() if isinstance(one, Tensor) else one for one in (input_lengths, target_lengths)]
-        if isinstance(targets, Tensor) and label(targets) != label(log_probs) and label(targets) != CPU:
-            words.refuse(
-                f"Expected tensor to have {label(log_probs)} Device, but got tensor with {label(targets)} Device "
-                "(while checking arguments for ctc_loss_gpu)"
-            )
-        return function(log_probs, targets, *lengths, *args, **kwargs)
+    def called(
+        log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        lengths = [
+            one.flatten().tolist() if isinstance(one, Tensor) else one for one in (input_lengths, target_lengths)
+        ]
+        own = seen_device(log_probs)
+        with helpers_on(own):
+            return function(log_probs, to(targets, own), *lengths, *args, **kwargs)
 
     return called
 

@@ -21,7 +21,8 @@ from devlint_guard.rehearsal.machine import (
     start,
 )
 from devlint_guard.rehearsal.replacements import Replacements
-from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, stream_of
+from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream
+from devlint_guard.rehearsal.streams import forget as forget_streams
 
 _torch: Any = torch
 _C: Any = torch._C
@@ -183,23 +184,24 @@ def _install_streams(replaced: Replacements) -> None:
     replaced.put(_torch, "Event", Event)
     replaced.put(_cuda, "stream", StreamContext)
     replaced.put(_cuda, "StreamContext", StreamContext)
-    replaced.put(_cuda, "current_stream", _own(stream_of))
-    replaced.put(_cuda, "default_stream", _own(stream_of))
-    replaced.put(_cuda, "set_stream", _returns(None))
+    replaced.put(_cuda, "current_stream", _own(current_stream))
+    replaced.put(_cuda, "default_stream", _own(default_stream))
+    replaced.put(_cuda, "set_stream", set_stream)
+    forget_streams()
     for name in ("range_push", "range_pop", "mark"):
         replaced.put(_cuda.nvtx, name, _returns(0))
     replaced.put(_cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext())
 
 
 def _install_random(replaced: Replacements) -> None:
-    default = generators.DefaultGenerators()
+    default = generators.DEFAULTS
 
     def seed_current(seed: int) -> None:
-        if MACHINE.is_started:
+        if count():
             default.current.manual_seed(int(seed))
 
     def seed_all(seed: int) -> None:
-        for generator in default if MACHINE.is_started else ():
+        for generator in default:
             generator.manual_seed(int(seed))
 
     def state_of(device: Any = "cuda") -> torch.Tensor:
@@ -258,8 +260,8 @@ def _install_accelerator(replaced: Replacements) -> None:
         "set_device_index": _set_device,
         "set_device_idx": _set_device,
         "synchronize": _synchronize,
-        "current_stream": stream_of,
-        "set_stream": _returns(None),
+        "current_stream": current_stream,
+        "set_stream": set_stream,
     }
     for name, function in functions.items():
         if hasattr(accelerator, name):
@@ -267,28 +269,3 @@ def _install_accelerator(replaced: Replacements) -> None:
     for name in ("empty_cache", "reset_peak_memory_stats", "reset_accumulated_memory_stats"):
         if hasattr(accelerator, name):
             replaced.put(accelerator, name, _returns(None))
-
-
-def install_autocast(replaced: Replacements) -> None:
-    """Let autocasting for CUDA work on the CPU's tensors."""
-    autocast: Any = torch.amp.autocast_mode.autocast
-    enter, leave = autocast.__enter__, autocast.__exit__
-
-    def __enter__(self: Any) -> Any:  # noqa: N807
-        result = enter(self)
-        if self.device == "cuda" and not torch._jit_internal.is_scripting():
-            before = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
-            self.__dict__.setdefault("_devlint_before", []).append(before)
-            torch.set_autocast_enabled("cpu", self._enabled)
-            torch.set_autocast_dtype("cpu", self.fast_dtype)
-        return result
-
-    def __exit__(self: Any, *exc_info: Any) -> Any:  # noqa: N807
-        if self.device == "cuda" and self.__dict__.get("_devlint_before"):
-            is_enabled, dtype = self._devlint_before.pop()
-            torch.set_autocast_enabled("cpu", is_enabled)
-            torch.set_autocast_dtype("cpu", dtype)
-        return leave(self, *exc_info)
-
-    replaced.put(autocast, "__enter__", __enter__)
-    replaced.put(autocast, "__exit__", __exit__)

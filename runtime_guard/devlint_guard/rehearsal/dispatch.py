@@ -19,7 +19,7 @@ from torch.nn import Buffer, Parameter
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
 from devlint_guard.rehearsal.machine import resolve
-from devlint_guard.rehearsal.plans import Operand, Plan
+from devlint_guard.rehearsal.plans import Operand, Plan, Results
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 from devlint_guard.uncompiled import UncompiledMode, uncompiled
 
@@ -33,14 +33,38 @@ _PLAIN = frozenset({Tensor, Parameter, Buffer})
 
 _WITHOUT_MEMORY = frozenset({*_PLAIN, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer})
 
+
+class _Kinds(dict[type, bool]):
+    """For each class of arguments, whether its instances are tensors without a dispatch of their own."""
+
+    def __missing__(self, kind: type) -> bool:
+        found = self[kind] = issubclass(kind, Tensor) and kind.__torch_dispatch__ is Tensor.__torch_dispatch__
+        return found
+
+
+_HAS_LABEL = _Kinds()
+
 # They read their tensors as numbers (RangeFactories.cpp).
 _BOUNDED = frozenset({"linspace", "logspace"})
 
 
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
 class Marks(threading.local):
-    """Whether the calling thread is inside a call that the program has made of a factory or of a move."""
+    """What a thread is doing.
+
+    Attributes:
+        is_marked: it is inside a call that the program has made of a factory or of a move.
+        home: the device of the helper tensors that a function of PyTorch makes, if that is known.
+        is_interpreted: it runs TorchScript, whose code names no device for a factory on the CPU.
+        refused: the exception with which the last operator was refused.
+    """
 
     is_marked = False
+    home: torch.device | None = None
+    is_interpreted = False
+    refused: Exception | None = None
 
 
 MARKS = Marks()
@@ -54,6 +78,16 @@ def marked() -> Iterator[None]:
         yield
     finally:
         MARKS.is_marked = before
+
+
+@contextlib.contextmanager
+def helpers_on(device: torch.device) -> Iterator[None]:
+    """While the body runs, PyTorch's helper tensors are on the device."""
+    before, MARKS.home = MARKS.home, device
+    try:
+        yield
+    finally:
+        MARKS.home = before
 
 
 class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
@@ -74,38 +108,104 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             return _run_any(plan, args, kwargs or {})
         target = None
         try:
-            for value in args:
-                if value.__class__ in _PLAIN:
+            for value in _flat(args) if plan.takes_lists else args:
+                if _HAS_LABEL[value.__class__]:
                     entry = _known.get(_address(value))
                     device = CPU if entry is None else entry[1]
-                    if target is None:
-                        target = device
-                    elif device is not target and device != target:
-                        return _run_any(plan, args, kwargs or {})
+                    if device is not target:
+                        if target is None:
+                            target = device
+                        elif device != target:
+                            return _run_any(plan, args, kwargs or {})
         except NotImplementedError:  # a tensor without a storage
             return _run_any(plan, args, kwargs or {})
+        if target is None and plan.takes_tensors:
+            args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if target is not CPU and target is not None:
-            _label_results(plan, result, target)
+            if plan.results is Results.ONE_TENSOR:
+                put(result, target)
+            elif plan.results is Results.OTHER:
+                _label_results(plan, result, target)
         return result
 
 
+def _as_tensors(plan: Plan, args: Sequence[Any]) -> list[Any]:
+    """Return arguments with tensors for numbers: a mode is given a number for a tensor that TorchScript made of it."""
+    return [
+        torch.scalar_tensor(value, dtype=_NUMBERS[type(value)]) if is_tensor and type(value) in _NUMBERS else value
+        for is_tensor, value in zip(plan.tensor_positions, args, strict=False)
+    ]
+
+
+def _flat(args: Sequence[Any]) -> list[Any]:
+    """Return the arguments of an operator, and the elements of lists instead of the lists."""
+    return [one for value in args for one in (value if value.__class__ is list else (value,))]
+
+
 def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Run an operator without a plan."""
+    """Run an operator whose tensors may be on several devices, or that is told a device or a generator."""
+    if plan.is_always_composed:
+        return _compose(plan, plan.composition, args, kwargs)
     with _C.DisableTorchFunction():
         operands = plan.operands(args, kwargs)
-        target = checks.judge(plan, operands, args) if operands else None
+        if plan.python_kernels:
+            return _compose(plan, _python_kernel(plan, operands), args, kwargs)
+        if checks.is_composed(plan, operands):
+            return _compose(plan, plan.composition, args, kwargs)
+        target = _judge(plan, operands, args) if operands else None
         _settle(operands, target)
         if plan.takes_device:
             kwargs = dict(kwargs)
             target = _device_for(plan, kwargs, target)
             if target is None:
                 return plan.run(*args, **kwargs)
-        generators.check((*args, *kwargs.values()), target, plan.base)
-        result = plan.run(*args, **kwargs)
+        if plan.takes_generator:
+            generators.check((*args, *kwargs.values()), target, plan.base)
+        if plan.is_random and target is not None and target.type == "cuda":
+            result = _draw(plan, args, kwargs, target)
+        else:
+            result = plan.run(*args, **kwargs)
         if target is not None and target != CPU:
             _label_results(plan, result, target, operands)
         return result
+
+
+def _draw(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any], device: torch.device) -> Any:
+    """Run an operator that draws numbers on a device."""
+    if not plan.takes_generator:
+        with generators.drawing_on(device):
+            return plan.run(*args, **kwargs)
+    position, own = plan.generator_position, generators.DEFAULTS[device.index]
+    if position < len(args):
+        args = [*args[:position], args[position] or own, *args[position + 1 :]]
+    elif kwargs.get("generator") is None:
+        kwargs = {**kwargs, "generator": own}
+    return plan.run(*args, **kwargs)
+
+
+def _judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.device:
+    try:
+        return checks.judge(plan, operands, args)
+    except Exception as error:
+        MARKS.refused = error
+        raise
+
+
+def _python_kernel(plan: Plan, operands: Sequence[Operand]) -> Any:
+    """Return the key of the kernel for the first tensor that is not on the CPU, as PyTorch's dispatcher takes it."""
+    kinds = {one.device.type for one in operands}
+    kind = "cuda" if "cuda" in kinds else "cpu"
+    if kind not in plan.python_kernels:
+        UNJUDGED.note(f"{plan.name} takes tensors on {kind}, for which it has no kernel in Python")
+        kind = next(iter(plan.python_kernels))
+    return plan.python_kernels[kind]
+
+
+def _compose(plan: Plan, key: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run the kernel that makes an operator of others, each of which is judged by itself."""
+    with RehearsalMode():  # type: ignore[no-untyped-call]
+        return plan.overload._op_dk(key, *args, **kwargs)
 
 
 def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) -> torch.device | None:
@@ -118,22 +218,26 @@ def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) ->
         own: the device of the tensor that it takes, if it takes one.
     """
     wanted = kwargs.get("device")
+    if plan.base in _BOUNDED:
+        own = None
+    if kwargs.get("pin_memory"):
+        kwargs["pin_memory"] = False
+    if wanted is None and own is not None:
+        return own
+    if wanted is None and MARKS.is_interpreted:
+        return CPU
     kind = "cpu" if wanted is None else torch.device(wanted).type
     if kind not in ("cpu", "cuda"):
         return None
-    if kwargs.get("pin_memory"):
-        kwargs["pin_memory"] = False
     if kind == "cuda":
         kwargs["device"] = CPU
         return resolve(wanted)
-    if plan.base in _BOUNDED:
-        own = None
-    if wanted is None and own is not None:
-        return own
     # PyTorch's own helpers are never random, so that a factory with a generator is the program's.
     if MARKS.is_marked or (own is None and kwargs.get("generator") is not None):
         return CPU
-    return ANYWHERE if own is None else own
+    if own is None:
+        return ANYWHERE if MARKS.home is None else MARKS.home
+    return own
 
 
 def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
@@ -145,6 +249,8 @@ def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
 
 
 def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
+    if plan.results is Results.NOTHING_NEW:
+        return
     makes_new = plan.makes_new
     values = result if isinstance(result, (tuple, list)) and len(makes_new) > 1 else (result,)
     for value, is_new in zip(values[:1] if plan.is_packing else values, makes_new, strict=False):

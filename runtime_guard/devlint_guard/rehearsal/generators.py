@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import torch
 
@@ -37,17 +38,21 @@ def check(values: Iterable[Any], target: torch.device | None, operator: str) -> 
 def forget() -> None:
     """Drop the devices of all generators."""
     _devices.clear()
+    DEFAULTS.forget()
+
+
+def _make(kind: type[Generator], device: torch.device) -> Generator:
+    self: Generator = _CpuGenerator.__new__(kind, device=CPU if device.type == "cuda" else device)
+    if device.type == "cuda":
+        _devices[self._cdata] = self, device
+    return self
 
 
 class Generator(_CpuGenerator):  # type: ignore[misc]
     """Stands for `torch.Generator`."""
 
     def __new__(cls, device: Any = "cpu") -> Generator:  # noqa: D102  (the class says it)
-        wanted = resolve(device)
-        self: Generator = super().__new__(cls, device=CPU if wanted.type == "cuda" else wanted)
-        if wanted.type == "cuda":
-            _devices[self._cdata] = self, wanted
-        return self
+        return _make(cls, resolve(device))
 
     def __init__(self, device: Any = "cpu") -> None:
         """Take the argument that `__new__` has used."""
@@ -71,7 +76,7 @@ class DefaultGenerators:
         if not 0 <= index < max(count(), MACHINE.devices):
             raise IndexError("tuple index out of range")
         if index not in self._made:
-            generator = self._made[index] = Generator(torch.device("cuda", index))
+            generator = self._made[index] = _make(Generator, torch.device("cuda", index))
             generator.manual_seed(torch.initial_seed())
         return self._made[index]
 
@@ -82,3 +87,23 @@ class DefaultGenerators:
     def current(self) -> Generator:
         """The generator of the current device."""
         return self[current()]
+
+    def forget(self) -> None:
+        """Drop all generators."""
+        self._made.clear()
+
+
+DEFAULTS: Final = DefaultGenerators()
+
+
+@contextlib.contextmanager
+def drawing_on(device: torch.device) -> Iterator[None]:
+    """While the body runs, an operator that takes no generator draws the numbers of a device."""
+    host, own = torch.default_generator, DEFAULTS[device.index]
+    before = host.get_state()
+    host.set_state(own.get_state())
+    try:
+        yield
+    finally:
+        own.set_state(host.get_state())
+        host.set_state(before)

@@ -1,8 +1,9 @@
-"""Streams and events: all work is done at once here, so they only remember their device."""
+"""Streams and events: all work is done at once here, so they remember their device, and which stream is current."""
 
 from __future__ import annotations
 
 import itertools
+import threading
 from typing import Any
 
 import torch
@@ -10,6 +11,16 @@ import torch
 from devlint_guard.rehearsal.machine import check_index, current, index_of, set_current
 
 _numbers = itertools.count(1)
+
+
+class _Current(threading.local):
+    """The streams that the calling thread has chosen, by the index of their device."""
+
+    def __init__(self) -> None:
+        self.streams: dict[int, Stream] = {}
+
+
+_CURRENT = _Current()
 
 
 class Event:
@@ -48,7 +59,7 @@ class Stream:
         self.priority = priority
         self.stream_id = kwargs.get("stream_id", next(_numbers))
         self.cuda_stream = self.stream_id
-        self._outer: list[int] = []
+        self._outer: list[tuple[int, Stream]] = []
 
     @property
     def device(self) -> torch.device:
@@ -87,12 +98,14 @@ class Stream:
         return False
 
     def __enter__(self) -> Stream:
-        self._outer.append(current())
-        set_current(self.device_index)
+        self._outer.append((current(), current_stream(self.device_index)))
+        set_stream(self)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        set_current(self._outer.pop())
+        index, before = self._outer.pop()
+        set_stream(before)
+        set_current(index)
 
 
 class StreamContext:
@@ -110,6 +123,23 @@ class StreamContext:
             self.stream.__exit__()
 
 
-def stream_of(device: Any = None) -> Stream:
+def default_stream(device: Any = None) -> Stream:
     """Return the stream of a device that is used where no other was chosen."""
     return Stream(index_of(device), stream_id=0)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """Return the stream that the calling thread uses on a device."""
+    return _CURRENT.streams.get(index_of(device)) or default_stream(device)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Make a stream the current one of its device, and the device the current one."""
+    if stream is not None:
+        set_current(stream.device_index)
+        _CURRENT.streams[stream.device_index] = stream
+
+
+def forget() -> None:
+    """Make the default streams the current ones of the calling thread."""
+    _CURRENT.streams.clear()

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import marked
-from devlint_guard.rehearsal.labels import CPU, is_pinned, label, pin, put, seen_device
+from devlint_guard.rehearsal.labels import CPU, is_pinned, label, pin, put, seen_device, storage_label
 from devlint_guard.rehearsal.machine import resolve, start
 from devlint_guard.rehearsal.replacements import Replacements
 
@@ -77,10 +77,13 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
                 f"'{own.type}'. Please ensure that the gradient and the tensor are on the same device"
             )
         if own != given and own.type == "cuda":
-            words.refuse(
-                f"attempting to assign a gradient located on device with index {given.index} to a tensor located on "
-                f"device with index {own.index}. Please ensure that the gradient and the tensor are on the same device"
+            # C++ writes each index as a character, and Python reads the text up to the first that is 0.
+            text = (
+                f"attempting to assign a gradient located on device with index '{chr(given.index)}' to a tensor "
+                f"located on device with index '{chr(own.index)}'. Please ensure that the gradient and the tensor are "
+                "on the same device"
             )
+            words.refuse(text.partition("\0")[0])
     _Base.grad.__set__(self, value)
 
 
@@ -140,6 +143,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return _original_to(self, *args, **kwargs)  # type: ignore[no-any-return]
     target = resolve(wanted)
     own = seen_device(self)
+    if target == own and not args and not kwargs:
+        return self
     names = dict(zip(("dtype", "non_blocking", "copy"), _with_dtype(args), strict=False)) | kwargs
     names = {name: value for name, value in names.items() if value is not None}
     if not {target.type, own.type} <= {"cpu", "cuda"}:
@@ -197,12 +202,50 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = Non
 
 
 def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Follow tensor_new.cpp, legacy_tensor_new: the device is that of `self`."""
+    return legacy(functools.partial(_Base.new, self), self.dtype, seen_device(self), args, kwargs)
+
+
+def legacy(
+    make: Callable[..., Any], dtype: torch.dtype, device: torch.device, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Follow tensor_new.cpp, legacy_tensor_generic_ctor_new, for a tensor on a device.
+
+    Args:
+        make: makes the tensor on the CPU.
+        dtype: the type of the tensor.
+        device: where it would be, unless a keyword argument says it.
+        args: the constructor's arguments.
+        kwargs: its keyword arguments.
+    """
     kwargs = dict(kwargs)
-    device = kwargs.pop("device", None)
-    with marked():
-        made = _Base.new(self, *args, **kwargs)
-    return put(made, seen_device(self) if device is None else resolve(device))
+    if kwargs.get("device") is not None:
+        wanted = kwargs.pop("device")
+        kind = "cuda" if isinstance(wanted, int) else torch.device(wanted).type
+        if kind != device.type:
+            words.refuse(f"legacy constructor expects device type: {device.type} but device type: {kind} was passed")
+        device = resolve(wanted)
+    given = args[0] if len(args) == 1 else None
+    if isinstance(given, Tensor):
+        found = seen_device(given)
+        if (given.dtype, found.type) != (dtype, device.type):
+            raise words.other_options(dtype, device, given.dtype, found)
+        return make(given, **kwargs)
+    return put(make(*args, **kwargs), device)
+
+
+def _constructor(*args: Any, **kwargs: Any) -> Any:
+    """Stand for `Tensor.__new__`, which runs without modes: C++ cannot make a subclass of `Tensor` beside one."""
+    with _C._DisableTorchDispatch():
+        return _Base.__new__(*args, **kwargs)
+
+
+def _set(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Follow Resize.h, checkSetStorage, which no mode sees the storage for."""
+    source = args[0] if args else kwargs.get("source")
+    source = getattr(source, "_untyped_storage", source)
+    if isinstance(source, torch.UntypedStorage) and storage_label(source) != seen_device(self):
+        raise words.other_storage(seen_device(self), storage_label(source))
+    return _Base.set_(self, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 def _install_moves(replaced: Replacements, tensor: Any) -> None:
@@ -212,6 +255,8 @@ def _install_moves(replaced: Replacements, tensor: Any) -> None:
     replaced.put(tensor, "type_as", _seen_by_modes(_type_as))
     replaced.put(tensor, "new_tensor", _new_tensor)
     replaced.put(tensor, "new", _new)
+    replaced.put(tensor, "__new__", _constructor)
+    replaced.put(tensor, "set_", _set)
 
 
 # --- the host ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from torch import Tensor
 from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import current, start
 from devlint_guard.rehearsal.replacements import Replacements
-from devlint_guard.rehearsal.tensors import to
+from devlint_guard.rehearsal.tensors import legacy, to
 
 _torch: Any = torch
 _cuda: Any = torch.cuda
@@ -34,8 +34,15 @@ def install(replaced: Replacements) -> None:
     """Replace the types and the functions that take them."""
     replaced.put(torch, "device", device)
     for name, dtype in _DTYPES.items():
-        members = {"dtype": dtype, "is_cuda": True, "__module__": "torch.cuda"}
-        replaced.put(_cuda, name, _OldType(name, (_OldTensor,), members))
+        original = getattr(torch, name)
+        for owner in (torch, _cuda):
+            members = {
+                "dtype": dtype,
+                "is_cuda": owner is _cuda,
+                "original": original,
+                "__module__": owner.__name__,
+            }
+            replaced.put(owner, name, _OldType(name, (_OldTensor,), members))
     _install_type(replaced)
     _install_default(replaced)
 
@@ -63,48 +70,40 @@ class _OldType(type):
     """The type of the old types, which are no base classes of the tensors that are their instances."""
 
     dtype: torch.dtype
+    is_cuda: bool
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and label(instance).type == "cuda" and instance.dtype == cls.dtype
+        return isinstance(instance, Tensor) and (instance.dtype, instance.is_cuda) == (cls.dtype, cls.is_cuda)
 
     def __repr__(cls) -> str:
-        return f"<class 'torch.cuda.{cls.__name__}'>"
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
 class _OldTensor:
-    """The base of the old types; a call makes a tensor on the current device (tensor_new.cpp, legacy_tensor_ctor)."""
+    """The base of the old types; a call makes a tensor on the CPU or on the current device."""
 
     dtype: torch.dtype
+    is_cuda: bool
+    is_sparse = False
+    layout = torch.strided
+    original: Any
+    """PyTorch's own type for the CPU."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        start()
-        if len(args) != 1:
-            if all(isinstance(length, int) for length in args):
-                return torch.empty(args or 0, dtype=cls.dtype, device="cuda")
-            raise TypeError(f"{cls.__name__}: expected one sequence or the lengths of dimensions")
-        (given,) = args
-        if isinstance(given, Tensor):
-            if label(given).type != "cuda":
-                raise RuntimeError(
-                    f"legacy constructor expects device type: cuda but device type: {label(given).type} was passed"
-                )
-            return given
-        if isinstance(given, (torch.Size, int)):
-            return torch.empty(given, dtype=cls.dtype, device="cuda")
-        return torch.tensor(given, dtype=cls.dtype, device="cuda")
+        if cls.is_cuda:
+            start()
+        where = torch.device("cuda", current()) if cls.is_cuda else CPU
+        with torch._C._DisableTorchDispatch():
+            return legacy(cls.original, cls.dtype, where, args, kwargs)
 
 
 def _old_type(wanted: object) -> type[_OldTensor] | None:
-    """Return the old type for CUDA that is meant, given as itself or by its name; None for everything else."""
-    if isinstance(wanted, str) and wanted.startswith("torch.cuda."):
-        wanted = getattr(_cuda, wanted.rpartition(".")[2])
+    """Return the old type that is meant, given as itself or by its name; None for everything else."""
+    if isinstance(wanted, str):
+        module, _, name = wanted.rpartition(".")
+        owner = {"torch": _torch, "torch.cuda": _cuda}.get(module)
+        wanted = getattr(owner, name, None) if name in _DTYPES else None
     return wanted if isinstance(wanted, type) and issubclass(wanted, _OldTensor) else None
-
-
-def _is_old_cpu_type(wanted: object) -> bool:
-    """Whether one of the old types for the CPU is meant, such as `torch.FloatTensor`."""
-    name = wanted if isinstance(wanted, str) else f"torch.{getattr(wanted, '__name__', '')}"
-    return name.startswith("torch.") and name.removeprefix("torch.") in _DTYPES
 
 
 def _install_type(replaced: Replacements) -> None:
@@ -116,12 +115,12 @@ def _install_type(replaced: Replacements) -> None:
             text = str(original(self))
             return text.replace("torch.", "torch.cuda.", 1) if label(self).type == "cuda" else text
         wanted = _old_type(dtype)
-        if wanted is not None:
+        if wanted is not None and wanted.is_cuda:
             start()
             own = label(self)
             return to(self, own if own.type == "cuda" else torch.device("cuda", current()), wanted.dtype)
-        if _is_old_cpu_type(dtype):
-            return original(to(self, CPU), dtype, non_blocking, **kwargs)
+        if wanted is not None:
+            return to(self, CPU, wanted.dtype)
         return original(self, dtype, non_blocking, **kwargs)
 
     replaced.put(tensor, "type", type_)
@@ -132,13 +131,13 @@ def _install_default(replaced: Replacements) -> None:
 
     def set_default_tensor_type(t: Any, /) -> None:
         wanted = _old_type(t)
-        if wanted is not None:
+        if wanted is not None and wanted.is_cuda:
             start()
             # A program can observe two effects: the default dtype, and factories whose default device is CUDA.
             torch.set_default_dtype(wanted.dtype)
             torch.set_default_device("cuda")
             return
         torch.set_default_device(None)
-        original(t)
+        original(t if wanted is None else wanted.original)
 
     replaced.put(torch, "set_default_tensor_type", set_default_tensor_type)

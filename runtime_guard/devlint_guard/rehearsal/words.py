@@ -63,6 +63,33 @@ def started_in_fork() -> Exception:
     )
 
 
+_NAMES: Final = {
+    torch.float16: "c10::Half",
+    torch.bfloat16: "c10::BFloat16",
+    torch.float32: "float",
+    torch.float64: "double",
+    torch.int64: "long int",
+    torch.int32: "int",
+    torch.int16: "short int",
+    torch.int8: "signed char",
+    torch.uint8: "unsigned char",
+    torch.bool: "bool",
+}
+
+
+def other_options(dtype: torch.dtype, device: Any, tensor_dtype: torch.dtype, tensor_device: Any) -> Exception:
+    """Return what a legacy constructor raises for a tensor of another type or on another type of device.
+
+    The words are those of torch/csrc/utils/tensor_new.cpp, legacy_tensor_generic_ctor_new.
+    """
+    wanted, found = (
+        f"TensorOptions(dtype={_NAMES.get(one, one)}, device={at}, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+        for one, at in ((dtype, torch.device(device.type)), (tensor_dtype, tensor_device))
+    )
+    return refusal(f"expected {wanted} (got {found})", TypeError)
+
+
 # --- checks that many operators share ---
 
 
@@ -88,6 +115,14 @@ def index_elsewhere(device: Any) -> Exception:
     """Return what indexing raises (aten/src/ATen/native/TensorAdvancedIndexingUtils.h)."""
     return refusal(
         f"indices should be either on cpu or on the same device as the indexed tensor ({device})",
+    )
+
+
+def other_storage(own: Any, source: Any) -> Exception:
+    """Return what `Tensor.set_` raises (aten/src/ATen/native/Resize.h, checkSetStorage)."""
+    return refusal(
+        f'Attempted to set the storage of a tensor on device "{own}" to a storage on different device "{source}".  '
+        "This is no longer allowed; the devices must match."
     )
 
 

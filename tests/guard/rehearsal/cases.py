@@ -3,6 +3,7 @@
 * `semantics`: small programs, with the verdicts that PyTorch gave on pretended devices.
 * `fixtures`: the programs that the linter is tested with, the tutorials and those of public questions among them.
 * `guard`: the programs of the guard's tests.
+* `corners`: programs that were written for this comparison.
 """
 
 from __future__ import annotations
@@ -125,8 +126,17 @@ def guard() -> Iterator[Case]:
         yield Case(f"right:{name}", 2, None, test_right_programs.FILE, name)
 
 
+def corners() -> Iterator[Case]:
+    """Yield the functions of the folder `corners` that are programs."""
+    for file in sorted(Path(__file__).with_name("corners").glob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.args.args:
+                yield Case(f"corners:{node.name}", 4, None, file, node.name)
+
+
 SOURCES: Final[dict[str, Callable[[], Iterator[Case]]]] = {
     "semantics": semantics,
     "fixtures": fixtures,
     "guard": guard,
+    "corners": corners,
 }

@@ -163,6 +163,30 @@ def test_gloo_stands_for_nccl_and_takes_what_nccl_takes(tmp_path: Path) -> None:
     assert UNJUDGED.lines() == []
 
 
+def test_sparse_and_nested_tensors_have_devices() -> None:
+    indices, values = torch.tensor([[0, 1], [1, 0]]), torch.ones(2)
+    with rehearse(devices=2):
+        made = torch.sparse_coo_tensor(indices, values, (2, 2), device="cuda:1")
+        of_values = torch.sparse_csr_tensor(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), values.cuda())
+        ragged = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device="cuda")
+        devices = (
+            made,
+            made.to_dense(),
+            of_values,
+            torch.eye(2).cuda().to_sparse(),
+            ragged,
+            ragged.to_padded_tensor(0.0),
+        )
+        assert [str(one.device) for one in devices] == ["cuda:1", "cuda:1", *["cuda:0"] * 4]
+        assert str(torch.sparse.mm(made, torch.ones(2, 2, device="cuda:1")).device) == "cuda:1"
+        for other in (torch.ones(2, 2), torch.ones(2, 2, device="cuda:0")):
+            with pytest.raises(RuntimeError, match=SPLIT):
+                torch.sparse.mm(made, other)
+        with pytest.raises(RuntimeError, match=SPLIT):
+            ragged + torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    assert UNJUDGED.lines() == []
+
+
 def test_another_release_gets_no_words_that_were_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "_is_known", False)
     with rehearse(), pytest.raises(RuntimeError, match=r"^PyTorch would refuse: Expected all tensors"):
@@ -195,6 +219,7 @@ def test_the_examples_of_the_page_do_what_it_says() -> None:
         ("semantics", 12),
         ("fixtures", 190),
         ("guard", 25),
+        ("corners", 4),
         *(pytest.param(source, 1, marks=pytest.mark.long) for source in SOURCES),
     ],
 )

@@ -130,16 +130,48 @@ def test_what_was_not_judged_is_named_with_its_line(tmp_path: Path) -> None:
     program = """\
 import torch
 
+parts = [torch.ones(2).cuda(), torch.ones(3).cuda()]
+ragged = torch.nested.nested_tensor(parts, layout=torch.jagged)
+print(ragged.shape[0])
+"""
+    ended = rehearse(tmp_path, program)
+    assert ended.stdout == "2\n"
+    assert ended.returncode == 3
+    assert "program.py:4: detach takes tensors of the class NestedTensor" in ended.stderr
+
+
+def test_compiled_code_runs_as_eager_code_and_the_output_says_so(tmp_path: Path) -> None:
+    program = """\
+import torch
+
+net = torch.compile(torch.nn.Linear(2, 2).cuda(), mode="max-autotune")
+
+@torch.compile
+def double(x):
+    return net(x) * 2
+
+print(double(torch.ones(1, 2).cuda()).device)
+"""
+    ended = rehearse(tmp_path, program)
+    assert (ended.returncode, ended.stdout) == (0, "cuda:0\n"), ended.stderr
+    assert ended.stderr.count("as eager code") == 1
+
+
+def test_the_body_of_a_custom_operator_is_judged(tmp_path: Path) -> None:
+    program = """\
+import torch
+
 @torch.library.custom_op("example::add", mutates_args=())
 def add(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return a + b.to(a.device)
+    return a + b.to({device}) + torch.zeros(2, device=a.device)
 
 print(add(torch.ones(2).cuda(), torch.ones(2)).device)
 """
-    ended = rehearse(tmp_path, program)
-    assert ended.stdout == "cuda:0\n"
-    assert ended.returncode == 3
-    assert "program.py:7: example::add takes tensors on cpu and cuda:0" in ended.stderr
+    ended = rehearse(tmp_path, program.format(device="a.device"))
+    assert (ended.returncode, ended.stdout) == (0, "cuda:0\n"), ended.stderr
+    ended = rehearse(tmp_path, program.format(device="'cpu'"))
+    assert ended.returncode == 1
+    assert "program.py:5 in add" in ended.stderr
 
 
 def test_the_report_holds_the_result(tmp_path: Path) -> None:

@@ -50,11 +50,7 @@ class _LegacyTensor:
             return _torch.tensor(*args, dtype=cls.dtype, device="cuda")
         (argument,) = args
         if isinstance(argument, torch.Tensor):
-            if argument.device.type != "cuda":
-                raise RuntimeError(
-                    f"legacy constructor expects device type: cuda but device type: {argument.device.type} was passed"
-                )
-            return argument
+            return torch.empty(0, dtype=cls.dtype, device="cuda").new(argument)
         if isinstance(argument, (torch.Size, int)):
             return torch.empty(argument, dtype=cls.dtype, device="cuda")
         return torch.tensor(argument, dtype=cls.dtype, device="cuda")

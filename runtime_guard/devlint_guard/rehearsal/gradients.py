@@ -1,0 +1,131 @@
+"""Gradients: autograd's engine compares devices in C++, where no label is seen.
+
+PyTorch's own backward functions run operator by operator, and each operator is judged. A gradient that a custom
+function or a hook of the program returns is compared here.
+
+    class Double(torch.autograd.Function): ...   # its `backward` returns a gradient on the CPU
+    Double.apply(x.cuda()).sum().backward()      # refused: the input is on cuda:0
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.labels import ANYWHERE, label
+from devlint_guard.rehearsal.replacements import Replacements
+from devlint_guard.rehearsal.tensors import to
+
+_C: Any = torch._C
+_autograd: Any = torch.autograd
+
+_Devices = tuple[torch.device | None, ...]
+
+
+def install(replaced: Replacements) -> None:
+    """Check what custom functions and hooks return."""
+    _install_functions(replaced)
+    tensor: Any = Tensor
+    node: Any = _autograd.function.BackwardCFunction
+    replaced.put(tensor, "register_hook", _registering(tensor.register_hook))
+    replaced.put(node, "register_hook", _registering(node.register_hook))
+
+
+# --- custom functions -----------------------------------------------------------------------------------------
+
+
+def _install_functions(replaced: Replacements) -> None:
+    function: Any = _autograd.function
+    apply = function.Function.__dict__["apply"].__func__
+
+    @functools.wraps(apply)
+    def remembering(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        result = apply(cls, *args, **kwargs)
+        node = _node_of(result)
+        if isinstance(node, function.BackwardCFunction) and node._forward_cls is cls:
+            devices = tuple(label(one) if isinstance(one, Tensor) else None for one in args)
+            node._devlint_devices = devices
+        return result
+
+    replaced.put(function.Function, "apply", classmethod(remembering))
+    for name in ("apply", "apply_boxed"):
+        if hasattr(function.BackwardCFunction, name):
+            replaced.put(function.BackwardCFunction, name, _checking(getattr(function.BackwardCFunction, name)))
+
+
+def _checking(backward: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(backward)
+    def checked(self: Any, *args: Any) -> Any:
+        devices: _Devices = getattr(self, "_devlint_devices", ())
+        return _check(self, backward(self, *args), devices) if devices else backward(self, *args)
+
+    return checked
+
+
+def _node_of(result: Any) -> Any:
+    for one in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(one, Tensor) and one.grad_fn is not None:
+            return one.grad_fn
+    return None
+
+
+def _check(node: Any, result: Any, devices: _Devices) -> Any:
+    """Follow engine.cpp, validate_outputs: a gradient is on the device of its input, and one number is moved there."""
+    is_one = not isinstance(result, tuple)
+    gradients = [result] if is_one else list(result)
+    needed = node.needs_input_grad
+    for index, (wanted, gradient) in enumerate(zip(devices, gradients, strict=False)):
+        if wanted is None or not isinstance(gradient, Tensor) or not (index < len(needed) and needed[index]):
+            continue
+        found = label(gradient)
+        if found == wanted or ANYWHERE in (found, wanted):
+            continue
+        if gradient.dim():
+            words.refuse(
+                f"Function {type(node).__name__} returned an invalid gradient at index {index} - expected device "
+                f"{wanted} but got {found}"
+            )
+        gradients[index] = to(gradient, wanted)
+    return gradients[0] if is_one else tuple(gradients)
+
+
+# --- hooks ----------------------------------------------------------------------------------------------------
+
+
+def _registering(register: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what registers a hook of a tensor, or of a custom function, whose result is checked."""
+
+    @functools.wraps(register)
+    def register_hook(self: Any, hook: Callable[..., Any]) -> Any:
+        @functools.wraps(hook)
+        def called(given: Any, *args: Any) -> Any:
+            result = hook(given, *args)
+            for before, after in _pairs(given, result):
+                _check_hook(hook, before, after)
+            return result
+
+        return register(self, called)
+
+    return register_hook
+
+
+def _pairs(given: Any, result: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(given, tuple) and isinstance(result, tuple):
+        yield from zip(given, result, strict=False)
+    else:
+        yield given, result
+
+
+def _check_hook(hook: Callable[..., Any], before: Any, after: Any) -> None:
+    """Follow custom_function.cpp, check_variable_result."""
+    if not (isinstance(before, Tensor) and isinstance(after, Tensor)):
+        return
+    own, found = label(before), label(after)
+    if own.type != found.type and ANYWHERE not in (own, found):
+        name = getattr(hook, "__name__", "")
+        words.refuse(f"hook '{name}' has changed the type of value (was {before.type()} got {after.type()})")
