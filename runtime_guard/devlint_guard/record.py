@@ -90,6 +90,33 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """How a rehearsed run has ended.
+
+    Attributes:
+        command: the program and its arguments.
+        devices: the number of pretended devices.
+        steps: the number of steps that the program's optimizers took.
+        seconds: the time that the program ran.
+        outcome: `judged`, `device-error`, `not-all-judged` or `failed`.
+        exit_code: the code for the outcome.
+        ending: the outcome in words.
+        error: the class and the text of the exception that ended the program; empty without one.
+        not_judged: a sentence for each thing that was not judged.
+    """
+
+    command: tuple[str, ...]
+    devices: int
+    steps: int
+    seconds: float
+    outcome: str
+    exit_code: int
+    ending: str
+    error: str
+    not_judged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One run of one process, or of several in one job.
 
@@ -105,6 +132,7 @@ class Record:
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.
         observed: what the user's functions were called with, in each of the processes; empty unless it was recorded.
+        rehearsal: the end of the run, if it was rehearsed.
     """
 
     torch: str
@@ -119,3 +147,4 @@ class Record:
     transfers: tuple[Transfer, ...] = ()
     roots: tuple[Part, ...] = ()
     observed: tuple[Observed, ...] = ()
+    rehearsal: Rehearsal | None = None

@@ -9,7 +9,7 @@ from typing import Final
 from devlint_guard.explain import annotate
 from devlint_guard.messages import read
 
-_PACKAGE: Final = str(Path(__file__).parent)
+_GUARD: Final = str(Path(__file__).parents[1])
 
 
 def would_raise(error: BaseException) -> bool:
@@ -30,6 +30,6 @@ def _cut(found: TracebackType | None) -> None:
     while found is not None:
         frames.append(found)
         found = found.tb_next
-    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_PACKAGE):
+    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_GUARD):
         frames.pop()
         frames[-1].tb_next = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from devlint_guard.quoting import printable
+from devlint_guard.quoting import printable, printable_lines
 from devlint_guard.record import Direction, Record, Transfer
 from devlint_guard.report.text import render_all
 
@@ -17,9 +17,14 @@ _ARROWS = {
 
 
 def render(record: Record) -> str:
-    """The findings, the suspects and the transfers; a sentence if there are none."""
+    """The findings, the suspects and the transfers, and the end of a rehearsal; a sentence if there are none."""
     findings = [*record.findings, *record.suspects]
     parts = [render_all(findings) if findings else "devlint has found nothing"]
+    if record.rehearsal is not None:
+        lines = ["rehearsal", "", f"  {record.rehearsal.ending}"]
+        parts.append(
+            printable_lines("\n".join([*lines, *(f"  not checked: {x}" for x in record.rehearsal.not_judged)]))
+        )
     if record.transfers:
         parts.append("\n".join(["transfers by line", "", *_rows(record.transfers)]))
     return "\n\n".join(parts) + "\n"
