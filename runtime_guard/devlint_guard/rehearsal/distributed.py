@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -47,6 +49,27 @@ def install(replaced: Replacements) -> None:
     ):
         replaced.put(distributed, name, wrapped(getattr(distributed, name)))
     replaced.put(torch.cuda.nccl, "version", lambda: (2, 27, 5))
+    accelerator: Any = torch._C._get_accelerator
+    replaced.put(
+        torch._C, "_get_accelerator", lambda check=None: torch.device("cuda") if count() else accelerator(check)
+    )
+
+
+def leave_together() -> None:
+    """Wait for the other ranks before this process ends: a rank that is still in a collective needs it.
+
+    A rank that does not come here, since its program is another one, is not waited for long.
+    """
+    import torch.distributed as distributed
+
+    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() < 2:
+        return
+    with contextlib.suppress(RuntimeError, ValueError):
+        work: Any = distributed.barrier(async_op=True)
+        work.wait(_PATIENCE)
+
+
+_PATIENCE = timedelta(seconds=20)
 
 
 def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:

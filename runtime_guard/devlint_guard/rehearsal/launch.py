@@ -6,6 +6,7 @@ The exit codes are those that CI can decide by; see `Outcome`.
 from __future__ import annotations
 
 import enum
+import os
 import sys
 import time
 import traceback
@@ -14,7 +15,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -23,9 +23,11 @@ from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
 from devlint_guard.ranks import path_of_rank
 from devlint_guard.record import Record, Rehearsal
 from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.distributed import leave_together
+from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED
-from devlint_guard.rehearsal.verdict import would_raise
+from devlint_guard.rehearsal.verdict import from_program, would_raise
 from devlint_guard.report.files import write
 from devlint_guard.session import Guard
 
@@ -155,8 +157,8 @@ def attempt(
         finally:
             hook.remove()
         result.record = watch.record() if isinstance(watch, Guard) else None
+        result.unjudged = UNJUDGED.lines()
     result.seconds = time.monotonic() - began
-    result.unjudged = UNJUDGED.lines()
     if result.outcome is Outcome.JUDGED and result.unjudged:
         result.outcome = Outcome.NOT_ALL_JUDGED
     return result
@@ -169,6 +171,7 @@ class _Steps:
         self._most = most
         self._result = result
         self._shows = sys.stderr.isatty()
+        self._process = os.getpid()
 
     def __call__(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._result.steps += 1
@@ -176,7 +179,9 @@ class _Steps:
             of = "" if self._most is None else f" of {self._most}"
             print(f"\rdevlint: step {self._result.steps}{of}", end="\n" if self._is_last else "", file=sys.stderr)
         if self._is_last:
-            raise StepsDone
+            leave_together()
+            # A forked process ends without an error; its parent sees no step of it.
+            raise StepsDone if self._process == os.getpid() else SystemExit(0)
 
     @property
     def _is_last(self) -> bool:
@@ -185,30 +190,20 @@ class _Steps:
 
 def _judge(error: BaseException, result: Result) -> None:
     result.error = f"{type(error).__name__}: {error}".splitlines()[0]
+    in_children = JOURNAL.read(ERROR)
     if would_raise(error):
         result.outcome, result.ending = Outcome.DEVICE_ERROR, "the program would raise"
+    elif in_children:
+        result.outcome, result.ending = Outcome.DEVICE_ERROR, "a child process of the program would raise"
+        result.error = in_children[0]
     else:
         result.outcome, result.ending = Outcome.FAILED, "the program failed"
     _show(error)
 
 
 def _show(error: BaseException) -> None:
-    error.__traceback__ = _from_program(error.__traceback__)
+    error.__traceback__ = from_program(error.__traceback__)
     traceback.print_exception(type(error), error, error.__traceback__)
-
-
-def _from_program(found: TracebackType | None) -> TracebackType | None:
-    """Return the part of a traceback that begins with the program's own first frame."""
-    folder = str(Path(__file__).parents[1])
-    first = found
-    while first is not None and _is_ours(first, folder):
-        first = first.tb_next
-    return first or found
-
-
-def _is_ours(found: TracebackType, folder: str) -> bool:
-    name = found.tb_frame.f_code.co_filename
-    return name.startswith((folder, "<frozen"))
 
 
 def _tell(result: Result) -> None:
