@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import sys
@@ -15,6 +16,7 @@ from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.distributed import leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.unjudged import Stopped
 from devlint_guard.rehearsal.verdict import from_program, would_raise
 
 _kept = contextlib.ExitStack()
@@ -30,6 +32,7 @@ def begin(devices: int, steps: int | None, journal: str) -> None:
     """
     JOURNAL.begin(journal)
     _kept.enter_context(rehearse(devices))
+    atexit.register(_kept.close)
     MACHINE.steps = steps
     if steps is not None:
         left = iter(range(steps - 1, 0, -1))
@@ -53,6 +56,8 @@ def main() -> None:
     begin(*json.loads(settings))
     try:
         run_prepared(program)
+    except Stopped as error:
+        raise SystemExit(0) from error
     except Exception as error:
         if would_raise(error):
             JOURNAL.write(ERROR, f"{type(error).__name__}: {error}".splitlines()[0])

@@ -16,6 +16,7 @@ from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import count
 from devlint_guard.rehearsal.plans import Operand
 from devlint_guard.rehearsal.replacements import Replacements
+from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 _BOTH = frozenset({"cpu", "cuda"})
 
@@ -53,6 +54,22 @@ def install(replaced: Replacements) -> None:
     replaced.put(
         torch._C, "_get_accelerator", lambda check=None: torch.device("cuda") if count() else accelerator(check)
     )
+    import torch.distributed.device_mesh as device_mesh
+
+    mesh: Any = device_mesh.DeviceMesh
+    replaced.put(mesh, "__init__", _mesh(mesh.__init__))
+
+
+def _mesh(original: Any) -> Any:
+    """Return what refuses a mesh of CUDA devices: the operators of its tensors run unseen by a rehearsal."""
+
+    @functools.wraps(original)
+    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        if device_type == "cuda":
+            UNJUDGED.stop("DTensors of CUDA devices, as `fully_shard` and tensor parallelism make them")
+        original(self, device_type, *args, **kwargs)
+
+    return init
 
 
 def leave_together() -> None:

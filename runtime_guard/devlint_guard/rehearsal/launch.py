@@ -26,7 +26,7 @@ from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.distributed import leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
-from devlint_guard.rehearsal.unjudged import UNJUDGED
+from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import from_program, would_raise
 from devlint_guard.report.files import write
 from devlint_guard.session import Guard
@@ -145,6 +145,8 @@ def attempt(
             result.ending = (
                 f"the program was ended after {_count(result.steps, 'step')}, so code behind them did not run"
             )
+        except Stopped:
+            result.ending = "the rehearsal stopped"
         except SystemExit as error:
             code = status_of(error)
             if code:

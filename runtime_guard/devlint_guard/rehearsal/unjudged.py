@@ -6,10 +6,15 @@ import sys
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from devlint_guard.callers import caller_of
 from devlint_guard.rehearsal import journal
 from devlint_guard.rehearsal.journal import JOURNAL
+
+
+class Stopped(BaseException):
+    """Ends a program that cannot be rehearsed any further; no handler for errors catches it."""
 
 
 @dataclass(slots=True)
@@ -29,6 +34,15 @@ class Unjudged:
         self.places[what, where] += 1
         if self.places[what, where] == 1:
             JOURNAL.write(journal.UNJUDGED, f"{where or 'somewhere'}: {what}")
+
+    def stop(self, what: str) -> NoReturn:
+        """Note something that a rehearsal cannot do, and end the program.
+
+        Raises:
+            Stopped: always.
+        """
+        self.note(f"a rehearsal cannot run {what}, and has stopped the program here")
+        raise Stopped(f"a rehearsal cannot run {what}")
 
     def forget(self) -> None:
         """Begin anew."""

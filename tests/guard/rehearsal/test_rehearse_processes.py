@@ -97,12 +97,38 @@ def test_a_device_error_of_a_rank_decides_about_the_exit_code(tmp_path: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("wrapped", "code"), [(DDP, 0), (FSDP, 0), (SHARDED, 3)], ids=["ddp", "fsdp", "fully_shard"])
-def test_sharded_modules_run_on_all_ranks(tmp_path: Path, wrapped: str, code: int) -> None:
+@pytest.mark.parametrize("wrapped", [DDP, FSDP], ids=["ddp", "fsdp"])
+def test_sharded_modules_run_on_all_ranks(tmp_path: Path, wrapped: str) -> None:
     ended = ranks(tmp_path, RANKS.format(wrapped=wrapped, added="1"))
-    assert ended.returncode == code, ended.stderr
+    assert ended.returncode == 0, ended.stderr
     for rank in (0, 1):
         assert f"rank {rank} step 4: cuda:{rank} 1\n" in ended.stdout
+
+
+@pytest.mark.long
+def test_dtensors_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    ended = ranks(tmp_path, RANKS.format(wrapped=SHARDED, added="1"))
+    assert ended.returncode == 3, ended.stderr
+    line = "program.py:12: a rehearsal cannot run DTensors of CUDA devices, as `fully_shard` and tensor parallelism"
+    assert line in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_program_that_cannot_be_rehearsed_is_stopped_with_a_sentence(tmp_path: Path) -> None:
+    program = """\
+import torch
+from torch.distributed.device_mesh import DeviceMesh
+
+try:
+    DeviceMesh("cuda", [0])
+except Exception:
+    print("caught")
+print("goes on")
+"""
+    ended = rehearse(tmp_path, program, "program.py")
+    assert (ended.returncode, ended.stdout) == (3, ""), ended.stderr
+    assert "the rehearsal stopped" in ended.stderr
+    assert "program.py:5: a rehearsal cannot run DTensors of CUDA devices" in ended.stderr
 
 
 @pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.long), "forkserver"])
