@@ -53,18 +53,18 @@ def rehearse(
     """
     if device_type != "cuda":
         raise click.UsageError(f"devices of the type {device_type} cannot be rehearsed, only those of the type cuda")
-    given = arguments[1:] if arguments[:1] == ("--",) else arguments
-    if check_fixes:
-        from devlint.proving import Rehearsed
-
-        return _check_fixes(Rehearsed(script, given, module, devices, steps), report, unsafe=unsafe_fixes)
-    if unsafe_fixes:
+    if unsafe_fixes and not check_fixes:
         raise click.UsageError("--unsafe-fixes goes with --check-fixes")
+    given = arguments[1:] if arguments[:1] == ("--",) else arguments
     try:
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.rehearsal.launch import launch
     except ImportError as error:
         raise torch_problem(error) from None
+    if check_fixes:
+        from devlint.proving import Rehearsed
+
+        return _check_fixes(Rehearsed(script, given, module, devices, steps), report, unsafe=unsafe_fixes)
     try:
         return launch(script, given, as_module=module, devices=devices, steps=steps, report=report)
     except GuardUsageError as error:
