@@ -31,7 +31,7 @@ from devlint.sources.program import Cell, Program
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
-    from devlint.fixes import Change, Contents, Found
+    from devlint.fixes import Change, Contents, Found, Settled
     from devlint.pool import Progress
     from devlint.project import Source
 
@@ -51,6 +51,7 @@ class Run:
         warnings, notes: remarks for the user, in order.
         tracebacks: of internal errors, for `--verbose`.
         changes: the files that fixes change; they are not written yet.
+        settled: the diagnostics whose fixes these changes make.
     """
 
     outcome: Outcome
@@ -60,6 +61,7 @@ class Run:
     notes: tuple[str, ...] = ()
     tracebacks: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    settled: tuple[Settled, ...] = ()
 
     @property
     def problems(self) -> Sequence[DevlintError]:
@@ -99,6 +101,7 @@ def run(
     load: Loader = load_tools,
     cache: NoCache | None = None,
     progress: Progress | None = None,
+    left: Sequence[Settled] = (),
 ) -> Run:
     """Analyse what the settings name.
 
@@ -108,6 +111,7 @@ def run(
         load: loads rules and analysis, once per process.
         cache: results of earlier runs; None: there are none.
         progress: told how many files are done, and of how many, while they are inspected for the first time.
+        left: the fixes of an earlier run that are not made.
 
     Raises:
         DevlintError: nothing can be analysed, because a setting, a configuration file, a signature or a rule
@@ -174,12 +178,12 @@ def run(
         results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
         return _found(results, reported(results, contents)[1])
 
-    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents)
+    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents, left=left)
     repair.run(_found(results, placed))
     found.warnings.extend(repair.warnings)
     run, _ = reported(results, repair.contents, repair.refuses)
     outcome = replace(run.outcome, fixed=len(repair.settled))
-    return replace(run, outcome=outcome, changes=repair.changes)
+    return replace(run, outcome=outcome, changes=repair.changes, settled=repair.settled)
 
 
 def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Path, FileResult]:

@@ -47,3 +47,7 @@ class LimitError(DevlintError):
 
 class OutputError(DevlintError):
     """A file that devlint was asked to write cannot be written."""
+
+
+class RehearsalError(DevlintError):
+    """A program cannot be rehearsed."""

@@ -70,14 +70,14 @@ def prepare(target: str, arguments: Sequence[str], as_module: bool) -> ModuleSpe
     return _module(target) if as_module else _script(target)
 
 
-def run_prepared(spec: ModuleSpec, guard: Guard | None = None) -> None:
-    """Execute a program as `__main__`, with a guard around it if there is one; its exceptions go on."""
+def run_prepared(spec: ModuleSpec, watch: contextlib.AbstractContextManager[object] | None = None) -> None:
+    """Execute a program as `__main__`, with a guard or the like around it if there is one; its exceptions go on."""
     main = _as_main(spec)
     room: dict[str, Any] = {}
     exec(_PROBE, room)
     # The program stands on frames of its launcher, which take nothing from the depth that its own calls may have.
     sys.setrecursionlimit(2 * sys.getrecursionlimit() - 1 - room["deepest"])
-    with contextlib.nullcontext() if guard is None else guard:
+    with contextlib.nullcontext() if watch is None else watch:
         exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
 
 

@@ -170,6 +170,33 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """How a rehearsed run has ended.
+
+    Attributes:
+        command: the program and its arguments.
+        devices: the number of pretended devices.
+        steps: the number of steps that the program's optimizers took.
+        seconds: the time that the program ran.
+        outcome: `judged`, `device-error`, `not-all-judged` or `failed`.
+        exit_code: the code for the outcome.
+        ending: the outcome in words.
+        error: the class and the text of the exception that ended the program; empty without one.
+        not_judged: a sentence for each thing that was not judged.
+    """
+
+    command: tuple[str, ...]
+    devices: int
+    steps: int
+    seconds: float
+    outcome: str
+    exit_code: int
+    ending: str
+    error: str
+    not_judged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One run of one process, or of several in one job.
 
@@ -187,6 +214,7 @@ class Record:
         observed: what the user's functions were called with, in each of the processes; empty unless it was recorded.
         program: None before its end.
         allowed: the findings that are allowed.
+        rehearsal: the end of the run, if it was rehearsed.
     """
 
     torch: str
@@ -203,3 +231,4 @@ class Record:
     observed: tuple[Observed, ...] = ()
     program: Program | None = None
     allowed: tuple[Allowed, ...] = ()
+    rehearsal: Rehearsal | None = None

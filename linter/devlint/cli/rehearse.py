@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from devlint.cli.run import torch_problem
+from devlint.cli.terminal import put
+
+if TYPE_CHECKING:
+    from devlint.proving import Proof, Rehearsed
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -15,7 +23,11 @@ from devlint.cli.run import torch_problem
 @click.option(
     "--device-type", default="cuda", show_default=True, help="The type of the simulated devices; so far only cuda."
 )
-@click.option("--report", metavar="FILE", help="Write the result to this file, as JSON.")
+@click.option("--report", metavar="FILE", help="Write a report to this file: .json, .html, or else text.")
+@click.option(
+    "--check-fixes", is_flag=True, help="Rehearse the script with the fixes of `devlint --fix`; change no file."
+)
+@click.option("--unsafe-fixes", is_flag=True, help="With --check-fixes: try the unsafe fixes too.")
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
@@ -24,6 +36,8 @@ def rehearse(
     steps: int | None,
     device_type: str,
     report: str | None,
+    check_fixes: bool,
+    unsafe_fixes: bool,
     module: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -33,16 +47,66 @@ def rehearse(
     A device mistake in the executed code raises the error that PyTorch raises on a machine with GPUs. Exit code: 0 if
     the script ran and devlint checked every operation, 1 after a device error, 2 after wrong usage, 3 if the script ran
     but devlint could not check some operations, 4 if the script failed for another reason.
+
+    With --check-fixes, these codes are about the script with the fixes: 0 if the run also confirmed every fix, 1 if it
+    refuted one, 3 if it neither confirmed nor refuted one.
     """
     if device_type != "cuda":
         raise click.UsageError(f"devices of the type {device_type} cannot be rehearsed, only those of the type cuda")
+    if unsafe_fixes and not check_fixes:
+        raise click.UsageError("--unsafe-fixes goes with --check-fixes")
+    given = arguments[1:] if arguments[:1] == ("--",) else arguments
     try:
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.rehearsal.launch import launch
     except ImportError as error:
         raise torch_problem(error) from None
-    given = arguments[1:] if arguments[:1] == ("--",) else arguments
+    if check_fixes:
+        from devlint.proving import Rehearsed
+
+        return _check_fixes(Rehearsed(script, given, module, devices, steps), report, unsafe=unsafe_fixes)
     try:
         return launch(script, given, as_module=module, devices=devices, steps=steps, report=report)
     except GuardUsageError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _check_fixes(program: Rehearsed, report: str | None, *, unsafe: bool) -> int:
+    """Try the fixes, and print the verdicts; return the exit code."""
+    from devlint.errors import RehearsalError
+    from devlint.proving import prove, to_json
+    from devlint.settings import Settings
+    from devlint.writing import replace_file
+
+    if report is not None and Path(report).suffix.lower() in (".html", ".htm"):
+        raise click.UsageError("with --check-fixes, the report is JSON")
+    try:
+        proof = prove(
+            program, Settings(paths=(), unsafe_fixes=unsafe), lambda text: put(f"devlint: {text}\n", err=True)
+        )
+    except RehearsalError as error:
+        raise click.UsageError(str(error)) from None
+    _tell(proof)
+    if report is not None:
+        replace_file(Path(report), (json.dumps(to_json(program, proof), indent=2) + "\n").encode())
+    return proof.exit_code
+
+
+def _tell(proof: Proof) -> None:
+    from devlint.proving import Verdict
+
+    if not proof.after.is_good:
+        put(proof.after.output, err=True)
+    for one in proof.fixes:
+        codes = ", ".join(each.diagnostic.code for each in one.settled)
+        put(f"{one.settled[0].place.file}:{one.line}: {codes} {one.verdict.value}: {one.change}\n    {one.reason}\n")
+    runs = [("without fixes", proof.before)]
+    if proof.fixes:
+        runs.append(("with them", proof.after))
+    for name, run in runs:
+        put(f"devlint: {name}: {run.ending}{f': {run.error}' if run.error else ''}\n", err=True)
+    for line in proof.after.not_judged:
+        put(f"  not checked: {line}\n", err=True)
+    counts = [(kind, sum(one.verdict is kind for one in proof.fixes)) for kind in Verdict]
+    told = ", ".join(f"{count} {kind.value}" for kind, count in counts)
+    put(f"devlint: {told if proof.fixes else 'there are no fixes to try'}; no file was changed\n", err=True)

@@ -8,7 +8,7 @@ keeps only what the analysis confirms.
 from devlint.fixes.applying import apply, apply_to_bytes
 from devlint.fixes.changes import Change, unified_diff, write
 from devlint.fixes.choosing import Choice, choose
-from devlint.fixes.repair import Checked, Contents, Found, Repair
+from devlint.fixes.repair import Checked, Contents, Found, Repair, Settled
 
 __all__ = [
     "Change",
@@ -17,6 +17,7 @@ __all__ = [
     "Contents",
     "Found",
     "Repair",
+    "Settled",
     "apply",
     "apply_to_bytes",
     "choose",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from devlint.diagnostics import Diagnostic
+from devlint.diagnostics import Diagnostic, Place
 from devlint.errors import SourceError
 from devlint.fixes.applying import apply_to_bytes, moved
 from devlint.fixes.changes import Change
@@ -37,8 +38,26 @@ class Checked:
 Found: TypeAlias = Mapping[str, Checked]
 """The results, by file as shown to the user."""
 
+Identity: TypeAlias = tuple[str, str, str, str]
+"""A diagnostic whatever the lines above it: its file, code and message, and the text of its line."""
+
 _Place: TypeAlias = tuple[str, str, str, int, int]
 """A diagnostic: its file, code and message, and where it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A diagnostic whose fix was made.
+
+    Attributes:
+        diagnostic: it, with places in the file that its fix was made in.
+        place: where its stretch is in the fixed file.
+        identity: see `Identity`.
+    """
+
+    diagnostic: Diagnostic
+    place: Place
+    identity: Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +80,24 @@ class Repair:
         look: inspects the files, some of them with other content than on the disk.
         unsafe: make unsafe fixes too.
         given: content that stands for files from the start, such as standard input.
+        left: diagnostics whose fixes are not made, nor other fixes of the same subject.
 
     Attributes:
         warnings: the fixes that were not made, and why.
     """
 
-    def __init__(self, look: Callable[[Contents], Found], *, unsafe: bool, given: Contents) -> None:
+    def __init__(
+        self, look: Callable[[Contents], Found], *, unsafe: bool, given: Contents, left: Sequence[Settled] = ()
+    ) -> None:
         self.warnings: list[str] = []
         self._look = look
         self._unsafe = unsafe
         self._given = given
         self._before: dict[str, bytes] = {}
         self._now: dict[str, bytes] = {}
-        self._settled: dict[str, tuple[Diagnostic, ...]] = {}
+        self._left = frozenset(one.identity for one in left)
+        self._left_subjects = frozenset(filter(None, (_subject(one.diagnostic) for one in left)))
+        self._settled: dict[str, tuple[Settled, ...]] = {}
         self._refused: set[_Place] = set()
 
     def run(self, found: Found) -> None:
@@ -115,7 +139,7 @@ class Repair:
         return _place(diagnostic) in self._refused
 
     @property
-    def settled(self) -> tuple[Diagnostic, ...]:
+    def settled(self) -> tuple[Settled, ...]:
         """The diagnostics whose fixes were made and kept."""
         return tuple(one for file in sorted(self._settled) for one in self._settled[file])
 
@@ -134,7 +158,7 @@ class Repair:
         A safe fix often settles other reports of the same cause, which then need no fix of their own.
         """
         open_ones = {
-            file: [one for one in checked.diagnostics if _place(one) not in self._refused]
+            file: [one for one in checked.diagnostics if _place(one) not in self._refused and not self._is_left(one)]
             for file, checked in found.items()
         }
         for unsafe in (False, True) if self._unsafe else (False,):
@@ -165,9 +189,18 @@ class Repair:
                 self._refuse(choice.settled, str(error))
                 continue
             text = program_of(decode(data, file), file).original
-            made[file] = _Made(choice.settled, partial(moved, text, choice.edits))
-            self._settled[file] = self._settled.get(file, ()) + choice.settled
+            where = partial(moved, text, choice.edits)
+            made[file] = _Made(choice.settled, where)
+            earlier = (replace(one, place=_moved(one.place, where)) for one in self._settled.get(file, ()))
+            added = (Settled(one, _moved(one.place, where), _identity(one, text)) for one in choice.settled)
+            self._settled[file] = (*earlier, *added)
         return made
+
+    def _is_left(self, one: Diagnostic) -> bool:
+        if not self._left or one.fix is None:
+            return False
+        text = program_of(decode(self._content(one.place.file), one.place.file), one.place.file).original
+        return _identity(one, text) in self._left or _subject(one) in self._left_subjects
 
     def _content(self, file: str) -> bytes:
         if file not in self._before:
@@ -200,6 +233,21 @@ def _of(found: Found, file: str) -> tuple[Diagnostic, ...]:
 
 def _place(one: Diagnostic) -> _Place:
     return (one.place.file, one.code, one.message, one.place.line, one.place.column)
+
+
+def _identity(one: Diagnostic, text: str) -> Identity:
+    return (one.place.file, one.code, one.message, text.split("\n")[one.place.line - 1].strip())
+
+
+def _subject(one: Diagnostic) -> tuple[str, str] | None:
+    return (one.place.file, one.fix.subject) if one.fix is not None and one.fix.subject else None
+
+
+def _moved(place: Place, where: Moved) -> Place:
+    """Return a stretch behind text that was inserted where it begins."""
+    line, column = where(place.line, place.column)[-1]
+    end_line, end_column = where(place.end_line, place.end_column)[0]
+    return replace(place, line=line, column=column, end_line=max(line, end_line), end_column=end_column)
 
 
 def _path(file: str) -> Path:

@@ -70,6 +70,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
     from devlint_guard.rehearsal import (
         autocast,
         calls,
+        children,
         composites,
         cuda_api,
         dispatch,
@@ -86,10 +87,13 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         types_of_torch,
         unjudged,
     )
+    from devlint_guard.rehearsal.journal import JOURNAL
     from devlint_guard.rehearsal.replacements import Replacements
 
     replaced = Replacements()
     _is_running = True
+    if not JOURNAL.path:
+        JOURNAL.begin()
     unjudged.UNJUDGED.forget()
     machine.MACHINE.devices, machine.MACHINE.visible = devices, None
     machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
@@ -107,6 +111,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
             parallel,
             distributed,
             threads,
+            children,
         )
         for part in parts:
             part.install(replaced)
@@ -117,28 +122,6 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         autocast.forget()
         labels.forget()
         generators.forget()
+        JOURNAL.end()
         machine.MACHINE.devices, machine.MACHINE.steps = 0, None
         _is_running = False
-
-
-def begin(devices: int, steps: int | None = None) -> None:
-    """Rehearse from now to the end of the process: for a process that a rehearsed one has spawned.
-
-    Args:
-        devices: how many devices there are.
-        steps: after how many steps of its optimizers the process ends, without an error; None for its own end.
-    """
-    _kept.enter_context(rehearse(devices))
-    if steps is not None:
-        from torch.optim.optimizer import register_optimizer_step_post_hook
-
-        left = iter(range(steps - 1, 0, -1))
-
-        def count(*args: object) -> None:
-            if next(left, None) is None:
-                raise SystemExit(0)
-
-        register_optimizer_step_post_hook(count)
-
-
-_kept = contextlib.ExitStack()

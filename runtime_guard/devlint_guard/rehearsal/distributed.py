@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import count
 from devlint_guard.rehearsal.plans import Operand
 from devlint_guard.rehearsal.replacements import Replacements
+from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 _BOTH = frozenset({"cpu", "cuda"})
 
@@ -47,6 +50,43 @@ def install(replaced: Replacements) -> None:
     ):
         replaced.put(distributed, name, wrapped(getattr(distributed, name)))
     replaced.put(torch.cuda.nccl, "version", lambda: (2, 27, 5))
+    accelerator: Any = torch._C._get_accelerator
+    replaced.put(
+        torch._C, "_get_accelerator", lambda check=None: torch.device("cuda") if count() else accelerator(check)
+    )
+    import torch.distributed.device_mesh as device_mesh
+
+    mesh: Any = device_mesh.DeviceMesh
+    replaced.put(mesh, "__init__", _mesh(mesh.__init__))
+
+
+def _mesh(original: Any) -> Any:
+    """Return what refuses a mesh of CUDA devices: the operators of its tensors run unseen by a rehearsal."""
+
+    @functools.wraps(original)
+    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        if device_type == "cuda":
+            UNJUDGED.stop("DTensors of CUDA devices, as `fully_shard` and tensor parallelism make them")
+        original(self, device_type, *args, **kwargs)
+
+    return init
+
+
+def leave_together() -> None:
+    """Wait for the other ranks before this process ends: a rank that is still in a collective needs it.
+
+    A rank that does not come here, since its program is another one, is not waited for long.
+    """
+    import torch.distributed as distributed
+
+    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() < 2:
+        return
+    with contextlib.suppress(RuntimeError, ValueError):
+        work: Any = distributed.barrier(async_op=True)
+        work.wait(_PATIENCE)
+
+
+_PATIENCE = timedelta(seconds=20)
 
 
 def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:

@@ -25,6 +25,7 @@ _storage_of = _C.TensorBase.untyped_storage
 _Storage: Any = torch.UntypedStorage
 
 CPU: Final = torch.device("cpu")
+_PLAIN: Final = (Tensor, torch.nn.Parameter)
 
 known: dict[int, tuple[int, torch.device]] = {}
 """By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
@@ -45,7 +46,9 @@ def label(tensor: Tensor) -> torch.device:
         entry = known.get(_address(tensor)) if known else None
     except (RuntimeError, NotImplementedError):  # a tensor without a storage, such as a sparse one
         return _without_storage(tensor)
-    return real_device(tensor) if entry is None else entry[1]
+    if entry is not None:
+        return entry[1]
+    return real_device(tensor) if tensor.__class__ in _PLAIN else _of_wrapper(tensor)
 
 
 def seen_device(tensor: Tensor) -> torch.device:
@@ -138,7 +141,17 @@ def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
 
 def _without_storage(tensor: Tensor) -> torch.device:
     parts = _parts(tensor)
-    return label(parts[-1]) if parts else real_device(tensor)
+    return label(parts[-1]) if parts else _of_wrapper(tensor)
+
+
+def _of_wrapper(tensor: Tensor) -> torch.device:
+    """Return the device of the first tensor inside of one that wraps others, such as a DTensor."""
+    flatten = getattr(type(tensor), "__tensor_flatten__", None)
+    if flatten is not None:
+        inner = getattr(tensor, flatten(tensor)[0][0])
+        if isinstance(inner, Tensor):
+            return label(inner)
+    return real_device(tensor)
 
 
 def _put_without_storage(tensor: Tensor, device: torch.device) -> None:

@@ -6,25 +6,30 @@ The exit codes are those that CI can decide by; see `Outcome`.
 from __future__ import annotations
 
 import enum
-import json
-import platform
+import os
 import sys
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
+from devlint_guard.ranks import path_of_rank
+from devlint_guard.record import Record, Rehearsal
 from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.distributed import leave_together
+from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
-from devlint_guard.rehearsal.unjudged import UNJUDGED
-from devlint_guard.rehearsal.verdict import would_raise
+from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
+from devlint_guard.rehearsal.verdict import from_program, would_raise
+from devlint_guard.report.files import write
+from devlint_guard.session import Guard
 
 
 class Outcome(enum.IntEnum):
@@ -45,12 +50,14 @@ class Result:
     """What a rehearsal has shown.
 
     Attributes:
-        devices: how many devices were pretended.
-        steps: how many steps the program's optimizers took.
-        seconds: how long the program ran.
-        ending: how it ended, in words.
-        error: the class and the text of the exception that ended the program, if one did.
+        devices: the number of pretended devices.
+        steps: the number of steps that the program's optimizers took.
+        seconds: the time that the program ran.
+        ending: the end of the program in words.
+        error: the class and the text of the exception that ended the program; empty without one.
+        outcome: what the exit code tells.
         unjudged: a sentence for each thing that was not judged.
+        record: the record of the guard, if one watched the program.
     """
 
     devices: int
@@ -60,6 +67,21 @@ class Result:
     error: str = ""
     outcome: Outcome = Outcome.JUDGED
     unjudged: list[str] = field(default_factory=list)
+    record: Record | None = None
+
+    def recorded(self, command: Sequence[str]) -> Rehearsal:
+        """Return the result as reports hold it."""
+        return Rehearsal(
+            command=tuple(command),
+            devices=self.devices,
+            steps=self.steps,
+            seconds=round(self.seconds, 3),
+            outcome=self.outcome.name.lower().replace("_", "-"),
+            exit_code=int(self.outcome),
+            ending=self.ending,
+            error=self.error,
+            not_judged=tuple(self.unjudged),
+        )
 
 
 def launch(
@@ -79,12 +101,38 @@ def launch(
         as_module: whether `target` is the name of a module, as in `python -m`.
         devices: how many devices the machine has.
         steps: after how many steps of optimizers the program ends; None for its own end.
-        report: a path for a report in JSON.
+        report: a path for a report: `.json`, `.html`, or else text; the guard then records what the program does.
 
     Raises:
         GuardUsageError: there is no such program, or the installed torch cannot rehearse.
     """
-    spec = prepare(target, arguments, as_module)
+    guard = None if report is None else Guard(mode="record", report=report)
+    try:
+        result = attempt(prepare(target, arguments, as_module), devices, steps, guard)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    _tell(result)
+    if result.record is not None and report is not None:
+        record = replace(result.record, rehearsal=result.recorded([target, *arguments]))
+        write(record, path_of_rank(Path(report)))
+    return int(result.outcome)
+
+
+def attempt(
+    spec: ModuleSpec, devices: int, steps: int | None, watch: AbstractContextManager[object] | None = None
+) -> Result:
+    """Rehearse a prepared program, and print the traceback of the exception that ends it.
+
+    Args:
+        spec: the program.
+        devices: the number of devices of the machine.
+        steps: the number of optimizer steps after which the program ends; None for its own end.
+        watch: surrounds the program, such as a guard.
+
+    Raises:
+        GuardUsageError: the installed torch cannot rehearse.
+        KeyboardInterrupt: the user has ended the program.
+    """
     result = Result(devices)
     counter = _Steps(steps, result)
     began = time.monotonic()
@@ -92,30 +140,30 @@ def launch(
         MACHINE.steps = steps
         hook = register_optimizer_step_post_hook(counter)
         try:
-            run_prepared(spec)
+            run_prepared(spec, watch)
         except StepsDone:
             result.ending = (
                 f"the program was ended after {_count(result.steps, 'step')}, so code behind them did not run"
             )
+        except Stopped:
+            result.ending = "the rehearsal stopped"
         except SystemExit as error:
             code = status_of(error)
             if code:
                 result.outcome, result.ending = Outcome.FAILED, f"the program ended with the exit code {code}"
         except KeyboardInterrupt as error:
             _show(error)
-            return INTERRUPTED
+            raise
         except BaseException as error:
             _judge(error, result)
         finally:
             hook.remove()
+        result.record = watch.record() if isinstance(watch, Guard) else None
+        result.unjudged = UNJUDGED.lines()
     result.seconds = time.monotonic() - began
-    result.unjudged = UNJUDGED.lines()
     if result.outcome is Outcome.JUDGED and result.unjudged:
         result.outcome = Outcome.NOT_ALL_JUDGED
-    _tell(result)
-    if report is not None:
-        _write(result, Path(report), [target, *arguments])
-    return int(result.outcome)
+    return result
 
 
 class _Steps:
@@ -125,6 +173,7 @@ class _Steps:
         self._most = most
         self._result = result
         self._shows = sys.stderr.isatty()
+        self._process = os.getpid()
 
     def __call__(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._result.steps += 1
@@ -132,7 +181,9 @@ class _Steps:
             of = "" if self._most is None else f" of {self._most}"
             print(f"\rdevlint: step {self._result.steps}{of}", end="\n" if self._is_last else "", file=sys.stderr)
         if self._is_last:
-            raise StepsDone
+            leave_together()
+            # A forked process ends without an error; its parent sees no step of it.
+            raise StepsDone if self._process == os.getpid() else SystemExit(0)
 
     @property
     def _is_last(self) -> bool:
@@ -141,30 +192,20 @@ class _Steps:
 
 def _judge(error: BaseException, result: Result) -> None:
     result.error = f"{type(error).__name__}: {error}".splitlines()[0]
+    in_children = JOURNAL.read(ERROR)
     if would_raise(error):
         result.outcome, result.ending = Outcome.DEVICE_ERROR, "the program would raise"
+    elif in_children:
+        result.outcome, result.ending = Outcome.DEVICE_ERROR, "a child process of the program would raise"
+        result.error = in_children[0]
     else:
         result.outcome, result.ending = Outcome.FAILED, "the program failed"
     _show(error)
 
 
 def _show(error: BaseException) -> None:
-    error.__traceback__ = _from_program(error.__traceback__)
+    error.__traceback__ = from_program(error.__traceback__)
     traceback.print_exception(type(error), error, error.__traceback__)
-
-
-def _from_program(found: TracebackType | None) -> TracebackType | None:
-    """Return the part of a traceback that begins with the program's own first frame."""
-    folder = str(Path(__file__).parents[1])
-    first = found
-    while first is not None and _is_ours(first, folder):
-        first = first.tb_next
-    return first or found
-
-
-def _is_ours(found: TracebackType, folder: str) -> bool:
-    name = found.tb_frame.f_code.co_filename
-    return name.startswith((folder, "<frozen"))
 
 
 def _tell(result: Result) -> None:
@@ -182,20 +223,3 @@ def _machine(devices: int) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _write(result: Result, path: Path, command: list[str]) -> None:
-    content = {
-        "command": command,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "devices": result.devices,
-        "steps": result.steps,
-        "seconds": round(result.seconds, 3),
-        "outcome": result.outcome.name.lower().replace("_", "-"),
-        "exit_code": int(result.outcome),
-        "ending": result.ending,
-        "error": result.error or None,
-        "not_judged": result.unjudged,
-    }
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -27,6 +27,18 @@ def install(replaced: Replacements) -> None:
         elif reducer is reductions.reduce_storage:
             reducers[kind] = _as_on_cpu(reducer, lambda storage: storage)
     replaced.put(pickler, "_extra_reducers", reducers)
+    storage: Any = torch.UntypedStorage
+    new_shared = storage._new_shared
+
+    def shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
+        """Make the memory for a batch of a worker (torch/utils/data/_utils/collate.py)."""
+        where = torch.device(device)
+        made = new_shared(size, device="cpu" if where.type == "cuda" else where)
+        if where.type == "cuda":
+            put_storage(made, resolve(where))
+        return made
+
+    replaced.put(storage, "_new_shared", classmethod(shared))
 
 
 def _reduce_tensor(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,11 +1,10 @@
-"""Threads and processes: dispatch modes belong to threads, and labels to processes."""
+"""Threads and forks: dispatch modes belong to threads, and labels to processes."""
 
 from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,20 +15,16 @@ from devlint_guard.rehearsal.labels import ANYWHERE, label
 from devlint_guard.rehearsal.machine import MACHINE, after_fork_in_child
 from devlint_guard.rehearsal.replacements import Replacements
 
-_ROOT: Final = str(Path(__file__).parents[2])
-"""The folder that a spawned process has to look in for this package."""
-
 _is_registered = False
 
 
 def install(replaced: Replacements) -> None:
-    """Take threads and processes that begin from now on along."""
+    """Take threads and forked processes that begin from now on along."""
     global _is_registered
     if not _is_registered and hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
         _is_registered = True
     _install_threads(replaced)
-    _install_spawn(replaced)
     _install_backward(replaced)
 
 
@@ -46,21 +41,6 @@ def _install_threads(replaced: Replacements) -> None:
             bootstrap(self)
 
     replaced.put(threading.Thread, "_bootstrap_inner", bootstrap_in_mode)
-
-
-def _install_spawn(replaced: Replacements) -> None:
-    """Let a spawned process begin with a rehearsal of its own, on the same machine."""
-    import multiprocessing.spawn as spawn
-
-    original = spawn.get_command_line
-
-    def command_line(**kwargs: Any) -> list[str]:
-        line: list[Any] = list(original(**kwargs))
-        find = f"import sys; sys.path.append({_ROOT!r}); "
-        begin = f"{find}from devlint_guard.rehearsal import begin; begin({MACHINE.devices}, {MACHINE.steps}); "
-        return [begin + part if isinstance(part, str) and "spawn_main" in part else part for part in line]
-
-    replaced.put(spawn, "get_command_line", command_line)
 
 
 def _check_gradients(outputs: Any = (), gradients: Any = ()) -> None:

@@ -6,8 +6,15 @@ import sys
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from devlint_guard.callers import caller_of
+from devlint_guard.rehearsal import journal
+from devlint_guard.rehearsal.journal import JOURNAL
+
+
+class Stopped(BaseException):
+    """Ends a program that cannot be rehearsed any further; no handler for errors catches it."""
 
 
 @dataclass(slots=True)
@@ -25,16 +32,32 @@ class Unjudged:
         caller = caller_of(sys._getframe(), threading.get_ident())
         where = "" if caller is None else f"{caller.place.file}:{caller.line}"
         self.places[what, where] += 1
+        if self.places[what, where] == 1:
+            JOURNAL.write(journal.UNJUDGED, f"{where or 'somewhere'}: {what}")
+
+    def stop(self, what: str) -> NoReturn:
+        """Note something that a rehearsal cannot do, and end the program.
+
+        Raises:
+            Stopped: always.
+        """
+        self.note(f"a rehearsal cannot run {what}, and has stopped the program here")
+        raise Stopped(f"a rehearsal cannot run {what}")
 
     def forget(self) -> None:
         """Begin anew."""
         self.places.clear()
+        JOURNAL.forget()
 
     def lines(self) -> list[str]:
-        """Return a sentence for each thing that was not judged, in the order in which they happened."""
+        """Return a sentence for each thing that was not judged, in the order in which they happened.
+
+        Those of child processes come last.
+        """
+        own = {f"{where or 'somewhere'}: {what}": times for (what, where), times in self.places.items()}
         return [
-            f"{where or 'somewhere'}: {what}" + (f" ({times} times)" if times > 1 else "")
-            for (what, where), times in self.places.items()
+            *(text + (f" ({times} times)" if times > 1 else "") for text, times in own.items()),
+            *(f"{text} (in a child process)" for text in JOURNAL.read(journal.UNJUDGED) if text not in own),
         ]
 
 

@@ -6,22 +6,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.explain import annotate
 from devlint_guard.messages import read
 
-_PACKAGE: Final = str(Path(__file__).parent)
+_GUARD: Final = str(Path(__file__).parents[1])
 
 
 def would_raise(error: BaseException) -> bool:
     """Return whether an exception is a device error, which then carries the guard's explanation.
 
-    Its traceback ends where it would end on a machine with devices.
+    Its traceback ends where it would end on a machine with devices. The error of a guard within the program counts.
     """
+    if isinstance(error, DeviceMismatchError):
+        return True
     if read(error) is None:
         return False
     _cut(error.__traceback__)
     annotate(error)
     return True
+
+
+def from_program(found: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that begins with the program's own first frame."""
+    first = found
+    while first is not None and first.tb_frame.f_code.co_filename.startswith((_GUARD, "<frozen")):
+        first = first.tb_next
+    return first or found
 
 
 def _cut(found: TracebackType | None) -> None:
@@ -30,6 +41,6 @@ def _cut(found: TracebackType | None) -> None:
     while found is not None:
         frames.append(found)
         found = found.tb_next
-    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_PACKAGE):
+    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_GUARD):
         frames.pop()
         frames[-1].tb_next = None

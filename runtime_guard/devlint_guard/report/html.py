@@ -7,7 +7,7 @@ from pathlib import Path
 
 from devlint_guard.finding import Change, Finding, Operand, Step, ranks_named
 from devlint_guard.frames import source_line
-from devlint_guard.record import Allowed, Part, Record
+from devlint_guard.record import Allowed, Part, Record, Rehearsal
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
 from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
@@ -19,6 +19,7 @@ _STYLE = Path(__file__).with_name("page.css")
 def render(record: Record) -> str:
     """A record as a whole HTML document; text of the program is always shown as text."""
     sections = [
+        _rehearsal(record.rehearsal),
         _findings("findings", "Findings", record.findings, "Nothing was found."),
         ledger(record) if record.transfers or record.config.get("ledger") else "",
         modules(record.roots),
@@ -51,18 +52,28 @@ def render(record: Record) -> str:
 
 
 def _title(record: Record) -> str:
-    return ", ".join(filter(None, (f"devlint guard: {_verdict(record)}", ranks_named(record.ranks))))
+    return ", ".join(filter(None, (f"{_tool(record)}: {_verdict(record)}", ranks_named(record.ranks))))
+
+
+def _tool(record: Record) -> str:
+    return "devlint guard" if record.rehearsal is None else "devlint rehearsal"
 
 
 def _verdict(record: Record) -> str:
-    return counted(len(record.findings), "finding") if record.findings else "clean"
+    if record.findings:
+        return counted(len(record.findings), "finding")
+    return "clean" if _is_clean(record) or record.rehearsal is None else record.rehearsal.outcome.replace("-", " ")
+
+
+def _is_clean(record: Record) -> bool:
+    return not record.findings and (record.rehearsal is None or record.rehearsal.exit_code == 0)
 
 
 # --- head ---------------------------------------------------------------------------------------------------
 
 
 def _header(record: Record) -> str:
-    kind = "bad" if record.findings else "good"
+    kind = "good" if _is_clean(record) else "bad"
     run = "" if record.program is None else f'<p class="run"><code>{escape(described(record.program, 0))}</code></p>\n'
     facts = [f"torch {record.torch}", f"Python {record.python}", *record.devices]
     if record.steps:
@@ -71,7 +82,7 @@ def _header(record: Record) -> str:
         facts.append(f"{ranks_named(record.ranks)} of {record.processes}")
     said = " · ".join(map(escape, facts))
     return (
-        f'<header>\n<h1>devlint guard <span class="verdict {kind}">{escape(_verdict(record))}</span></h1>\n{run}'
+        f'<header>\n<h1>{_tool(record)} <span class="verdict {kind}">{escape(_verdict(record))}</span></h1>\n{run}'
         f'<p class="facts">{said}</p>\n{_weights(record.roots)}</header>'
     )
 
@@ -87,6 +98,25 @@ def _weights(roots: Sequence[Part]) -> str:
         for device, size in sorted(spread.items())
     )
     return f'{stack(spread, "weights")}\n<ul class="legend">{items}</ul>\n'
+
+
+# --- the rehearsal ------------------------------------------------------------------------------------------
+
+
+def _rehearsal(rehearsal: Rehearsal | None) -> str:
+    """How a rehearsal ended, and what was not judged."""
+    if rehearsal is None:
+        return ""
+    machine = f"a pretended machine with {counted(rehearsal.devices, 'GPU')}"
+    error = f'<p class="torch">{escape(rehearsal.error)}</p>\n' if rehearsal.error else ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in rehearsal.not_judged)
+    unjudged = f'<p class="note">Not checked:</p>\n<ul>{items}</ul>\n' if items else ""
+    return (
+        f'<section id="rehearsal">\n<h2>Rehearsal</h2>\n<div class="card">\n'
+        f"<p><code>{escape(' '.join(rehearsal.command))}</code></p>\n"
+        f"<p>On {machine}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}, "
+        f"{rehearsal.seconds:.1f} s).</p>\n{error}{unjudged}</div>\n</section>"
+    )
 
 
 # --- findings -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from devlint_guard import observed
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Place
 from devlint_guard.quoting import encodable
-from devlint_guard.record import Allowed, Direction, Held, InSteps, Part, Program, Record, Transfer
+from devlint_guard.record import Allowed, Direction, Held, InSteps, Part, Program, Record, Rehearsal, Transfer
 
 VERSION = 1
 """Of the form; rises when a reader of the old one would misunderstand the new one."""
@@ -35,6 +35,8 @@ def render(record: Record) -> str:
         "modules": [asdict(root) for root in record.roots],
         "observed": observed.to_json(record.observed),
     }
+    if record.rehearsal is not None:
+        data["rehearsal"] = asdict(record.rehearsal)
     # The same strings, and no command in a log of GitHub Actions.
     return json.dumps(encodable(data), indent=2).replace("##[", "#\\u0023[") + "\n"
 
@@ -64,6 +66,7 @@ def read(text: str) -> Record:
             transfers=tuple(map(_transfer, data["ledger"])),
             roots=tuple(map(_part, data["modules"])),
             observed=observed.from_json(data["observed"]),
+            rehearsal=_rehearsal(data.get("rehearsal")),
         )
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         if isinstance(error, GuardUsageError):
@@ -96,3 +99,9 @@ def _transfer(data: dict[str, Any]) -> Transfer:
 def _part(data: dict[str, Any]) -> Part:
     tensors = tuple(Held(**one) for one in data["tensors"])
     return Part(data["name"], data["kind"], tensors, tuple(map(_part, data["parts"])))
+
+
+def _rehearsal(data: dict[str, Any] | None) -> Rehearsal | None:
+    if data is None:
+        return None
+    return Rehearsal(**{**data, "command": tuple(data["command"]), "not_judged": tuple(data["not_judged"])})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from devlint_guard.quoting import printable
+from devlint_guard.quoting import printable, printable_lines
 from devlint_guard.record import Allowed, Direction, InSteps, Program, Record, Transfer
 from devlint_guard.report.text import render_all
 
@@ -18,12 +18,17 @@ _ARROWS = {
 
 
 def render(record: Record) -> str:
-    """The program, the findings, the suspects, what is allowed, and the transfers; a sentence if there are none."""
+    """The program, the findings, what is allowed, the end of a rehearsal, the transfers; a sentence if nothing was found."""
     findings = [*record.findings, *record.suspects]
     parts = [] if record.program is None else [printable(described(record.program, record.steps))]
     parts.append(render_all(findings) if findings else "devlint has found nothing")
     if record.allowed:
         parts.append("\n".join(["allowed", "", *map(_allowance, record.allowed)]))
+    if record.rehearsal is not None:
+        lines = ["rehearsal", "", f"  {record.rehearsal.ending}"]
+        parts.append(
+            printable_lines("\n".join([*lines, *(f"  not checked: {x}" for x in record.rehearsal.not_judged)]))
+        )
     if record.transfers:
         parts.append("\n".join(["transfers by line", "", *_rows(record.transfers)]))
         parts.append(waits_of(record))

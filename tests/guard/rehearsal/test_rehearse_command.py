@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("torch")
 
 from devlint.cli import main
+from devlint_guard.report.json import read, render
 
 from tests.conftest import REPOSITORY
 from tests.guard.processes import Ended, forked, write
@@ -174,14 +175,53 @@ print(add(torch.ones(2).cuda(), torch.ones(2)).device)
     assert "program.py:5 in add" in ended.stderr
 
 
-def test_the_report_holds_the_result(tmp_path: Path) -> None:
+def test_the_report_holds_the_result_and_what_the_guard_has_seen(tmp_path: Path) -> None:
     ended = rehearse(tmp_path, WRONG, "--devices", "2", "--report", "report.json", "program.py")
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
-    assert report["outcome"] == "device-error"
-    assert report["exit_code"] == ended.returncode == 1
-    assert report["devices"] == 2
-    assert report["command"] == ["program.py"]
-    assert report["error"].startswith("RuntimeError: Expected all tensors")
+    rehearsal = report["rehearsal"]
+    assert rehearsal["outcome"] == "device-error"
+    assert rehearsal["exit_code"] == ended.returncode == 1
+    assert rehearsal["devices"] == 2
+    assert rehearsal["command"] == ["program.py"]
+    assert rehearsal["error"].startswith("RuntimeError: Expected all tensors")
+    assert [one["code"] for one in report["findings"]] == ["DEV201"]
+    assert report["devices"] == [f"cuda:{index} (Pretended GPU)" for index in (0, 1)]
+    assert render(read(json.dumps(report))) == (tmp_path / "report.json").read_text(encoding="utf-8")
+    assert "devlint_guard" not in ended.stderr.partition("RuntimeError")[2]
+
+
+def test_the_report_opens_as_a_page(tmp_path: Path) -> None:
+    rehearse(tmp_path, WRONG, "--report", "report.html", "program.py")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<h1>devlint rehearsal <span class="verdict bad">1 finding' in page
+    assert "On a pretended machine with 1 GPU: the program would raise" in page
+    assert "unregistered-tensor-attribute" in page
+    ended = rehearse(tmp_path, "raise SystemExit(7)", "--report", "report.html", "program.py")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ended.returncode == 4
+    assert 'verdict bad">failed' in page
+    assert "clean" not in page.partition("</header>")[0]
+
+
+def test_what_a_rehearsal_has_seen_feeds_the_linter(tmp_path: Path) -> None:
+    program = """\
+import sys
+import torch
+
+def scaled(x):
+    if len(sys.argv) > 5:
+        return x + torch.ones(3)
+    return 2 * x
+
+scaled(torch.ones(3).to(sys.argv[1]))
+"""
+    rehearse(tmp_path, program, "--report", "report.json", "program.py", "cuda:0")
+    blind = forked(tmp_path, main, ["devlint", "--isolated", "program.py"], {})
+    assert blind.returncode == 0, blind.stdout
+    ended = forked(tmp_path, main, ["devlint", "--isolated", "--observed", "report.json", "program.py"], {})
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "program.py:6" in ended.stdout
+    assert "(observed at run time)" in ended.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""A process that a rehearsed program has started: it rehearses from its beginning to its end (`children`)."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import sys
+import traceback
+
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from devlint_guard.errors import GuardUsageError
+from devlint_guard.launcher import prepare, run_prepared
+from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.distributed import leave_together
+from devlint_guard.rehearsal.journal import ERROR, JOURNAL
+from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.unjudged import Stopped
+from devlint_guard.rehearsal.verdict import from_program, would_raise
+
+_kept = contextlib.ExitStack()
+
+
+def begin(devices: int, steps: int | None, journal: str) -> None:
+    """Rehearse from now to the end of the process.
+
+    Args:
+        devices: how many devices there are.
+        steps: after how many steps of its optimizers the process ends, without an error; None for its own end.
+        journal: the file for what the process has to tell the one that began the rehearsal.
+    """
+    JOURNAL.begin(journal)
+    _kept.enter_context(rehearse(devices))
+    atexit.register(_kept.close)
+    MACHINE.steps = steps
+    if steps is not None:
+        left = iter(range(steps - 1, 0, -1))
+
+        def count(*args: object) -> None:
+            if next(left, None) is None:
+                leave_together()
+                raise SystemExit(0)
+
+        register_optimizer_step_post_hook(count)
+
+
+def main() -> None:
+    """Rehearse the program of a command; the exit code is the program's own."""
+    settings, kind, target, *arguments = sys.argv[1:]
+    try:
+        program = prepare(target, arguments, kind == "module")
+    except GuardUsageError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+    begin(*json.loads(settings))
+    try:
+        run_prepared(program)
+    except Stopped as error:
+        raise SystemExit(0) from error
+    except Exception as error:
+        if would_raise(error):
+            JOURNAL.write(ERROR, f"{type(error).__name__}: {error}".splitlines()[0])
+        error.__traceback__ = from_program(error.__traceback__)
+        traceback.print_exception(type(error), error, error.__traceback__)
+        raise SystemExit(1) from None

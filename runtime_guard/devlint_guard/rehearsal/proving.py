@@ -1,0 +1,147 @@
+"""One rehearsal of `devlint rehearse --check-fixes`: a process that runs a program with changed sources.
+
+The changes exist in memory alone: Python reads the text of a changed file from the request, and writes no byte code.
+So the program finds its data where they are, its `__file__` is the user's, and no file of the user changes.
+
+    python -c "from devlint_guard.rehearsal.proving import main; main()" request.json answer.json
+
+The answer tells which lines of the user's files ran, and at which lines a device error was raised, also if the program
+caught it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import linecache
+import os
+import sys
+import threading
+import tokenize
+from collections.abc import Mapping
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from devlint_guard.errors import GuardUsageError
+from devlint_guard.frames import is_installed
+from devlint_guard.launcher import prepare
+from devlint_guard.messages import read
+from devlint_guard.rehearsal.launch import attempt
+from devlint_guard.rehearsal.replacements import Replacements
+
+
+class Trace:
+    """A context that traces the lines of the user's files, in this process.
+
+    Attributes:
+        lines: the numbers of lines, by file.
+        errors: device errors by file, each at the user's innermost operation: the line and column where it begins,
+            those where it ends, and the message. Lines begin at 1 and columns, in bytes, at 0. Before Python 3.11,
+            the columns are None.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[str, set[int]] = {}
+        self.errors: dict[str, list[tuple[int | None, int | None, int | None, int | None, str]]] = {}
+        self._ours: dict[str, bool] = {}
+        self._last: BaseException | None = None
+
+    def __enter__(self) -> Trace:
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+        self._last = None
+
+    def _call(self, frame: FrameType, event: str, value: Any) -> Any:
+        file = frame.f_code.co_filename
+        is_ours = self._ours.get(file)
+        if is_ours is None:
+            is_ours = self._ours[file] = not file.startswith("<") and not is_installed(file)
+            if is_ours:
+                self.lines[file] = set()
+        return self._local if is_ours else None
+
+    def _local(self, frame: FrameType, event: str, value: Any) -> Any:
+        file = frame.f_code.co_filename
+        if event == "line":
+            self.lines[file].add(frame.f_lineno)
+        elif event == "exception":
+            error = value[1]
+            if isinstance(error, BaseException) and error is not self._last:
+                self._last = error
+                if read(error) is not None:
+                    text = f"{type(error).__name__}: {error}".splitlines()[0]
+                    self.errors.setdefault(file, []).append((*_span(frame), text))
+        return self._local
+
+
+def _span(frame: FrameType) -> tuple[int | None, int | None, int | None, int | None]:
+    """Return where the present operation of a frame begins and ends: line, column, line, column."""
+    if sys.version_info >= (3, 11):
+        line, end_line, column, end_column = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+        if line is not None:
+            return line, column, end_line, end_column
+    return frame.f_lineno, None, frame.f_lineno, None
+
+
+def substitute(texts: Mapping[str, bytes], replaced: Replacements) -> None:
+    """Let Python find other contents in source files.
+
+    Args:
+        texts: the contents, by absolute path.
+        replaced: takes the replaced functions of Python.
+    """
+    open_code, get_code = io.open_code, SourceFileLoader.get_code
+
+    def opened(path: Any) -> Any:
+        found = texts.get(os.path.abspath(path))
+        return open_code(path) if found is None else io.BytesIO(found)
+
+    def code(self: SourceFileLoader, name: str) -> CodeType | None:
+        found = texts.get(os.path.abspath(self.path))
+        return get_code(self, name) if found is None else compile(found, self.path, "exec", dont_inherit=True)
+
+    import _io
+
+    for owner in (io, _io):
+        replaced.put(owner, "open_code", opened)
+    replaced.put(SourceFileLoader, "get_code", code)
+    for path, content in texts.items():
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        linecache.cache[path] = (len(content), None, content.decode(encoding).splitlines(keepends=True), path)
+
+
+def main() -> None:
+    """Rehearse what a request tells, and write the answer; both are JSON files that the command line names."""
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    answer = Path(sys.argv[2])
+    sys.dont_write_bytecode = True
+    try:
+        answer.write_text(json.dumps(_answered(request)), encoding="utf-8")
+    except GuardUsageError as error:
+        answer.write_text(json.dumps({"refused": str(error)}), encoding="utf-8")
+
+
+def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {path: text.encode("latin-1") for path, text in request["texts"].items()}
+    trace = Trace()
+    replaced = Replacements()
+    substitute(texts, replaced)
+    spec = prepare(request["target"], request["arguments"], request["as_module"])
+    result = attempt(spec, request["devices"], request["steps"], trace)
+    replaced.undo()
+    return {
+        "outcome": result.outcome.name,
+        "ending": result.ending,
+        "error": result.error,
+        "seconds": result.seconds,
+        "not_judged": result.unjudged,
+        "lines": {os.path.abspath(file): sorted(lines) for file, lines in trace.lines.items()},
+        "errors": {os.path.abspath(file): found for file, found in trace.errors.items()},
+    }
