@@ -33,8 +33,9 @@ class Settings:
         unsafe_fixes: make unsafe ones too.
         min_certainty: report nothing less certain; None: as the configuration says.
         include_markdown: folders stand for the Markdown texts in them too.
-        diff_base: report on lines only that changed since this commit; None: on all lines.
-        whole_project: look at all files of the projects that the paths belong to; report what touches the paths.
+        diff_base: report only what devlint does not report at this commit; None: report everything.
+        whole_project: look at all files of the projects that the paths belong to; report also on the files that import
+            the paths, and with notes in the paths.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
     """
 
