@@ -94,6 +94,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "devlint.pool": ("devlint.inspector", "devlint.settings"),
     "devlint.inspector": (
+        "devlint.sources",
         "devlint.discovery",
         "devlint.analysis",
         "devlint.frontend.concrete",
@@ -218,6 +219,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.frontend.concrete",
         "devlint.project",
         "devlint.registry",
+        "devlint.report",
         "devlint.settings",
         "devlint.suppressions",
         "devlint.facts",

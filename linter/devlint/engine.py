@@ -177,11 +177,12 @@ def run(
         results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
         return _found(results, reported(results, contents)[1])
 
-    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents)
+    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents, writes=not settings.diff)
     repair.run(_found(results, placed))
     found.warnings.extend(repair.warnings)
     run, _ = reported(results, repair.contents, repair.refuses)
-    outcome = replace(run.outcome, fixed=len(repair.settled))
+    problems = (*run.problems, *repair.unwritable.values())
+    outcome = replace(run.outcome, fixed=len(repair.settled), problems=problems)
     return replace(run, outcome=outcome, changes=repair.changes)
 
 
@@ -195,7 +196,8 @@ def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: 
 
     An entry is stale if its file is gone, or was analysed with its rule on and does not have it any more.
     """
-    compared = compare(collected.outcome, collected.analysed, baselines)
+    reported = (one.place.file for one in collected.outcome.diagnostics)
+    compared = compare(collected.outcome, [*dict.fromkeys((*collected.analysed, *reported))], baselines)
     analysed = frozenset(collected.analysed)
     owners = {path: batch for batch in batches for path in batch.files} if compared.unmatched else {}
 

@@ -97,6 +97,7 @@ def check(
         settings,
         stdin_filename=stdin_filename,
         fix=fix or wanted.fix_only or wanted.diff,
+        diff=wanted.diff,
         unsafe_fixes=unsafe_fixes,
         baseline=baseline,
         observed=tuple(Path(os.path.abspath(path)) for path in observed),
