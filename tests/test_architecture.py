@@ -81,7 +81,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # The run: which files, which rules, in which order.
     "devlint.engine": (
         "devlint.add_ignores",
-        "devlint.changed_lines",
+        "devlint.base_revision",
+        "devlint.chosen_reports",
         "devlint.configuration",
         "devlint.sources",
         "devlint.pool",
@@ -112,6 +113,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     ),
     "devlint.pool": ("devlint.inspector", "devlint.settings"),
     "devlint.inspector": (
+        "devlint.sources",
         "devlint.discovery",
         "devlint.analysis",
         "devlint.frontend.concrete",
@@ -202,12 +204,16 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.diagnostics",
         "devlint.errors",
     ),
-    "devlint.changed_lines": (
-        "devlint.selection",
-        "devlint.sources",
+    "devlint.base_revision": ("devlint.sources", "devlint.project", "devlint.errors"),
+    "devlint.chosen_reports": (
+        "devlint.base_revision",
+        "devlint.inspector",
+        "devlint.discovery",
+        "devlint.importers",
+        "devlint.report",
         "devlint.project",
+        "devlint.selection",
         "devlint.diagnostics",
-        "devlint.errors",
     ),
     "devlint.audit": (
         "devlint.suppressions",
@@ -232,6 +238,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.frontend.concrete",
         "devlint.project",
         "devlint.registry",
+        "devlint.report",
         "devlint.settings",
         "devlint.suppressions",
         "devlint.facts",
@@ -462,9 +469,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.rule", "devlint.discovery"),
     ("devlint.frontend.concrete", "devlint.registry"),
     ("devlint.selection", "devlint.explain"),
-    ("devlint.audit", "devlint.baseline", "devlint.changed_lines", "devlint.fixes"),
+    ("devlint.audit", "devlint.baseline", "devlint.base_revision", "devlint.fixes"),
     ("devlint.add_ignores", "devlint.inspector"),
-    ("devlint.cache", "devlint.pool", "devlint.view"),
+    ("devlint.cache", "devlint.chosen_reports", "devlint.pool", "devlint.view"),
     ("devlint.engine",),
     ("devlint.acceptance", "devlint.editor", "devlint.flake8", "devlint.proving", "devlint.testing"),
     ("devlint.initial",),

@@ -93,7 +93,7 @@ def test_a_changed_file_alone_is_judged_with_its_project(repository: Repository)
     assert code == 1
     assert "error[DEV101]" in text
     assert "helper.py:5:34" in text
-    assert "Found 1 error in 1 file." in text
+    assert "Found 1 error in 2 files." in text
 
 
 def test_a_changed_file_is_told_what_it_breaks_elsewhere(repository: Repository) -> None:
@@ -102,7 +102,7 @@ def test_a_changed_file_is_told_what_it_breaks_elsewhere(repository: Repository)
     assert code == 1
     assert "error[DEV101]" in text
     assert "main.py:5:1" in text
-    assert "Found 1 error in 1 file." in text
+    assert "Found 1 error in 2 files." in text
 
 
 def test_the_other_hook_makes_the_safe_fixes(repository: Repository) -> None:

@@ -59,7 +59,8 @@ def accept(settings: Settings, *, prune: bool, load: Loader = load_tools) -> Acc
     run = engine.run(settings, load=load)
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     baselines = Baselines(settings, configurations, display_path)
-    held = {file: baselines.of(file) for file in run.analysed}
+    reported = (one.place.file for one in run.outcome.diagnostics)  # some cells of a notebook may be broken
+    held = {file: baselines.of(file) for file in dict.fromkeys((*run.analysed, *reported))}
     stale = {(baseline.path, entry) for baseline, entry in run.stale}
     changes: list[Change] = []
     for baseline in dict.fromkeys(baseline for baseline in held.values() if baseline is not None):

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devlint.add_ignores import add_ignores
+from devlint.base_revision import BaseRevision
 from devlint.baseline import Baseline, Baselines, Entry, compare
 from devlint.cache import NoCache
-from devlint.changed_lines import ChangedLines
+from devlint.chosen_reports import about, new_since
 from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
@@ -23,7 +24,7 @@ from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_t
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
 from devlint.records import dataclass
-from devlint.report import Outcome
+from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS, Rules, select_rules
 from devlint.settings import Configuration, Settings
 from devlint.sources import program_of
@@ -118,11 +119,11 @@ def run(
             package is wrong.
     """
     start = time.perf_counter()
-    changed = None if settings.diff_base is None else ChangedLines(settings.diff_base)
+    base = None if settings.diff_base is None else BaseRevision(settings.diff_base)
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found, contents = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations, settings)
-    named = {display_path(path) for path in found.files} if settings.whole_project else None
+    named = frozenset(found.files) if settings.whole_project else None
     if named is not None:
         batches = _with_members(batches, configurations, settings)
     recordings = _recordings(batches)
@@ -139,7 +140,8 @@ def run(
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
     if named is not None:
-        results = [one if one.display in named else replace(one, problem=None, traceback="") for one in results]
+        shown = {display_path(path) for path in named}
+        results = [one if one.display in shown else replace(one, problem=None, traceback="") for one in results]
     baselines = Baselines(settings, configurations, display_path)
 
     def reported(
@@ -156,12 +158,13 @@ def run(
         run = _compared(collected, baselines, worker, batches)
         left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
         run = replace(run, outcome=replace(run.outcome, diagnostics=left))
-        if changed is not None:
-            kept = changed.keep(run.outcome.diagnostics, lambda file: _whole(file, contents))
-            run = replace(run, outcome=replace(run.outcome, diagnostics=kept))
+        kept = run.outcome.diagnostics
         if named is not None:
-            touching = (one for one in run.outcome.diagnostics if any(place.file in named for place in one.story()))
-            run = replace(run, outcome=replace(run.outcome, diagnostics=tuple(touching)))
+            kept = about(kept, named, batches)
+        if base is not None:
+            names = fingerprints(run.outcome)
+            kept = new_since(base, {one: names[one] for one in kept}, batches, contents, Inspector(settings, load))
+        run = replace(run, outcome=replace(run.outcome, diagnostics=kept))
         return _in_cells(run, cells), run
 
     run, placed = reported(results, contents)
@@ -178,11 +181,12 @@ def run(
         results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
         return _found(results, reported(results, contents)[1])
 
-    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents, left=left)
+    repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents, left=left, writes=not settings.diff)
     repair.run(_found(results, placed))
     found.warnings.extend(repair.warnings)
     run, _ = reported(results, repair.contents, repair.refuses)
-    outcome = replace(run.outcome, fixed=len(repair.settled))
+    problems = (*run.problems, *repair.unwritable.values())
+    outcome = replace(run.outcome, fixed=len(repair.settled), problems=problems)
     return replace(run, outcome=outcome, changes=repair.changes, settled=repair.settled)
 
 
@@ -196,7 +200,8 @@ def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: 
 
     An entry is stale if its file is gone, or was analysed with its rule on and does not have it any more.
     """
-    compared = compare(collected.outcome, collected.analysed, baselines)
+    reported = (one.place.file for one in collected.outcome.diagnostics)
+    compared = compare(collected.outcome, [*dict.fromkeys((*collected.analysed, *reported))], baselines)
     analysed = frozenset(collected.analysed)
     owners = {path: batch for batch in batches for path in batch.files} if compared.unmatched else {}
 
@@ -467,7 +472,7 @@ def _collect(
     programs = _programs(everything, contents)
     outcome = Outcome(
         tuple(diagnostics),
-        len(found.files),
+        len(results),
         lines=_lines(programs),
         rows={f"{file}:cell {cell.number}": cell.rows for file, one in programs.items() for cell in one.cells},
         problems=tuple(problems),
@@ -510,12 +515,6 @@ def _programs(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str
         files.update(place.file for place in places)
     read = {file: _program(file, contents) for file in sorted(files)}
     return {file: program for file, program in read.items() if program is not None}
-
-
-def _whole(file: str, contents: Contents) -> tuple[str, ...] | None:
-    """Return the lines of a file as its author sees them; None if it cannot be read."""
-    program = _program(file, contents)
-    return None if program is None else lines_of(program.original)
 
 
 def _program(file: str, contents: Contents) -> Program | None:

@@ -104,6 +104,18 @@ class Importers:
         above = self._closure([source], self._importers)
         return {one.display for one in self._closure(above, self._imported_by)}
 
+    def importing(self, files: Iterable[Path]) -> set[str]:
+        """Return the members that import one of some files, directly or through others, and these files themselves.
+
+        Args:
+            files: absolute paths; a file that cannot be read is passed over.
+
+        Returns:
+            The files as they are shown to the user.
+        """
+        sources = [source for source in map(self._peek, files) if source is not None]
+        return {one.display for one in self._closure(sources, self._importers)}
+
     def _closure(self, start: Iterable[Source], after: Callable[[Source], Iterable[Source]]) -> list[Source]:
         found = {one.display: one for one in start}
         pending = list(found.values())

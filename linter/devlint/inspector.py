@@ -25,6 +25,7 @@ from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.records import dataclass
 from devlint.selection import Rules, Selection, names_rules, select_rules
 from devlint.settings import Configuration, Settings
+from devlint.sources.program import Cell
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -269,6 +270,18 @@ class Inspector:
         """Let `data` stand for the content of one of the batch's files."""
         self._workplace(batch).project.put(path, data)
 
+    def go_back(self, batch: Batch, past: Mapping[Path, bytes | None]) -> None:
+        """Let files of the batch's project be as they were, see `Project.go_back`."""
+        self._workplace(batch).project.go_back(past)
+
+    def original(self, batch: Batch, path: Path) -> str:
+        """Return the text of one of the batch's files as its author sees it.
+
+        Raises:
+            SourceError: it cannot be read or decoded.
+        """
+        return self._workplace(batch).project.source(path).original
+
     def facts(self, batch: Batch, path: Path) -> tuple[Source, FileFacts]:
         """Return a file and its facts.
 
@@ -330,23 +343,29 @@ class Inspector:
             source = place.project.source(path)
         except SourceError as error:
             return FileResult(display, problem=error)
+        result = self._inspect_program(place, source)
+        broken = [one for cell in source.cells for one in _errors_in_cell(display, cell)]
+        return replace(result, diagnostics=(*result.diagnostics, *broken)) if broken else result
+
+    def _inspect_program(self, place: _Workplace, source: Source) -> FileResult:
+        """Inspect what a file holds, without the broken cells of a notebook."""
+        display = source.display
         if not (matters(source.text) or mentions_suppressions(source.text) or place.configuration.signatures):
-            broken = syntax_error(source)
-            return FileResult(display, (broken,) if broken else ())
+            return FileResult(display, tuple(_syntax_errors(display, source.text)))
         place.open()
         phase = "analysis"
         try:
             facts = place.facts(source)
             phase = "rules"
-            found = self._check(place, source, facts, place.selection.rules_for(path))
+            found = self._check(place, source, facts, place.selection.rules_for(source.path))
             phase = "suppressions"
             if not found and not mentions_suppressions(source.text):
                 return FileResult(display)
             return self._settled(place, source, found)
         except Exception as error:
-            broken = syntax_error(source) if phase == "analysis" else None
-            if broken is not None:
-                return FileResult(display, (broken,))
+            broken = tuple(_syntax_errors(display, source.text)) if phase == "analysis" else ()
+            if broken:
+                return FileResult(display, broken)
             failure = internal_error(len(lines_of(source.text)), display, phase, error)
             return FileResult(display, (failure,), traceback=traceback.format_exc())
 
@@ -380,16 +399,30 @@ def inspector(settings: Settings, load: Loader) -> Inspector:
     return Inspector(settings, load)
 
 
-def syntax_error(source: Source) -> Diagnostic | None:
-    """Return the DEV901 of a text that Python cannot parse, None for one that it can."""
+def _errors_in_cell(display: str, cell: Cell) -> Iterator[Diagnostic]:
+    if cell.broken:
+        from devlint.sources.notebook import as_statements
+
+        text = as_statements(cell.broken)
+        yield from _syntax_errors(display, text, cell.first if text == cell.broken else cell.first - 1)
+
+
+def _syntax_errors(display: str, text: str, first: int = 1) -> Iterator[Diagnostic]:
+    """Yield the DEV901 of a text that Python cannot parse; nothing for one that it can.
+
+    Args:
+        display: the file.
+        text: the whole program, or a part of it.
+        first: the line of the program that the text begins in.
+    """
     message, line, column = "", 1, 1
-    if "\0" in source.text:
-        before = source.text[: source.text.index("\0")]
+    if "\0" in text:
+        before = text[: text.index("\0")]
         message, line = "a NUL character", before.count("\n") + 1
         column = len(before) - (before.rfind("\n") + 1) + 1
     else:
         try:
-            ast.parse(source.text)
+            ast.parse(text)
         except SyntaxError as error:
             message = error.msg
             line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
@@ -398,14 +431,15 @@ def syntax_error(source: Source) -> Diagnostic | None:
         except ValueError as error:  # text that has no UTF-8 form
             message = str(error)
     if not message:
-        return None
-    lines = source.text.split("\n")
+        return
+    lines = text.split("\n")
     line = min(line, len(lines))
     column = min(column, len(lines[line - 1]) + 1)
-    place = Place(source.display, line, column, line, column + 1)
+    line += first - 1
+    place = Place(display, line, column, line, column + 1)
     version = ".".join(platform.python_version_tuple()[:2])
-    text = f"Python {version} cannot parse this: {message}"
-    return Diagnostic("DEV901", "syntax-error", Severity.ERROR, Certainty.CERTAIN, text, place)
+    said = f"Python {version} cannot parse this: {message}"
+    yield Diagnostic("DEV901", "syntax-error", Severity.ERROR, Certainty.CERTAIN, said, place)
 
 
 def internal_error(source_lines: int, display: str, phase: str, error: BaseException) -> Diagnostic:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import hashlib
 import io
 import os
 import sys
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -323,11 +324,14 @@ class Project:
         self._asked: dict[Path, set[Asked]] = {}
         self._told: dict[Path, int] = {}
         self._packages: dict[str, _Package] = {}
+        self._absent: frozenset[Path] = frozenset()
+        self._gone: frozenset[Path] = frozenset()
 
     @cached_property
     def members(self) -> tuple[Path, ...]:
         """All files of the project, whether anything imports them or not; absolute."""
-        return tuple(self._walk())
+        now = [path for path in self._walk() if path not in self._absent]
+        return (*now, *sorted(self._gone.difference(now)))
 
     @cached_property
     def is_distribution(self) -> bool:
@@ -391,6 +395,20 @@ class Project:
         if self._sources.get(path) != source:
             self._sources[path] = source
         return self._sources[path]
+
+    def go_back(self, past: Mapping[Path, bytes | None]) -> None:
+        """Let files be as they were, before any file of the project is looked at.
+
+        Args:
+            past: contents by absolute path. A file with the content None was not there; a file that is gone is a
+                member again.
+        """
+        self._absent = frozenset(path for path, data in past.items() if data is None)
+        self._gone = frozenset(path for path, data in past.items() if data is not None and not os.path.exists(path))
+        for path, data in past.items():
+            if data is not None:
+                with contextlib.suppress(SourceError):
+                    self.put(path, data)
 
     def raw(self, path: Path) -> bytes:
         """Return the bytes of a file, empty if it cannot be read; those of a given content are its text."""
@@ -516,7 +534,7 @@ class Project:
             return None
         folder = root.joinpath(*parts)
         for path in (folder / _INIT, folder.with_name(folder.name + ".py")):
-            if path in self._sources or os.path.isfile(path):
+            if path in self._sources or (path not in self._absent and os.path.isfile(path)):
                 return path
             tried.append(path)
         return None

@@ -30,11 +30,13 @@ class Settings:
         extend_exclude: patterns besides those of the configurations, relative to the working folder.
         force_exclude: paths named on the command line are excluded like those found in folders.
         fix: make the fixes of diagnostics, in memory; the caller of the run writes the files.
+        diff: the fixes are only shown, so that files need not be writable.
         unsafe_fixes: make unsafe ones too.
         min_certainty: report nothing less certain; None: as the configuration says.
         include_markdown: folders stand for the Markdown texts in them too.
-        diff_base: report on lines only that changed since this commit; None: on all lines.
-        whole_project: look at all files of the projects that the paths belong to; report what touches the paths.
+        diff_base: report only what devlint does not report at this commit; None: report everything.
+        whole_project: look at all files of the projects that the paths belong to; report also on the files that import
+            the paths, and with notes in the paths.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
     """
 
@@ -50,6 +52,7 @@ class Settings:
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     fix: bool = False
+    diff: bool = False
     unsafe_fixes: bool = False
     include_markdown: bool = False
     baseline: Path | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
@@ -89,28 +89,36 @@ class Suppressions:
     ) -> tuple[list[Diagnostic], list[Silenced], Used]:
         """Return the diagnostics that stay, those that do not, and what silenced them.
 
-        A diagnostic loses its fix if that would change a line on which it is silenced.
+        A diagnostic is silenced on the lines where its place begins and ends, on the lines of its labels, and where
+        its statement ends. It loses its fix if that would change a line on which it is silenced, or on which another
+        diagnostic is.
         """
         kept: list[Diagnostic] = []
         silenced: list[Silenced] = []
         used: set[_Covering] = set()
         for diagnostic in diagnostics:
-            silencing = self._covering(diagnostic, diagnostic.place, matches)
+            labelled = [label.place for label in diagnostic.labels if label.place.file == diagnostic.place.file]
+            silencing = self._covering(diagnostic, (diagnostic.place, *labelled), matches)
             edits = () if diagnostic.fix is None else diagnostic.fix.edits
-            forbidding = [pair for edit in edits for pair in self._covering(diagnostic, edit.place, matches)]
+            forbidding = [pair for edit in edits for pair in self._covering(diagnostic, (edit.place,), matches)]
             used.update(silencing, forbidding)
             if silencing:
                 silenced.append(Silenced(diagnostic, Silencer.COMMENT, silencing[0][0].reason))
             else:
                 kept.append(replace(diagnostic, fix=None) if forbidding else diagnostic)
-        return kept, silenced, frozenset(used)
+        locked = {line for one in silenced for line in _lines(one.diagnostic.place)}
+        return [_without_fix_of(locked, one) for one in kept], silenced, frozenset(used)
 
-    def _covering(self, diagnostic: Diagnostic, place: Place, matches: Matches) -> list[_Covering]:
-        """Return by what a diagnostic is silenced where it stands, or would be silenced at another place.
+    def _covering(self, diagnostic: Diagnostic, places: Iterable[Place], matches: Matches) -> list[_Covering]:
+        """Return by what a diagnostic is silenced at its places, or would be silenced at other places.
 
         No suppression silences a report about itself.
         """
-        lines = {place.line, place.end_line, self._last_line.get(place.line, place.line)}
+        lines = {
+            line
+            for place in places
+            for line in (place.line, place.end_line, self._last_line.get(place.line, place.line))
+        }
         found = [each for line in lines for each in self._selecting(line, diagnostic, matches)]
         found += self._selecting_in_file(diagnostic, matches)
         found.sort(key=lambda each: each[0])
@@ -135,6 +143,17 @@ class Suppressions:
             for selector in ((None,) if entry.rules is None else entry.rules)
             if selector is None or matches(selector, diagnostic)
         ]
+
+
+def _lines(place: Place) -> range:
+    return range(place.line, place.end_line + 1)
+
+
+def _without_fix_of(lines: Collection[int], diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic; without its fix if that would change some lines."""
+    edits = () if diagnostic.fix is None else diagnostic.fix.edits
+    changed = any(line in lines for edit in edits for line in _lines(edit.place))
+    return replace(diagnostic, fix=None) if changed else diagnostic
 
 
 def read_suppressions(text: str) -> Suppressions:

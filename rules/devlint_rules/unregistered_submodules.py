@@ -6,13 +6,7 @@ import libcst as cst
 from devlint.diagnostics import Certainty, Fix, Place, Related, Safety, Severity
 from devlint.facts import UnregisteredMembers
 
-from devlint_rules.support.class_usage import (
-    MODULE_ATTRIBUTES,
-    assigned,
-    literal_keys,
-    members_are_made_here,
-    used_as_container,
-)
+from devlint_rules.support.class_usage import MODULE_ATTRIBUTES, assigned, literal_keys
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.scopes import SurroundedRule
 
@@ -27,7 +21,7 @@ _REGISTERING = {
 """The module that holds the members of a container and registers them; True: they are parameters."""
 
 _ADVICE = "keep its elements in an `{holder}`, which registers them"
-_CONTAINERS = (cst.List, cst.ListComp, cst.Tuple, cst.Dict, cst.DictComp)
+_CONTAINERS = (cst.List, cst.ListComp, cst.Tuple, cst.Dict)
 
 
 class UnregisteredSubmodules(SurroundedRule):
@@ -75,9 +69,8 @@ class UnregisteredSubmodules(SurroundedRule):
         Net().to("cuda:0")(torch.ones(2, 3, device="cuda:0"))
 
     ## Fix safety
-    Safe if the container creates its members itself and the class only iterates over it, indexes it or appends to it,
-    which a `ModuleList` or `ModuleDict` does as well. Otherwise unsafe. After the fix, `parameters()` and
-    `state_dict()` include the members: a checkpoint from before lacks them.
+    Unsafe, because the fix changes a run that works today. After the fix, `parameters()` and `state_dict()` include
+    the members: an optimizer trains them, also on the CPU, and a checkpoint from before lacks them.
 
     ## Known limits
     devlint knows members that `__init__` also registers by hand. It does not report a container that another method
@@ -115,9 +108,8 @@ class UnregisteredSubmodules(SurroundedRule):
         syntax = self.syntax()
         target = syntax.at(place, cst.Attribute)
         value = None if target is None else assigned(syntax, target)
-        cls = None if target is None else syntax.around(target, cst.ClassDef)
         nn = syntax.named("torch.nn")
-        if target is None or value is None or cls is None or nn is None:
+        if target is None or value is None or nn is None:
             return None
         keys = literal_keys(value)
         if not isinstance(value, _CONTAINERS) or any(key in MODULE_ATTRIBUTES or "." in key for key in keys or ()):
@@ -125,8 +117,5 @@ class UnregisteredSubmodules(SurroundedRule):
         name, imports = nn
         made = f"{name}.{holder.removeprefix('nn.')}("
         edits = (*imports, syntax.before(value, made), syntax.behind(value, ")"))
-        known = keys is not None and members_are_made_here(value)
-        safe = known and used_as_container(syntax, cls, target.attr.value, mapping=holder.endswith("Dict"))
-        safety = Safety.SAFE if safe else Safety.UNSAFE
         subject = self.surroundings().qualified(syntax.code(target), place)
-        return Fix(safety, _ADVICE.format(holder=holder), tuple(sorted(edits)), subject)
+        return Fix(Safety.UNSAFE, _ADVICE.format(holder=holder), tuple(sorted(edits)), subject)

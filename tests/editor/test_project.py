@@ -9,6 +9,7 @@ import pytest
 
 from tests.editor.client import Client, converse, wait_for
 from tests.editor.test_server import MENDED, PROGRAM
+from tests.sources.notebooks import notebook
 
 pytest.importorskip("lsprotocol", reason="pygls is not installed")
 
@@ -54,6 +55,21 @@ def test_a_file_that_nobody_has_opened_is_reported(project: Path) -> None:
         assert [one.location.range.start.line for one in found.related_information or ()] == [2, 3, 3]
 
     converse(project, talk, options=WHOLE)
+
+
+def test_a_notebook_is_reported_on_the_lines_of_its_file(tmp_path: Path) -> None:
+    first, last = PROGRAM.split("b = ")
+    (tmp_path / "book.ipynb").write_text(notebook(first, f"b = {last}"))
+    written = (tmp_path / "book.ipynb").read_text().split("\n")
+    row = next(number for number, line in enumerate(written) if "a + b" in line)
+
+    async def talk(client: Client) -> None:
+        uri, (found,) = await _published(client)
+        assert uri == client.uri("book.ipynb")
+        assert found.message.startswith("cell 2, line 2: `a` is on cpu")
+        assert found.range == types.Range(types.Position(row, 0), types.Position(row + 1, 0))
+
+    converse(tmp_path, talk, options={**WHOLE, "select": ["DEV1"]})
 
 
 def test_by_default_only_open_documents_are_reported(project: Path) -> None:

@@ -259,6 +259,26 @@ def test_a_server_answers_what_an_editor_asks_of_its_documents(project: Path) ->
     converse(project, talk)
 
 
+def test_a_misspelled_setting_is_shown(project: Path) -> None:
+    async def talk(client: Client) -> None:
+        client.open("a.py", MENDED)
+        assert await client.diagnostics() == []
+        assert client.messages == [
+            'devlint: unknown setting "selct"; did you mean "select"?; devlint ignores it',
+            'devlint: setting "diagnosticMode": "openFilesOnly" or "workspace", not "workspce"; devlint ignores it',
+            'devlint: setting "ignore": a list of rules, not "DEV1"; devlint ignores it',
+        ]
+        client.messages.clear()
+        settings = {"python": {"selct": 1}, "devlint": {"inlayHints": "of"}}
+        client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
+        while not client.messages:
+            await asyncio.sleep(0.05)
+        assert client.messages == ['devlint: setting "inlayHints": "bindings" or "off", not "of"; devlint ignores it']
+
+    options = {"diagnosticMode": "workspce", "selct": ["DEV1"], "ignore": "DEV1", "inlayHints": "off"}
+    converse(project, talk, options=options)
+
+
 def test_nothing_ends_the_server(project: Path) -> None:
     async def talk(client: Client) -> None:
         document = client.open("a.py", "import torch\nx = (\n")

@@ -230,7 +230,7 @@ def _is_refused(settled: Diagnostic, before: list[Diagnostic], after: list[Diagn
     where = partial(moved, text, settled.fix.edits)
     own = [each for each in after if each.place.file == one.place.file]
     brought = new_errors(before, after, {one.place.file: where})
-    return bool(useless([one], own, where)) or not all(allows(one, new, unsafe=True) for new in brought)
+    return bool(useless([one], (), own, where)) or not all(allows(one, new, unsafe=True) for new in brought)
 
 
 def _others(diagnostic: Diagnostic, fixed: Path) -> bool:

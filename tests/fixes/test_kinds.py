@@ -9,6 +9,13 @@ import pytest
 from tests.fixes.programs import fixed, net
 
 CASES = {
+    "copy in a called function": (
+        "DEV105",
+        "import torch\n\ndef best(net, x):\n    out = net(x)\n    return out.argmax(1).numpy()\n\n"
+        "net = torch.nn.Linear(3, 3)\nnet.to('cuda')\nprint(best(net, torch.ones(2, 3).to('cuda')))\n",
+        "import torch\n\ndef best(net, x):\n    out = net(x)\n    return out.argmax(1).cpu().numpy()\n\n"
+        "net = torch.nn.Linear(3, 3)\nnet.to('cuda')\nprint(best(net, torch.ones(2, 3).to('cuda')))\n",
+    ),
     "discarded move": (
         "DEV203",
         "import torch\nx = torch.ones(3)\nx.to('cuda')  # why\ny = x + torch.ones(3, device='cuda')\n",
@@ -68,29 +75,6 @@ CASES = {
             'self.shift: torch.Tensor\nself.register_buffer("shift", torch.ones(3), persistent=False)',
             "return x + self.shift",
         ),
-    ),
-    "list": (
-        "DEV202",
-        net("self.parts = [nn.Linear(3, 3) for _ in range(2)]", "return [part(x) for part in self.parts]"),
-        net(
-            "self.parts = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])", "return [part(x) for part in self.parts]"
-        ),
-    ),
-    "dict": (
-        "DEV202",
-        net('self.parts = {"a": nn.Linear(3, 3)}', 'return self.parts["a"](x)'),
-        net('self.parts = nn.ModuleDict({"a": nn.Linear(3, 3)})', 'return self.parts["a"](x)'),
-    ),
-    "module for a list": (
-        "DEV202",
-        net("self.parts = [nn.Linear(3, 3)]", "return self.parts[0](x)")
-        .replace("from torch import nn\n", "from torch.nn import Linear, Module\n")
-        .replace("nn.Module", "Module")
-        .replace("nn.Linear", "Linear"),
-        net("self.parts = torch.nn.ModuleList([nn.Linear(3, 3)])", "return self.parts[0](x)")
-        .replace("from torch import nn\n", "from torch.nn import Linear, Module\n")
-        .replace("(nn.Module", "(Module")
-        .replace("[nn.Linear", "[Linear"),
     ),
     "map_location": (
         "DEV304",
@@ -178,6 +162,41 @@ def test_a_safe_fix(name: str) -> None:
     assert fixed(before, code) == after
     assert fixed(after, code) == after
     assert fixed(before.replace("\n", "\r\n"), code) == after.replace("\n", "\r\n")
+
+
+REGISTERED = {
+    "list": (
+        "DEV202",
+        net("self.parts = [nn.Linear(3, 3) for _ in range(2)]", "return [part(x) for part in self.parts]"),
+        net(
+            "self.parts = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])", "return [part(x) for part in self.parts]"
+        ),
+    ),
+    "dict": (
+        "DEV202",
+        net('self.parts = {"a": nn.Linear(3, 3)}', 'return self.parts["a"](x)'),
+        net('self.parts = nn.ModuleDict({"a": nn.Linear(3, 3)})', 'return self.parts["a"](x)'),
+    ),
+    "module for a list": (
+        "DEV202",
+        net("self.parts = [nn.Linear(3, 3)]", "return self.parts[0](x)")
+        .replace("from torch import nn\n", "from torch.nn import Linear, Module\n")
+        .replace("nn.Module", "Module")
+        .replace("nn.Linear", "Linear"),
+        net("self.parts = torch.nn.ModuleList([nn.Linear(3, 3)])", "return self.parts[0](x)")
+        .replace("from torch import nn\n", "from torch.nn import Linear, Module\n")
+        .replace("(nn.Module", "(Module")
+        .replace("[nn.Linear", "[Linear"),
+    ),
+}
+"""Members that no optimizer trained, and that no checkpoint has, until the fix."""
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_fix_that_registers_parameters_is_unsafe(name: str) -> None:
+    code, before, after = REGISTERED[name]
+    assert fixed(before, code) == before
+    assert fixed(before, code, unsafe=True) == after
 
 
 UNSAFE = {

@@ -223,15 +223,15 @@ FEATURES = (
         ),
     ),
     Feature(
-        "reports on changed lines only",
+        "new reports only",
         "yes, since a commit",
-        ("tests/cli/test_changed_lines.py::test_a_changed_line_is_reported_wherever_it_moves",),
+        ("tests/cli/test_diff_base.py::test_a_report_of_the_commit_is_not_new",),
         (
             _no_word(_RUFF_FORMATS, "baseline|changed lines|diff-base"),
             _no_word(_FIXIT_HELP, "baseline|changed lines|diff-base"),
             _no_word(_TORCHFIX_HELP, "baseline|changed lines|diff-base"),
             _no_word("pylint --long-help", "baseline|changed lines|diff-base"),
-            no(Run(_SEMGREP_HELP, says="--baseline-commit"), text="new reports, since a commit"),
+            yes(Run(_SEMGREP_HELP, says="--baseline-commit"), text="yes, since a commit"),
             _no_word(_PYRIGHT_HELP, "baseline|changed lines|diff-base"),
         ),
     ),

@@ -171,6 +171,36 @@ def test_what_is_no_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, co
     assert message in result.stderr
 
 
+def test_a_broken_cell_leaves_the_others_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = tmp_path / "a.ipynb"
+    cells = (
+        "import torch\nnet = torch.nn.Linear(3, 3)\n",
+        "x = 1\ndef f(:\n",
+        "net.cuda()(torch.ones(3))\n",
+        "    y = (",
+    )
+    book.write_text(notebook(*cells))
+    arguments = ("a.ipynb", "--select", "DEV1", "--output-format", "concise")
+    result = _check(tmp_path, monkeypatch, *arguments)
+
+    assert result.exit_code == 2
+    found = [line.partition(" [")[0] for line in result.stdout.splitlines()]
+    assert found == ["a.ipynb:cell 2:2:7: DEV901", "a.ipynb:cell 3:1:1: DEV102", "a.ipynb:cell 4:1:9: DEV901"]
+
+    fixed = _check(tmp_path, monkeypatch, *arguments, "--fix")
+    assert "DEV102" not in fixed.stdout
+    assert "def f(:" in book.read_text()
+
+
+def test_a_baseline_holds_for_a_notebook_with_a_broken_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.ipynb").write_text(notebook("import torch\ntorch.ones(3).cuda() + torch.ones(3)\n", "def f(:\n"))
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(devlint, ["baseline", "a.ipynb", "--select", "DEV1"])
+    options = ("--select", "DEV1", "--baseline", "devlint-baseline.json", "--output-format", "concise")
+    result = _check(tmp_path, monkeypatch, "a.ipynb", *options)
+    assert [line.partition(" [")[0] for line in result.stdout.splitlines()] == ["a.ipynb:cell 2:1:7: DEV901"]
+
+
 def test_a_syntax_error_is_in_its_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.ipynb").write_text(notebook("import torch\n", "x = 1\ny = (\n"))
     result = _check(tmp_path, monkeypatch, "a.ipynb", "--output-format", "concise")

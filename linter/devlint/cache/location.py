@@ -40,7 +40,7 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     """
     options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
     options = replace(options, exclude=None, extend_exclude=(), diff_base=None, whole_project=False, add_ignore=None)
-    options = replace(options, fix=False, unsafe_fixes=False, baseline=None, accepting=False, observed=())
+    options = replace(options, fix=False, diff=False, unsafe_fixes=False, baseline=None, accepting=False, observed=())
     named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]
     code = [state_of(package) for package in packages]
     everything = (devlint.__version__, sys.version, options, named, code, _identity(batch))

@@ -39,8 +39,8 @@ _WITH_SUMMARY = ("full", "concise", "github")
 @click.option("--fix-only", is_flag=True, help="Make the fixes, and print no report.")
 @click.option("--diff", is_flag=True, help="Print the changes of --fix, and write nothing.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a fix was made.")
-@click.option("--diff-base", metavar="REF", help="Report only on lines that changed since this commit.")
-@click.option("--whole-project", is_flag=True, help="Look at all files of the project; report what touches the paths.")
+@click.option("--diff-base", metavar="REF", help="Report only what devlint did not report at this commit.")
+@click.option("--whole-project", is_flag=True, help="Also report what the paths may break in files that import them.")
 @click.option("--add-ignore", metavar="REASON", help="Silence each report by a comment with this reason.")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked, and check none.")
 @click.option("--show-settings", is_flag=True, help="Print the settings for these files, and check none.")
@@ -97,6 +97,7 @@ def check(
         settings,
         stdin_filename=stdin_filename,
         fix=fix or wanted.fix_only or wanted.diff,
+        diff=wanted.diff,
         unsafe_fixes=unsafe_fixes,
         baseline=baseline,
         observed=tuple(Path(os.path.abspath(path)) for path in observed),
@@ -132,7 +133,7 @@ def _require_one_purpose(settings: Settings, *, watch: bool) -> None:
         if "-" in settings.paths:
             raise click.UsageError("--add-ignore needs files, not standard input")
     if settings.diff_base is not None and settings.fix:
-        # A fix is kept if it brings no new report; on unchanged lines nobody would see one.
+        # A fix is kept if it brings no new report; nobody would see one that the commit has too.
         raise click.UsageError("--diff-base cannot be combined with fixes")
     if settings.whole_project and (settings.fix or "-" in settings.paths):
         # In a file that nobody has named, nobody would see a report that a fix brings.

@@ -16,6 +16,14 @@ def _list(ctx: click.Context, option: click.Parameter, value: str | None) -> tup
     return None if value is None else tuple(entry.strip() for entry in value.split(",") if entry.strip())
 
 
+def _rules(ctx: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Split a list of rules; one without any would turn devlint off, as an empty variable of a job does."""
+    found = _list(ctx, option, value)
+    if found == () and option.name == "select":
+        raise click.UsageError("--select names no rule; leave the option out to select the default rules")
+    return found
+
+
 def complete_rules(ctx: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
     """Complete the last of several codes or names of rules, with commas between."""
     from devlint.registry import load_rules
@@ -26,7 +34,7 @@ def complete_rules(ctx: click.Context, option: click.Parameter, incomplete: str)
 
 
 def _rules_option(name: str, text: str) -> Callable[[Command], Command]:
-    return click.option(name, callback=_list, shell_complete=complete_rules, metavar="RULES", help=text)
+    return click.option(name, callback=_rules, shell_complete=complete_rules, metavar="RULES", help=text)
 
 
 def _patterns_option(name: str, text: str) -> Callable[[Command], Command]:

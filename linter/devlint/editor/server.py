@@ -26,7 +26,7 @@ from devlint.project import display_path
 from devlint.quoting import printable, printable_lines
 from devlint.settings import Settings
 
-_WATCHED = "**/{*.py,*.pyi,pyproject.toml,devlint.toml}"
+_WATCHED = "**/{*.py,*.pyi,*.ipynb,pyproject.toml,devlint.toml}"
 """The files that a report may rest on."""
 
 _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="devlint")
@@ -107,6 +107,12 @@ class Server(LanguageServer):
             message = types.ShowMessageParams(types.MessageType.Error, printable(f"devlint: {error}"))
             self.window_show_message(message)
 
+    def warn_of_options(self) -> None:
+        """Show the user which settings of the editor are ignored."""
+        for problem in self.options.problems:
+            text = printable(f"devlint: {problem}; devlint ignores it")
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, text))
+
     def withdraw(self, uri: str) -> None:
         """Take the diagnostics of a document away; those of the saved file take their place."""
         if not self.pulls:
@@ -159,7 +165,7 @@ def _hear(server: Server) -> None:
 
     @server.feature(types.INITIALIZE)
     def initialize(ls: Server, params: types.InitializeParams) -> None:
-        ls.options = read_options(params.initialization_options)
+        ls.options = read_options(params.initialization_options, is_own=True)
         root = None if params.root_uri is None else uris.to_fs_path(params.root_uri)
         if root is not None:
             ls.root = Path(root)
@@ -170,6 +176,7 @@ def _hear(server: Server) -> None:
 
     @server.feature(types.INITIALIZED)
     def initialized(ls: Server, params: types.InitializedParams) -> None:
+        ls.warn_of_options()
         ls.check_project()
         workspace = ls.client_capabilities.workspace
         watching = None if workspace is None else workspace.did_change_watched_files
@@ -186,6 +193,7 @@ def _hear(server: Server) -> None:
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configure(ls: Server, params: types.DidChangeConfigurationParams) -> None:
         ls.options = read_options(params.settings)
+        ls.warn_of_options()
         ls.analyses.restart()
         ls.check_project()
 

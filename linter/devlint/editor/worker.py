@@ -26,16 +26,18 @@ from pathlib import Path
 from typing import TypeAlias
 
 from devlint import cache, engine
-from devlint.diagnostics import Diagnostic, RuleText
+from devlint.diagnostics import Diagnostic, Place, RuleText
 from devlint.discovery import project_of
 from devlint.errors import DevlintError, SourceError
 from devlint.facts import Occurrence
 from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, killed, load_tools, texts_of
 from devlint.pool import safe_path
-from devlint.project import Asked, Project, Trace, digest
+from devlint.project import Asked, Project, Trace, digest, lines_of, read_text
 from devlint.quoting import printable_lines
 from devlint.records import dataclass
+from devlint.report import Outcome
+from devlint.report.cells import in_its_cell
 from devlint.settings import Configuration, Settings
 
 STACK = 256 * 1024 * 1024
@@ -113,8 +115,8 @@ class ProjectFindings:
     """The outcome of a run over a project.
 
     Attributes:
-        diagnostics: the reported ones, in order, with places in whole programs.
-        lines: the source lines of the files that they speak of.
+        diagnostics: the reported ones, in order. A place in a notebook has the lines of its file, which is JSON.
+        lines: the lines of the files that they speak of.
         pages: as for `Findings`.
     """
 
@@ -301,8 +303,23 @@ def _check(job: ProjectJob) -> ProjectFindings:
     if hasattr(os, "nice"):
         os.nice(10)  # a document whose author waits goes first
     outcome = engine.run(job.settings, load=cache.load_tools, cache=cache.user_cache(job.settings)).outcome
-    shown = tuple(one for one in outcome.diagnostics if one.place.cell is None)
-    return ProjectFindings(shown, outcome.lines, _pages(shown))
+    shown = tuple(_in_lines_of_files(one, outcome) for one in outcome.diagnostics)
+    notebooks = {place.file for one in outcome.diagnostics for place in one.places() if place.cell is not None}
+    lines = {**outcome.lines, **{file: lines_of(read_text(Path(file), file)) for file in sorted(notebooks)}}
+    return ProjectFindings(shown, lines, _pages(shown))
+
+
+def _in_lines_of_files(diagnostic: Diagnostic, outcome: Outcome) -> Diagnostic:
+    """Return a diagnostic with the lines of files in place of those of cells, and without the fix of a cell."""
+
+    def change(place: Place) -> Place:
+        if place.cell is None:
+            return place
+        first, last = outcome.file_lines(place)
+        return Place(place.file, first, 1, last + 1, 1)
+
+    message = in_its_cell(diagnostic.place, diagnostic.message)
+    return replace(diagnostic, fix=None, message=message).with_places(change)
 
 
 def holds(known: Basis, job: Job, batch: Batch) -> bool:

@@ -10,7 +10,7 @@ from devlint.errors import DevlintError, OutputError
 from devlint.fixes.quoting import header
 from devlint.project import root_for
 from devlint.records import dataclass
-from devlint.writing import change_file
+from devlint.writing import change_file, require_changeable
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,20 @@ class Change:
     before: bytes
     after: bytes
     settled: int
+
+
+def obstacle(path: Path, display: str) -> OutputError | None:
+    """Return why any change of a file would be refused; None if there is no reason known before the change.
+
+    Args:
+        path: the file; a link stands for the file that it leads to.
+        display: its name, as shown to the user.
+    """
+    try:
+        require_changeable(path.resolve())
+    except OutputError as error:
+        return OutputError(error.message, path=display)
+    return None
 
 
 def write(changes: Iterable[Change]) -> dict[Change, DevlintError]:

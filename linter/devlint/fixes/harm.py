@@ -17,15 +17,17 @@ _MACHINES = "DEV3"
 _CERTAINTIES = (*reversed(Certainty),)
 
 
-def useless(settled: Iterable[Diagnostic], after: Sequence[Diagnostic], moved: Moved) -> list[Diagnostic]:
-    """Return those of the fixes made that do not help; all of them if the file cannot be read any more.
+def useless(
+    settled: Iterable[Diagnostic], before: Iterable[Diagnostic], after: Sequence[Diagnostic], moved: Moved
+) -> list[Diagnostic]:
+    """Return those of the fixes made that do not help; all of them if more of the file cannot be read than before.
 
     Args:
         settled: the diagnostics of one file whose fixes were made.
-        after: the diagnostics of that file now.
+        before, after: the diagnostics of that file, before the fixes and now.
         moved: where a position of the file is now.
     """
-    if any(one.code in ALWAYS for one in after):
+    if sum(one.code in ALWAYS for one in after) > sum(one.code in ALWAYS for one in before):
         return list(settled)
     reported = {(one.code, one.message, one.place.line, one.place.column) for one in after}
     return [

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from devlint.diagnostics import Diagnostic, Place
-from devlint.errors import SourceError
+from devlint.errors import OutputError, SourceError
 from devlint.fixes.applying import apply_to_bytes, moved
-from devlint.fixes.changes import Change
+from devlint.fixes.changes import Change, obstacle
 from devlint.fixes.choosing import choose
 from devlint.fixes.harm import Moved, allows, new_errors, useless
 from devlint.project import decode, digest, read_bytes
@@ -81,15 +81,25 @@ class Repair:
         unsafe: make unsafe fixes too.
         given: content that stands for files from the start, such as standard input.
         left: diagnostics whose fixes are not made, nor other fixes of the same subject.
+        writes: the files will be written. A file that cannot be written gets no fix, and keeps its diagnostics.
 
     Attributes:
         warnings: the fixes that were not made, and why.
+        unwritable: why files cannot be written, by file; each is one that a fix would change.
     """
 
     def __init__(
-        self, look: Callable[[Contents], Found], *, unsafe: bool, given: Contents, left: Sequence[Settled] = ()
+        self,
+        look: Callable[[Contents], Found],
+        *,
+        unsafe: bool,
+        given: Contents,
+        left: Sequence[Settled] = (),
+        writes: bool = False,
     ) -> None:
         self.warnings: list[str] = []
+        self.unwritable: dict[str, OutputError] = {}
+        self._writes = writes
         self._look = look
         self._unsafe = unsafe
         self._given = given
@@ -110,7 +120,11 @@ class Repair:
             earlier, settled = dict(self._now), dict(self._settled)
             made = self._make(found, wanted[:most])
             after = self._look(self.contents) if made else found
-            wasted = [one for file in made for one in useless(made[file].settled, _of(after, file), made[file].where)]
+            wasted = [
+                one
+                for file, own in made.items()
+                for one in useless(own.settled, _of(found, file), _of(after, file), own.where)
+            ]
             brought = _first_harm(found, after, made, unsafe=self._unsafe)
             if not wasted and brought is None:
                 self._move_refused(made)
@@ -135,8 +149,8 @@ class Repair:
         return {**self._given, **{_path(file): data for file, data in self._now.items()}}
 
     def refuses(self, diagnostic: Diagnostic) -> bool:
-        """Whether the fix of a diagnostic was tried and not kept; its place is one in the contents of now."""
-        return _place(diagnostic) in self._refused
+        """Whether the fix of a diagnostic cannot be made; its place is one in the contents of now."""
+        return _place(diagnostic) in self._refused or diagnostic.place.file in self.unwritable
 
     @property
     def settled(self) -> tuple[Settled, ...]:
@@ -160,12 +174,22 @@ class Repair:
         open_ones = {
             file: [one for one in checked.diagnostics if _place(one) not in self._refused and not self._is_left(one)]
             for file, checked in found.items()
+            if file not in self.unwritable
         }
         for unsafe in (False, True) if self._unsafe else (False,):
             wanted = [one for own in open_ones.values() for one in choose(own, unsafe=unsafe).settled]
+            wanted = [one for one in wanted if self._is_writable(one.place.file)]
             if wanted:
                 return wanted
         return []
+
+    def _is_writable(self, file: str) -> bool:
+        path = _path(file)
+        if self._writes and path not in self._given and file not in self._now and file not in self.unwritable:
+            problem = obstacle(path, file)
+            if problem is not None:
+                self.unwritable[file] = problem
+        return file not in self.unwritable
 
     def _move_refused(self, made: Mapping[str, _Made]) -> None:
         """Let the refused diagnostics move with the text of their files."""

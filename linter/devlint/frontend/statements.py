@@ -16,10 +16,17 @@ _With: TypeAlias = ast.With | ast.AsyncWith
 
 
 def _expression(scope: ScopeBuilder, node: ast.Expr) -> None:
-    value = node.value
+    _discard(scope, node.value)
+
+
+def _discard(scope: ScopeBuilder, value: ast.expr) -> None:
+    """Lowers an expression whose value nothing uses; of `f(), g()` nothing uses either result."""
     kind = type(value)
     if kind is ast.Call:
         call(scope, value, discarded=True)  # type: ignore[arg-type]
+    elif isinstance(value, ast.Tuple) and not any(isinstance(element, ast.Starred) for element in value.elts):
+        for element in value.elts:
+            _discard(scope, element)
     elif kind is not ast.Constant:
         scope.value(value)
 

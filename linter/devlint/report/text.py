@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from devlint.diagnostics import Diagnostic, Fix, Place, Safety, Severity
+from devlint.errors import OutputError
 from devlint.quoting import printable
 from devlint.report.excerpt import Mark, Paint, excerpt, marks_of
 from devlint.report.outcome import Outcome
@@ -44,7 +45,7 @@ def summary(outcome: Outcome, unreadable: int) -> str:
 
     Args:
         outcome: the run.
-        unreadable: how many files the run could not analyse.
+        unreadable: how many files the run could not analyse or write.
     """
     counts = [
         _counted(outcome.count(severity), severity.value)
@@ -53,7 +54,9 @@ def summary(outcome: Outcome, unreadable: int) -> str:
     ]
     files = _counted(outcome.files, "file")
     known = f" {outcome.baselined} in the baseline." if outcome.baselined else ""
-    failed = f" {_counted(unreadable, 'file')} could not be analysed." if unreadable else ""
+    unwritten = sum(isinstance(problem, OutputError) for problem in outcome.problems)
+    counted = ((unreadable - unwritten, "analysed"), (unwritten, "written"))
+    failed = "".join(f" {_counted(number, 'file')} could not be {what}." for number, what in counted if number)
     fixed = f"Fixed {outcome.fixed}. " if outcome.fixed else ""
     if counts:
         return f"{fixed}Found {', '.join(counts)} in {files}.{known}{failed}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from devlint.errors import SourceError
@@ -18,7 +20,7 @@ def read(text: str, display: str) -> Program:
     """Return the program of a notebook: what its code cells hold, in order, each ended by a line end.
 
     A notebook of another language is a program without a line. Shell lines and magics are replaced; an indented cell
-    becomes the body of a statement.
+    becomes the body of a statement. A cell that Python cannot parse is left out: it does not run, and the others do.
 
     Raises:
         SourceError: the text is no notebook in the format of Jupyter 4 or later.
@@ -32,20 +34,51 @@ def read(text: str, display: str) -> Program:
     line = 1
     written = dict(_code_cells(document, display))
     rows = rows_of(text, written)
-    for number, as_written in written.items():
-        source = LINE_END.sub("\n", as_written)
-        code = without_magics(source)
+    sources = {number: LINE_END.sub("\n", as_written) for number, as_written in written.items()}
+    codes = {number: without_magics(source) for number, source in sources.items()}
+    broken = _broken(code for code in codes.values() if code is not None)
+    for number, source in sources.items():
+        code = codes[number]
         lines = source.count("\n") + 1
+        unparsed = code if code in broken else None
+        code = None if unparsed else code
         if code is not None and is_indented(code):
-            # The cell keeps its columns as the body of a statement, on a line that belongs to no cell.
-            plain.append("if True:")
+            plain.append(_HEADER)
             original.append("")
             line += 1
-        cells.append(Cell(number, line, lines, is_python=code is not None, rows=rows[number]))
+        is_python = code is not None or bool(unparsed)
+        cells.append(Cell(number, line, lines, is_python=is_python, broken=unparsed or "", rows=rows[number]))
         plain.append("\n" * (lines - 1) if code is None else code)
         original.append(source)
         line += lines
     return Program("".join(f"{each}\n" for each in plain), "".join(f"{each}\n" for each in original), tuple(cells))
+
+
+_HEADER = "if True:"
+"""An indented cell keeps its columns as the body of this statement, on a line that belongs to no cell."""
+
+
+def as_statements(code: str) -> str:
+    """Return the code of a cell as Python reads it: with a line before it if it is indented."""
+    return f"{_HEADER}\n{code}" if is_indented(code) else code
+
+
+def _broken(codes: Iterable[str]) -> frozenset[str]:
+    """Return those that Python cannot parse; each cell runs by itself."""
+    statements = {code: as_statements(code) for code in codes}
+    if _is_parsed("\n".join(statements.values())):
+        return frozenset()
+    return frozenset(code for code, statement in statements.items() if not _is_parsed(statement))
+
+
+def _is_parsed(code: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
 
 
 def _document(text: str, display: str) -> _Table:

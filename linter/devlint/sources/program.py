@@ -14,6 +14,7 @@ class Cell:
         first: its first line in the program.
         lines: how many it has there.
         is_python: false for a cell that another program executes, such as one that begins with `%%bash`.
+        broken: its code, if Python cannot parse it; the program has blank lines in its place.
         rows: by line of the cell, the line of the notebook's file that holds its beginning, from 1.
     """
 
@@ -21,6 +22,7 @@ class Cell:
     first: int
     lines: int
     is_python: bool = True
+    broken: str = ""
     rows: tuple[int, ...] = ()
 
 

@@ -127,9 +127,22 @@ def _content(file: IO[bytes]) -> bytes:
     return file.read()
 
 
+def require_changeable(path: Path) -> None:
+    """Refuse a file that `change_file` would refuse whatever its content is.
+
+    Raises:
+        OutputError: it is read-only, or has several names.
+    """
+    with _naming(path), _opened(path) as (_, status):
+        _require_replaceable(path, status)
+
+
 def _require_replaceable(path: Path, old: os.stat_result) -> None:
-    """Refuse a file that only seems to be replaced by a new one of its name."""
-    if not os.access(path, os.W_OK):
+    """Refuse a file that only seems to be replaced by a new one of its name.
+
+    The administrator may write any file, but its owner has said that nobody should.
+    """
+    if not (os.access(path, os.W_OK) and old.st_mode & 0o222):
         raise OutputError("cannot be written: it is read-only")
     if old.st_nlink > 1:
         raise OutputError("cannot be written: it has other names (hard links), which would keep the old content")

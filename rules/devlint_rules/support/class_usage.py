@@ -19,10 +19,6 @@ MODULE_ATTRIBUTES = frozenset(
 )
 """Names that a module has, which `ModuleDict` refuses as keys. Source: `dir(torch.nn.ModuleDict())`, torch 2.13."""
 
-_OF_LISTS = frozenset({"append", "extend", "insert"})
-_OF_MAPPINGS = frozenset({"items", "keys", "values", "update"})
-_READERS = frozenset({"enumerate", "len", "zip", "reversed", "range", "iter"})
-
 
 def assigned(syntax: Syntax, target: cst.BaseExpression) -> cst.BaseExpression | None:
     """The value that a statement gives to this one target; None for any other use of the target."""
@@ -89,46 +85,6 @@ def literal_keys(value: cst.BaseExpression) -> tuple[str, ...] | None:
     if len(texts) != len(value.elements):
         return None
     return tuple(text for text in texts if isinstance(text, str))
-
-
-def members_are_made_here(value: cst.BaseExpression) -> bool:
-    """Whether everything that a display holds is the result of a call."""
-    match value:
-        case cst.List(elements=elements) | cst.Tuple(elements=elements):
-            return all(isinstance(element, cst.Element) and isinstance(element.value, cst.Call) for element in elements)
-        case cst.Dict(elements=pairs):
-            return all(isinstance(pair.value, cst.Call) for pair in pairs)
-        case cst.ListComp(elt=member):
-            return isinstance(member, cst.Call)
-        case _:
-            return False
-
-
-def used_as_container(syntax: Syntax, cls: cst.ClassDef, name: str, *, mapping: bool) -> bool:
-    """Whether a class uses an attribute only in ways that lists or dicts and the modules like them have in common."""
-    methods = _OF_MAPPINGS if mapping else _OF_LISTS
-    uses = [attribute for attribute in _attributes(syntax, cls, name) if not _stores(syntax, attribute)]
-    stores = sum(_stores(syntax, attribute) for attribute in _attributes(syntax, cls, name))
-    return stores == 1 and all(_is_common(syntax, use, methods) for use in uses)
-
-
-def _is_common(syntax: Syntax, use: cst.Attribute, methods: frozenset[str]) -> bool:
-    parents = syntax.parents(use)
-    match next(parents):
-        case cst.Attribute(attr=cst.Name(value=method)) as attribute:
-            call = next(parents)
-            return method in methods and isinstance(call, cst.Call) and call.func is attribute
-        case cst.Subscript(value=value, slice=[cst.SubscriptElement(slice=cst.Index())]):
-            return value is use
-        case cst.For() | cst.CompFor() | cst.ComparisonTarget():
-            return True
-        case cst.Arg(star="") as argument:
-            call = next(parents)
-            return isinstance(call, cst.Call) and argument in call.args and syntax.code(call.func) in _READERS
-        case cst.Arg(star="*"):
-            return True
-        case _:
-            return False
 
 
 def _attributes(syntax: Syntax, cls: cst.ClassDef, name: str) -> list[cst.Attribute]:

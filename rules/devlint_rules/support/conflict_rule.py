@@ -25,8 +25,8 @@ from devlint_rules.support.site import Site
 class ConflictRule(SurroundedRule):
     """Base of the rules that report every conflict of one `kind`, at the operation that raises.
 
-    If the operation is inside a called function of the same file, the call is a note of the report; the remedy is
-    sought at the call, where the two values are handed over.
+    If the operation is inside a called function of the same file, the call is a note of the report. The remedy is
+    sought at the call, where the two values are handed over. Except: a copy to the CPU is made at the operation.
 
     `possible`: only those that are merely possible, or only the others; None for all of them.
     `fixes`: the remedy is also offered as a fix, where there is one.
@@ -45,9 +45,11 @@ class ConflictRule(SurroundedRule):
             if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
                 continue
             place = self.place_of(node)
-            remedy = bring_together(conflict, Site(place, self.surroundings(), self.syntax()))
             raises = where_it_raises(conflict, place)
             shown = conflict if raises == place else as_named_inside(conflict)
+            copies = conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
+            mended, at = (shown, raises) if copies else (conflict, place)
+            remedy = bring_together(mended, Site(at, self.surroundings(), self.syntax()))
             related = both_stories(conflict) if raises == place else (*both_stories(shown), *calls(conflict, place))
             self.report(
                 raises,
@@ -56,6 +58,6 @@ class ConflictRule(SurroundedRule):
                 labels=labels(shown),
                 related=related,
                 pytorch=conflict.message,
-                advice=remedy.advice if raises == place else at_the_call(remedy.advice, conflict, place),
+                advice=remedy.advice if raises == at else at_the_call(remedy.advice, conflict, place),
                 fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
             )

@@ -56,7 +56,7 @@ def _members(heap: Heap, value: Value) -> tuple[str, tuple[Value, ...]]:
         case ListObject(module=None):
             return "list", held.items if held.items is not None else (held.rest,)
         case DictObject(module=None):
-            return "dict", tuple(item for _, item in held.items)
+            return "dict", (*(item for _, item in held.items), held.rest)
         case _:
             return "", ()
 

@@ -10,7 +10,18 @@ from devlint.analysis.values.operands import resolve
 from devlint.domain.device import Device, UnknownDevice
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
-from devlint.domain.value import Constant, DeviceValue, ObjectId, Opaque, Reference, Tensor, TupleValue, Value, is_host
+from devlint.domain.value import (
+    UNKNOWN,
+    Constant,
+    DeviceValue,
+    ObjectId,
+    Opaque,
+    Reference,
+    Tensor,
+    TupleValue,
+    Value,
+    is_host,
+)
 from devlint.frontend.ir import Span
 
 MOST_SHOWN = 1_000
@@ -74,8 +85,10 @@ class _Revealing:
                 return f"[{self._listed(items, inside)}]"
             case ListObject(rest=rest):
                 return f"[{self.text(rest, inside)}, ...]"
-            case DictObject(items=pairs):
-                return "{" + ", ".join(f"{key!r}: {self.text(item, inside)}" for key, item in pairs) + "}"
+            case DictObject(items=pairs, rest=rest):
+                shown = [f"{key!r}: {self.text(item, inside)}" for key, item in pairs]
+                others = [] if rest is UNKNOWN else [f"...: {self.text(rest, inside)}"]
+                return "{" + ", ".join([*shown, *others]) + "}"
             case Instance():
                 return "not a tensor"
             case _:

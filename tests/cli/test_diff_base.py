@@ -1,14 +1,14 @@
-"""`--diff-base`: reports on lines that changed since a commit, in repositories of git."""
+"""`--diff-base`: reports that are new since a commit, in repositories of git."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.cli.git import commit, git
 from tests.cli.stand_in import Shell
 
 CODE = "import torch\nclash\n\nraw_cuda\n"
@@ -18,19 +18,10 @@ class Repository(Shell):
     """The command line in a git repository."""
 
     def git(self, *arguments: str) -> None:
-        environment = {
-            **os.environ,
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_AUTHOR_NAME": "somebody",
-            "GIT_AUTHOR_EMAIL": "somebody@example.org",
-            "GIT_COMMITTER_NAME": "somebody",
-            "GIT_COMMITTER_EMAIL": "somebody@example.org",
-        }
-        subprocess.run(["git", *arguments], cwd=self.folder, env=environment, check=True, capture_output=True)
+        git(self.folder, *arguments)
 
     def commit(self) -> None:
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", "change")
+        commit(self.folder)
 
 
 @pytest.fixture
@@ -46,7 +37,7 @@ def _since(shell: Shell, base: str, *paths: str) -> list[str]:
     return shell.concise("--diff-base", base, *paths)
 
 
-def test_unchanged_lines_are_not_reported(repository: Repository) -> None:
+def test_a_report_of_the_commit_is_not_new(repository: Repository) -> None:
     assert repository.concise() == ["a.py:2:1: DEV101", "a.py:4:1: DEV302"]
     assert _since(repository, "main") == []
 
@@ -158,6 +149,14 @@ def test_without_a_repository_there_is_nothing_to_compare_with(shell: Shell) -> 
         2,
         "error: --diff-base: the working folder is in no git repository\n",
     )
+
+
+def test_git_may_refuse_a_repository_of_somebody_else(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    result = repository.run("check", "--diff-base", "main")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: --diff-base: git says: detected dubious ownership in repository at ")
+    assert "git config --global --add safe.directory" in result.stderr
 
 
 def test_without_git_the_error_says_so(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

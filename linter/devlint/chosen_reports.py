@@ -1,0 +1,90 @@
+"""Which reports of a run `--diff-base` and `--whole-project` let through."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from devlint.base_revision import BaseRevision
+from devlint.diagnostics import Diagnostic
+from devlint.discovery import project_of
+from devlint.importers import Importers
+from devlint.inspector import Batch, Inspector
+from devlint.project import display_path, lines_of
+from devlint.report import Outcome, fingerprints
+from devlint.selection import ALWAYS
+
+
+def new_since(
+    base: BaseRevision,
+    reports: Mapping[Diagnostic, str],
+    batches: Iterable[Batch],
+    given: Mapping[Path, bytes],
+    worker: Inspector,
+) -> tuple[Diagnostic, ...]:
+    """Leave out the reports that devlint makes at a commit too, as a baseline of this commit would.
+
+    Both runs have the configuration of now. A report on a file that cannot be analysed stays.
+
+    Args:
+        base: the commit.
+        reports: each with its fingerprint, and with places in whole programs.
+        batches: all files of the run.
+        given: what stands for the content of files now, by absolute path.
+        worker: an inspector that has seen none of the files.
+
+    Raises:
+        ConfigError: a file with a report is in another repository, or in none.
+    """
+    own = {one: name for one, name in reports.items() if one.code not in ALWAYS}
+    reported = {one.place.file for one in own}
+    known: set[str] = set()
+    for batch in batches:
+        files = [path for path in batch.files if display_path(path) in reported]
+        if not files:
+            continue
+        past = base.past(batch.root, [*project_of(batch.root, batch.configuration).members, *files], given)
+        if not past:  # no file differs, so no report does
+            shown = {display_path(path) for path in files}
+            known.update(name for one, name in own.items() if one.place.file in shown)
+            continue
+        worker.go_back(batch, past)
+        for path in files:
+            if past.get(path, b"") is not None:
+                known.update(_fingerprints_at(worker, batch, path))
+    return tuple(one for one in reports if own.get(one) not in known)
+
+
+def _fingerprints_at(worker: Inspector, batch: Batch, path: Path) -> Iterator[str]:
+    """Yield the fingerprints of the reports on one file, as the inspector sees it."""
+    (result,) = worker.inspect(batch.of((path,)))
+    text = worker.original(batch, path) if result.diagnostics else ""
+    outcome = Outcome(
+        result.diagnostics, 1, seconds=0, lines={result.display: lines_of(text)}, silenced=result.silenced
+    )
+    named = fingerprints(outcome)
+    return (named[one] for one in result.diagnostics)
+
+
+def about(reports: Iterable[Diagnostic], named: Collection[Path], batches: Iterable[Batch]) -> tuple[Diagnostic, ...]:
+    """Leave out the reports that have nothing to do with some files.
+
+    A report stays if its file is one of them or imports one of them, directly or through other files, or if a line of
+    its notes is in one of them. Of the reports that a file cannot be analysed, those on the files themselves stay.
+
+    Args:
+        reports: with places in whole programs.
+        named: the files.
+        batches: all files of the run.
+    """
+    own = {display_path(path) for path in named}
+    importing: set[str] = set()
+    for batch in batches:
+        project = project_of(batch.root, batch.configuration)
+        importing |= Importers(project).importing(path for path in named if path in batch.files)
+    return tuple(
+        one
+        for one in reports
+        if one.place.file in own
+        or (one.code not in ALWAYS and (one.place.file in importing or any(at.file in own for at in one.story())))
+    )
