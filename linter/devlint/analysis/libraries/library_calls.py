@@ -18,7 +18,7 @@ from devlint.analysis.values import operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArguments, bind_to_signature, constant
 from devlint.analysis.values.containers import allocate
 from devlint.analysis.values.devices import check_call, default_device
-from devlint.analysis.values.modules import is_module_class, module_device
+from devlint.analysis.values.modules import is_module, is_module_class, module_device
 from devlint.analysis.values.narrowing import present
 from devlint.domain.device import (
     CPU,
@@ -274,8 +274,30 @@ def call_module(
     if found is None:
         return UNKNOWN
     signature, bound = found
-    short = short_name(held.cls)
-    return Application(frame, env, f"{short}.__call__", span).run(signature, bound, exact=arguments.exact)
+    operation = f"{short_name(held.cls)}.__call__"
+    _meet_replaced_parts(frame, env, receiver, held, arguments, operation, span)
+    return Application(frame, env, operation, span).run(signature, bound, exact=arguments.exact)
+
+
+def _meet_replaced_parts(
+    frame: Frame,
+    env: Environment,
+    receiver: ArgumentValue,
+    held: LibraryObject,
+    arguments: Arguments,
+    operation: str,
+    span: Span,
+) -> None:
+    """A part that the program has put into a module meets what the module computes from its first input.
+
+    It does if the module's class has a part of that name, which the new one replaces.
+    """
+    given = (one for one in arguments.all() if isinstance(one.value, Tensor) and one.value.device == held.device)
+    inputs = list(given)
+    for name, part in held.parts if inputs else ():
+        if is_module(frame, env, part) and frame.program.catalogue.attribute(held.cls, name) is not None:
+            called = f"{frame.text(receiver.span)}.{name}"
+            meet(frame, env, replace(receiver, value=part), inputs[0], operation, span, called)
 
 
 def call_method(
@@ -312,13 +334,22 @@ def moves_in_place(frame: Frame, cls: str, name: str) -> bool:
 
 
 def meet(
-    frame: Frame, env: Environment, receiver: ArgumentValue, value: ArgumentValue, operation: str, span: Span
+    frame: Frame,
+    env: Environment,
+    receiver: ArgumentValue,
+    value: ArgumentValue,
+    operation: str,
+    span: Span,
+    name: str = "",
 ) -> None:
-    """A module meets an input, where no signature says so: the input must be where the parameters are."""
+    """A module meets an input, where no signature says so: the input must be where the parameters are.
+
+    `name`: what the module is called, if that is not the text of the receiver.
+    """
     device, origin = module_device(frame, env, receiver.value)
     if isinstance(device, Unreached) or not isinstance(value.value, (Tensor, Opaque)):
         return
-    name = frame.text(receiver.span)
+    name = name or frame.text(receiver.span)
     holder = unregistered_tensor.holder(env, receiver.value)
     module = Operand(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
     held = value.value

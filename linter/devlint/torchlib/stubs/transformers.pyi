@@ -6,6 +6,9 @@ tokenizers and processors stand for all that are named like them; see aliases.tx
 
 class PreTrainedModel(torch.nn.Module):
     device: Device[D]
+    classifier: object
+    lm_head: object
+    score: object
     def __init__(self, *args: object, **kwargs: object) -> None: ...
     @overload
     def from_pretrained(*args: object, device_map: object, **kwargs: object) -> object: ...
