@@ -260,6 +260,7 @@ class DiscardedMove:
         trace: how it got where it is.
         before: where it is; if one of the two only follows something, it may be at its goal already.
         needed: an operation behind it has a conflict because the tensor is still there.
+        is_bound: the result has the name of the tensor, the variable of a loop, and nobody reads it.
     """
 
     name: str
@@ -268,6 +269,7 @@ class DiscardedMove:
     trace: tuple[Step, ...]
     before: Device = CPU
     needed: bool = False
+    is_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ class DiscardedMove(SurroundedRule):
     A tensor never moves: `to` returns a new tensor and leaves the old one on its device. Modules do move in place,
     which is why the mistake looks right. The code goes on with the unmoved tensor and raises later, elsewhere.
 
+    In `for x in tensors: x = x.to(device)`, each turn gives the name `x` to the moved tensor. The list `tensors` keeps
+    the old tensors, and the next turn forgets the moved one.
+
     ## Example
 
         import torch
@@ -72,11 +75,12 @@ class DiscardedMove(SurroundedRule):
             call = quoted(f"{move.name}.{move.method}({'…' if move.method == 'to' else ''})")
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
-            remedy = self._keep(move, self.place_of(node))
+            remedy = _STORE_BACK if move.is_bound else self._keep(move, self.place_of(node))
+            lost = "has no reader" if move.is_bound else "is thrown away"
             is_elsewhere = isinstance(move.before, Concrete) and isinstance(move.device, Concrete)
             self.report(
                 node,
-                f"the result of {call} is thrown away: {quoted(move.name)} does not move{goal}",
+                f"the result of {call} {lost}: {quoted(move.name)} does not move{goal}",
                 certainty=Certainty.CERTAIN if is_elsewhere else Certainty.ON_ACCELERATOR,
                 related=story(move.trace),
                 advice=remedy.advice,
@@ -101,6 +105,11 @@ class DiscardedMove(SurroundedRule):
         subject = surroundings.qualified(move.name, place)
         safety = Safety.SAFE if local and move.needed else Safety.UNSAFE
         return Remedy(f"keep the result: `{kept}{code}`", edits, safety, subject)
+
+
+_STORE_BACK = Remedy(
+    "store the moved tensor where the loop takes it from, as in `tensors = [x.to(…) for x in tensors]`"
+)
 
 
 def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:

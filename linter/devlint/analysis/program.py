@@ -30,7 +30,7 @@ from devlint.analysis.findings import (
     unknown_operand,
     unregistered_members,
 )
-from devlint.analysis.index import classes, imports, later_moves
+from devlint.analysis.index import classes, imports, later_moves, unread_moves
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.index.texts import FileTexts
 from devlint.analysis.interpreter import bodies
@@ -123,6 +123,7 @@ class Program(FileTexts):
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._moved_later: dict[ir.Scope, Set[ir.Span]] = {}
+        self._unread_moves: dict[ir.Scope, Set[ir.Span]] = {}
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -497,6 +498,13 @@ class Program(FileTexts):
                 return isinstance(called, Closure) and later_moves.moves_something(called.function)
 
             known = self._moved_later[scope] = later_moves.calls_before_moves(scope.body, moves_arguments)
+        return known
+
+    def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
+        """The calls in a body that move the variable of a loop and whose result is never read."""
+        known = self._unread_moves.get(scope)
+        if known is None:
+            known = self._unread_moves[scope] = unread_moves.unread_moves(scope)
         return known
 
     def member(self, globals_: Globals, name: str) -> Value:

@@ -67,6 +67,9 @@ class Names(Protocol):
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """Return the calls in a body of a file whose results or arguments the body moves afterwards."""
 
+    def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
+        """Return the calls in a body that move the variable of a loop and whose result is never read."""
+
     def member(self, globals_: Globals, name: str) -> Value:
         """Return an attribute of a source file: what it binds, or a file of the package of that name."""
 

@@ -21,9 +21,19 @@ def receiver_span(span: Span, name: str) -> Span:
 
 
 def note(
-    frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, result: Value, span: Span
+    frame: Frame,
+    env: Environment,
+    function: ArgumentValue,
+    arguments: Arguments,
+    result: Value,
+    span: Span,
+    *,
+    is_bound: bool = False,
 ) -> None:
-    """Record a statement `x.to(device)` whose result is thrown away: it moves nothing if `x` is a tensor."""
+    """Record a statement `x.to(device)` whose result is thrown away: it moves nothing if `x` is a tensor.
+
+    `is_bound`: it is `x = x.to(device)`, and nobody reads `x` behind it.
+    """
     method = function.value
     if not isinstance(method, Method) or method.name not in MOVES or env.fallback:
         return
@@ -44,4 +54,4 @@ def note(
         return
     trace = tuple(operands.step(frame, event) for event in (origin.steps() if origin else ()))
     name = frame.text(receiver_span(function.span, method.name))
-    frame.record(span, DiscardedMove(name, method.name, result.device, trace, before))
+    frame.record(span, DiscardedMove(name, method.name, result.device, trace, before, is_bound=is_bound))

@@ -16,5 +16,6 @@ From the bottom up:
 * `loops`: the moves in the text of a loop, and whether the loop trains.
 * `imports`: the imports of a file; no imported file is executed for this.
 * `later_moves`: the calls whose results, or arguments, the calling function moves afterwards.
+* `unread_moves`: the moves of a loop's variable whose result is never read.
 * `texts`: answers to questions about the text of a span.
 """

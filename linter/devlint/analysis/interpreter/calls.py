@@ -92,6 +92,8 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         host_waits.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
         discarded.note(frame, env, function, arguments, result, instruction.span)
+    elif frame.loops and instruction.span in frame.program.unread_moves(frame.scope):
+        discarded.note(frame, env, function, arguments, result, instruction.span, is_bound=True)
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)
     name = name_of_result(function.value, frame.text(function.span))
