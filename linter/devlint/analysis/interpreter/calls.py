@@ -28,7 +28,7 @@ from devlint.analysis.values.containers import is_loaded, saves
 from devlint.analysis.values.devices import note_called
 from devlint.analysis.values.narrowing import names_accelerator
 from devlint.analysis.values.show import reveal
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Concrete, Device, Unreached, Variable, is_symbolic
+from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Concrete, Device, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.kinds import OriginKind
@@ -129,7 +129,7 @@ def _computed(
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
     whole: Device = UNKNOWN_DEVICE
     if isinstance(function.value, Opaque):
-        whole = function.value.device if is_moved(function.value) else _device_of_whole(frame, env, owner)
+        whole = function.value.device if is_moved(function.value) else modules.device_of_whole(frame, env, owner)
     is_inside = isinstance(whole, Concrete)
     if not is_part and not is_inside and not _is_called_as_module(frame, function):
         return result
@@ -150,17 +150,6 @@ def _computed(
                 )
             return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, OriginKind.MODULE))
     return result
-
-
-def _device_of_whole(frame: Frame, env: Environment, owner: Value) -> Device:
-    """Where a module is, or where it was moved if none of its parts is known to be on a device."""
-    if not modules.is_module(frame, env, owner):
-        return UNKNOWN_DEVICE
-    device, _ = modules.module_device(frame, env, owner)
-    held = env.heap.get(owner.object) if isinstance(owner, Reference) else None
-    if isinstance(device, Unreached) and isinstance(held, Instance) and held.moved is not None:
-        return held.moved[0]
-    return device
 
 
 def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:

@@ -25,7 +25,7 @@ from devlint.analysis.summary.substitution import Substitution, abstract, handed
 from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
-from devlint.analysis.values.modules import is_module, module_device, state
+from devlint.analysis.values.modules import device_of_whole, is_module, state
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
@@ -198,10 +198,8 @@ def call_forward(
     if _can_follow(frame, closure) and any(_knows_code(env, held, first, place) for place in summary.called):
         return _execute_here(frame, env, closure, owner, bound, span)
     result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
-    if result is not None and is_lost(result):
-        device, _ = module_device(frame, env, module)
-        if isinstance(device, Concrete):
-            return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
+    if result is not None and is_lost(result) and isinstance(device_of_whole(frame, env, module), Concrete):
+        return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
     return result
 
 

@@ -180,3 +180,14 @@ def module_device(frame: Frame, env: Environment, value: Value) -> tuple[Device,
             origin = why
         device = join(device, found)
     return device, origin
+
+
+def device_of_whole(frame: Frame, env: Environment, value: Value) -> Device:
+    """Where a module is, or where it was moved if none of its parts is known to be on a device."""
+    if not is_module(frame, env, value):
+        return UNKNOWN_DEVICE
+    device, _ = module_device(frame, env, value)
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(device, Unreached) and isinstance(held, Instance) and held.moved is not None:
+        return held.moved[0]
+    return device
