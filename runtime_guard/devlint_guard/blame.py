@@ -13,8 +13,9 @@ from typing import Final
 from devlint_guard.expressions import Argument, Term, as_device, operation_at
 from devlint_guard.finding import Operand, Role
 from devlint_guard.frames import place_of, text_of
+from devlint_guard.links import steps_of
 from devlint_guard.operands import Scene, operand
-from devlint_guard.trail import steps_of, trail
+from devlint_guard.trail import trail
 
 
 def terms_of(scene: Scene) -> tuple[Term, ...]:

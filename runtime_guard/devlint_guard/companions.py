@@ -15,10 +15,11 @@ from devlint_guard.bindings import own_nodes, targets_of
 from devlint_guard.cores import MOVES
 from devlint_guard.edits import statement_of
 from devlint_guard.finding import Operand, Role
+from devlint_guard.functions import Scope
+from devlint_guard.links import How, Link
 from devlint_guard.operands import Met
 from devlint_guard.remedy import Astray
 from devlint_guard.stored import tensors_in
-from devlint_guard.trail import How, Link, Scope
 
 Found = tuple[Scope, ast.expr, How]
 

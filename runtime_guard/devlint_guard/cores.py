@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
+from types import FunctionType
 from typing import Final
 
 import torch
@@ -62,7 +63,8 @@ def inner(reader: Reader, node: ast.expr, keys: tuple[Key, ...], device: str) ->
             part = likely(reader, (node.left, *node.comparators), device)
             return None if part is None else (part, (), False)
         case ast.Attribute(attr=name) if name in ("T", "mT", "data", "real", "imag", "grad"):
-            return node.value, (), False
+            owner = reader.value(node.value)
+            return (node.value, (), False) if owner is UNKNOWN or isinstance(owner, torch.Tensor) else None
         case ast.List() | ast.Tuple() | ast.Set():
             if isinstance(first, int) and -len(node.elts) <= first < len(node.elts):
                 return node.elts[first], rest, True
@@ -96,14 +98,14 @@ def _inner_of_call(reader: Reader, node: ast.Call, keys: tuple[Key, ...], device
     if function is torch.device and not device and node.args:
         return node.args[0], (), False
     if _is_of_torch(function):
-        if reader.creates(node) and all(reader.device(one) is None for one in node.args):
+        if function is torch.load or (reader.creates(node) and all(reader.device(one) is None for one in node.args)):
             return None
         if any(keyword.arg == "device" for keyword in node.keywords):
             return None
         given = [one for argument in node.args for one in _elements(argument)]
         part = likely(reader, given, device)
         return None if part is None else (part, (), False)
-    if keys and keys[0] is ELEMENT and function is not UNKNOWN and node.args and _is_of_library(function):
+    if keys and keys[0] is ELEMENT and isinstance(function, FunctionType) and node.args and _is_of_library(function):
         return node.args[0], keys, False  # a library goes through what it is given
     return None
 

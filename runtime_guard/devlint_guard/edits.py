@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Place
 from devlint_guard.frames import nodes_around, shown_path
-from devlint_guard.trail import Scope
+from devlint_guard.functions import Scope
 
 
 def with_keyword(scope: Scope, call: ast.Call, name: str, value: str) -> Change | None:

@@ -361,6 +361,11 @@ class Reader:
             return torch.get_default_device()
         if getattr(function, "__module__", None) == "torch.cuda" and function.__name__.endswith("Tensor"):  # type: ignore[attr-defined]
             return torch.device("cuda")
+        if any(function is one for one in (torch.autograd.Variable, nn.Parameter)) and node.args:
+            return self.device(node.args[0])
+        if function is torch.load:
+            located = keywords.get("map_location", node.args[1] if len(node.args) > 1 else None)
+            return None if located is None else as_device(self.value(located))
         if function is torch.Generator:
             return as_device(self.value(node.args[0])) if node.args else torch.device("cpu")
         if isinstance(function, nn.Module):
@@ -393,7 +398,7 @@ class Reader:
             if isinstance(target, torch.Tensor):
                 return target.device
             return receiver if isinstance(target, torch.dtype) else as_device(target)
-        return None if node.func.attr == "cuda" else receiver
+        return torch.device("cuda") if node.func.attr == "cuda" else receiver
 
     def creates(self, node: ast.Call) -> str:
         """How a call that creates a tensor is told a device: by a `keyword` or a later `move`; else empty."""

@@ -8,7 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 
-from devlint_guard.bindings import ELEMENT, Binding, IsTarget, Key, bindings, definition_of, is_name, reaching
+from devlint_guard.bindings import (
+    ELEMENT,
+    Binding,
+    IsTarget,
+    Key,
+    bindings,
+    definition_of,
+    is_name,
+    own_nodes,
+    reaching,
+)
 from devlint_guard.expressions import Reader
 from devlint_guard.finding import Place
 from devlint_guard.frames import Site, Source, is_user_code, place_in_code, source_of, source_of_file
@@ -121,6 +131,15 @@ class Scope:
         """The bindings that may be the last one when a node is reached, see `bindings.reaching`."""
         definition = self.definition
         return [None] if definition is None else reaching(definition, is_target, use, self._truth)
+
+    def is_reached(self, node: ast.AST) -> bool:
+        """Whether no test that is known has gone the other way."""
+        for branch in own_nodes(self.definition or ast.Pass()):
+            if isinstance(branch, ast.If) and (answer := self._truth(branch)) is not None:
+                other = branch.orelse if answer else branch.body
+                if any(one is node for part in other for one in ast.walk(part)):
+                    return False
+        return True
 
     def _truth(self, branch: ast.If) -> bool | None:
         """Which way a statement went, if what it asks has not changed since."""

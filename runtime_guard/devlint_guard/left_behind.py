@@ -15,10 +15,12 @@ from devlint_guard.cores import MOVES
 from devlint_guard.edits import followed_by, preceded_by, surrounded
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, node_at
+from devlint_guard.functions import Scope
+from devlint_guard.links import Link
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import devices_of, dictionary_of, modules_in, parts_of, registered_in
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import Link, Scope, assigned_attribute, of_global
+from devlint_guard.trail import assigned_attribute, of_global
 
 _MOVE = "move the module to where its input is"
 

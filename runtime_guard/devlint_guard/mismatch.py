@@ -11,13 +11,14 @@ from torch import nn
 from devlint_guard import naming
 from devlint_guard.expressions import attached, numbered
 from devlint_guard.finding import Finding, Operand, Role, Step
+from devlint_guard.links import Link, steps_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.operands import Met, Scene, found_operand, meeting, operand
 from devlint_guard.remedies import remedy_for
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.stored import devices_of, registered_in
-from devlint_guard.trail import Link, steps_of, trail
+from devlint_guard.trail import trail
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -87,9 +88,7 @@ def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | Non
     """Where a value was made and how it came to the line: as recorded, and as the source says."""
     if remedy is not None and remedy.cause is not None:
         return (remedy.cause,)
-    recorded = _recorded(scene, met)
-    lines = {(step.place.file, step.place.line) for step in recorded if step.place}
-    return (*recorded, *(one for one in steps_of(links) if one.place and (one.place.file, one.place.line) not in lines))
+    return (*_recorded(scene, met), *steps_of(links))
 
 
 def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:

@@ -15,15 +15,18 @@ from torch import nn
 
 from devlint_guard.bindings import is_attribute, is_name
 from devlint_guard.companions import companions
+from devlint_guard.cores import MOVES
 from devlint_guard.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Finding, Operand
+from devlint_guard.functions import Scope
 from devlint_guard.left_behind import module_of, moves_of
+from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import UNKNOWN, dictionary_of
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import MOVES, How, Link, Scope, steps_of, trail, way_of
+from devlint_guard.trail import trail, way_of
 
 
 def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:

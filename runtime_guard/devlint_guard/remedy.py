@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from devlint_guard.finding import Change, Step
+from devlint_guard.links import Link
 from devlint_guard.operands import Met, Scene
-from devlint_guard.trail import Link
 
 
 @dataclass(frozen=True, slots=True)

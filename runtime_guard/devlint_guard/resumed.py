@@ -16,10 +16,10 @@ from devlint_guard.bindings import own_nodes
 from devlint_guard.cores import MOVES
 from devlint_guard.edits import preceded_by, statement_of
 from devlint_guard.finding import Change, Step
+from devlint_guard.functions import Scope
 from devlint_guard.naming import optimizers_in
 from devlint_guard.operands import Scene
 from devlint_guard.stored import registered_in
-from devlint_guard.trail import Scope
 
 MOVE_FIRST = "move the module before the optimizer is given its state, which stays where it is then"
 

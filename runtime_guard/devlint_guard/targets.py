@@ -14,8 +14,8 @@ from torch import nn
 
 from devlint_guard.bindings import is_name, own_nodes
 from devlint_guard.frames import Site
+from devlint_guard.functions import Scope
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in
-from devlint_guard.trail import Scope
 
 
 def device_at(

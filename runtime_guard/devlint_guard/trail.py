@@ -8,7 +8,6 @@ Where several assignments may be meant, the object itself, or the device, tells 
 from __future__ import annotations
 
 import ast
-import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -16,7 +15,6 @@ from typing import Final
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader
 
 from devlint_guard.bindings import (
     Binding,
@@ -30,87 +28,12 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods
-from devlint_guard.cores import MOVES, core, holds_none_on, inner, is_elsewhere, may_be_on, put_in
-from devlint_guard.finding import Step
+from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, may_be_on, put_in
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
+from devlint_guard.links import How, Link
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of
 
-__all__ = ["MOVES", "How", "Link", "Scope", "assigned_attribute", "core", "of_global", "steps_of", "trail", "way_of"]
-
-
-class How(enum.Enum):
-    """How an expression gave the next one its value."""
-
-    HERE = "is"
-    PASSED = "is passed as"
-    DEFAULT = "is not given to"
-    ASSIGNED = "comes from"
-    TAKEN = "is taken from"
-    APPENDED = "is appended as"
-    RETURNED = "is returned as"
-    YIELDED = "is yielded as"
-    PLACED = "is placed on"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One expression on the way.
-
-    Attributes:
-        statement: of an assignment or a loop, the statement.
-        variable: the name that it gave a value.
-        keys: the way from its value to the value that is followed.
-        value: the object that is followed, UNKNOWN where it is no longer the same.
-    """
-
-    how: How
-    scope: Scope
-    node: ast.expr
-    statement: ast.AST | None = None
-    variable: str = ""
-    keys: tuple[Key, ...] = ()
-    value: object = UNKNOWN
-
-    @property
-    def text(self) -> str:
-        """Its source."""
-        return self.scope.source.of(self.node)
-
-    @property
-    def step(self) -> Step:
-        """As a report tells it."""
-        text = self.text
-        short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-        return Step(f"{self.how.value} `{short}`", self.scope.place(self.node))
-
-    def core(self, device: str) -> ast.expr:
-        """The innermost part that its value, on a device, comes from."""
-        return core(self.scope.reader, self.node, device, self.keys)
-
-    def tensor(self, device: str) -> torch.Tensor | None:
-        """The outermost part on its way inwards that is a tensor which is still there."""
-        reader, node, keys = self.scope.reader, self.node, self.keys
-        while not isinstance(value := reader.value(node), torch.Tensor):
-            part = inner(reader, node, keys, device)
-            if part is None:
-                return None
-            node, keys, _ = part
-        return value
-
-
-def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
-    """A way as a report tells it, the oldest first; of a long one, both ends."""
-    told = list(links[1:])
-    if len(told) > 2 * _SHOWN:  # without what is only passed on under its name
-        told = [one for one in told if one.how is not How.PASSED or one.text != one.variable]
-    shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
-    return tuple(link.step for link in shown[::-1])
-
-
-_LONGEST: Final = 60
-_SHOWN: Final = 4
-"""A report tells so many steps from the line that fails, and so many from the one where the value was made."""
 _MOST: Final = 16
 """More links than this are no explanation."""
 _DEEPEST: Final = 3
@@ -195,8 +118,6 @@ class _Way:
             node, keys, is_same = part
             value = value if is_same else UNKNOWN
         held = reader.value(node)
-        if keys and isinstance(held, DataLoader):
-            return None  # it makes its batches out of sight
         if keys and held is not UNKNOWN and not isinstance(held, torch.Tensor):
             produced = self._of_iteration(held, scope, node, keys)
             if produced is not None:
@@ -256,14 +177,18 @@ class _Way:
             found = there or open_ones or full
         if len(found) > 1 and self.depth == 0:
             way = _Way(self.sites, self.device, 1)
-            leading = [one for one in found if way.leads_there(scope, one, keys)]
-            found = leading or found
+            answers = [way.leads_there(scope, one, keys) for one in found]
+            leading = [one for one, answer in zip(found, answers, strict=True) if answer]
+            found = leading or [one for one, answer in zip(found, answers, strict=True) if answer is None] or found
         return found[-1] if found else None
 
-    def leads_there(self, scope: Scope, binding: Binding, keys: tuple[Key, ...]) -> bool:
-        """Whether the way of an assigned value ends at one that is on the device."""
+    def leads_there(self, scope: Scope, binding: Binding, keys: tuple[Key, ...]) -> bool | None:
+        """Whether the way of an assigned value ends at one that is on the device; None if that is not known."""
         last = self.followed(Link(How.ASSIGNED, scope, binding.value, keys=(*binding.keys, *keys)))[-1]
-        return bool(self.device) and may_be_on(last.scope.reader, last.core(self.device), self.device)
+        reader, node = last.scope.reader, last.core(self.device)
+        if is_elsewhere(reader, node, self.device):
+            return False
+        return bool(self.device and may_be_on(reader, node, self.device)) or None
 
     def _entry(self, scope: Scope, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """Where a variable has its value from when its function begins."""
@@ -492,7 +417,7 @@ class _Way:
     def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...]) -> Link | None:
         """What a function of the user's returned or yielded, or a constructor stored."""
         function, owner = called(scope.reader, node)
-        if isinstance(owner, nn.Module) and self.device in devices_of(owner):
+        if isinstance(owner, nn.Module) and self.device != "cpu" and self.device in devices_of(owner):
             return None  # it is where the module is
         if isinstance(function, type):
             return self._of_constructor(scope, node, function, keys)
@@ -520,7 +445,7 @@ class _Way:
         if yielded and keys:
             value = yielded[0].value if len(yielded) == 1 else None
             return None if value is None else Link(How.YIELDED, scope, value, yielded[0], keys=keys[1:])
-        returned = [one for one in own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
+        returned = [one for one in own_nodes(definition) if isinstance(one, ast.Return) and scope.is_reached(one)]
         values = [one.value for one in returned if one.value is not None]
         if len(values) > 1:
             values = [one for one in values if may_be_on(scope.reader, one, self.device)] if self.device else values

@@ -31,12 +31,13 @@ from devlint_guard.edits import followed_by, merged, preceded_by, replaced, with
 from devlint_guard.expressions import Argument, Term, as_device, attached
 from devlint_guard.finding import Change, Finding, Operand, Role
 from devlint_guard.frames import place_of, text_of
+from devlint_guard.functions import Scope
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
 from devlint_guard.remedies import moved_by_choice, node_of, with_argument, with_constant, with_method
 from devlint_guard.stored import UNKNOWN, attribute, devices_of
-from devlint_guard.trail import Scope, trail
+from devlint_guard.trail import trail
 
 _AVAILABLE: Final = 'choose it by a check: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
 

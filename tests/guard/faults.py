@@ -96,6 +96,142 @@ FAILING = {
     "caused": NETWORK + "try:\n    net(x)\nexcept RuntimeError as error:\n    raise ValueError('failed') from error\n",
 }
 
+SAYS = (
+    NETWORK
+    + """
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+names = {}
+text = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+source = f"def says(*args, **kwargs):\\n    raise RuntimeError({text!r})\\n"
+exec(compile(source, torch.__file__.replace("__init__", "_says"), "exec"), names)
+says = names["says"]
+with FakeTensorMode(allow_non_fake_inputs=True):
+    there, beside = torch.ones(2, 3, device="cuda"), torch.ones(2, 3, device="cuda")
+"""
+)
+"""On tensors that only say that they are on a device: a function of no user refuses them as PyTorch would."""
+
+APART = {
+    "created": """
+def make(size):
+    return torch.zeros(size, 3)
+made = make(2)
+if made.ndim:
+    other = made
+says(there, other.float())
+""",
+    "batches": """
+def go(loader):
+    for index, (one, two) in enumerate(loader):
+        says(there, one)
+        says(there, two)
+go([(torch.ones(2, 3), torch.ones(2, 3))])
+""",
+    "generated": """
+class Batch:
+    def __init__(self, src):
+        self.src = src
+def batches():
+    yield Batch(torch.ones(2, 3))
+for batch in batches():
+    says(there, batch.src)
+""",
+    "keywords": """
+def both(one, two):
+    says(there, one, two)
+def pass_on(*args, **kwargs):
+    both(*args, **kwargs)
+given = {'one': torch.ones(2, 3), 'two': torch.ones(2, 3)}
+pass_on(**given)
+""",
+    "pair": """
+state = (torch.zeros(2, 3), torch.zeros(2, 3))
+says(there, state)
+""",
+    "result": """
+def halved(value):
+    return value / 2
+says(there, halved(x)) + x
+""",
+    "left": """
+class Trainer:
+    def __init__(self):
+        self.device = torch.device('cuda:0')
+        self.net = Net()
+    def step(self, given):
+        return says(given, self.net)
+Trainer().step(there)
+""",
+    "split": """
+net.extra = nn.Linear(3, 3)
+net = net.train()
+says(there, net.extra)
+""",
+    "copied": """
+import copy
+ema = copy.deepcopy(net.fc)
+kept = ema.state_dict()
+says(there, kept['weight'])
+""",
+    "listed": """
+class Bag(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [nn.Linear(3, 3)]
+        self.device = 'cuda:0'
+bag = Bag()
+says(there, bag.parts[0])
+""",
+    "attribute_kept": """
+class Keeper:
+    size = 3
+    def __init__(self):
+        self.device = 'cuda:0'
+    def put(self, one):
+        self.one = one['a']
+    @property
+    def held(self):
+        return self.one
+keeper = Keeper()
+keeper.put({'a': torch.ones(2, 3)})
+says(there, keeper.held)
+""",
+    "appended_later": """
+class Meter:
+    def __init__(self):
+        self.values = []
+    def add(self, value):
+        self.values.append(value)
+meter = Meter()
+meter.add(torch.ones(2, 3))
+says(there, meter.values[0])
+""",
+    "resumed": """
+opt = torch.optim.SGD(net.fc.parameters(), 0.1, momentum=0.9)
+net.fc(x).sum().backward()
+opt.step()
+opt.load_state_dict(opt.state_dict())
+net.to('cpu')
+state = opt.state[net.fc.weight]
+held = state['momentum_buffer']
+says(there, held)
+""",
+    "placed": """
+where = 'cpu'
+made = torch.zeros(2, 3, device=where)
+says(there, made)
+""",
+    "comprehended": """
+[says(there, one) for one in [torch.ones(2, 3)]]
+""",
+    "written": """
+kept = torch.zeros(2, 3)
+kept += says(there, kept)
+""",
+}
+FAILING |= {name: SAYS + text for name, text in APART.items()}
+
 TEXTS = {
     Trouble.HOST_ACCESS: "can't convert cuda:0 device type tensor to numpy",
     Trouble.NOT_ON_CPU: "'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
@@ -124,7 +260,7 @@ WAYS: dict[str, Callable[[], Guard] | None] = {
     "record": lambda: Guard(mode="record", level="deep"),
 }
 
-SAMPLE = ("attribute", "passed", "NO_DEVICE")
+SAMPLE = ("attribute", "passed", "NO_DEVICE", "created", "left")
 STRIDE = 9
 """In each run a part of the functions fails in one way, in the long run each of them in all ways."""
 

@@ -485,6 +485,118 @@ def main():
 main()
 """,
     ),
+    "both_states_of_a_recurrent_net": (
+        "state",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4)
+
+    def init_state(self, size):
+        return (torch.zeros(1, size, 4), torch.zeros(1, size, 4))  # CAUSE
+
+    def forward(self, x, state):
+        return self.lstm(x, state)
+
+net = Net().cuda()
+state = net.init_state(2)
+for _ in range(2):
+    x = torch.ones(5, 2, 3).cuda()
+    out, state = net(x, state)
+    state = tuple(one.detach() for one in state)
+""",
+    ),
+    "batch_by_keywords": (
+        "batch",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x, mask):
+        return self.fc(x) * mask
+
+net = Net().cuda()
+for batch in [{"x": torch.ones(2, 3), "mask": torch.ones(2, 3)}]:  # CAUSE
+    net(**batch)
+""",
+    ),
+    "appended_by_a_method": (
+        "torch.tensor",
+        """
+class Meter:
+    def __init__(self):
+        self.values = []
+
+    def add(self, value):
+        self.values.append(value)
+
+    def mean(self):
+        return torch.stack(self.values).mean()
+
+def main():
+    meter = Meter()
+    meter.add(torch.tensor(0.5))  # CAUSE
+    meter.add(torch.ones(()).cuda())
+    meter.mean()
+
+main()
+""",
+    ),
+    "discarded_move_of_two": (
+        "inputs",
+        """
+def train(net, given, device):
+    for inputs, targets in given:  # CAUSE
+        inputs.to(device), targets.to(device)
+        nn.functional.mse_loss(net(inputs), targets)
+
+train(nn.Linear(3, 3).cuda(), [(torch.ones(2, 3), torch.ones(2, 3))], "cuda:0")
+""",
+    ),
+    "kept_in_an_object": (
+        "self.real",
+        """
+class Model:
+    def __init__(self, device):
+        self.device = torch.device(device)
+        self.net = nn.Linear(3, 3).to(self.device)
+
+    def set_input(self, given):
+        self.real = given["A"]  # CAUSE
+
+    def step(self):
+        return (self.net(self.real) - self.real).sum()
+
+model = Model("cuda:0")
+model.set_input({"A": torch.ones(2, 3)})
+model.step()
+""",
+    ),
+    "ids_from_the_constructor": (
+        "net",
+        """
+gpus = [1, 0]
+net = nn.DataParallel(nn.Linear(3, 3).cuda(), device_ids=gpus)  # CAUSE
+net(torch.ones(2, 3).cuda())
+""",
+    ),
+    "loaded": (
+        "load",
+        """
+import io
+
+def table(file):
+    return torch.load(file, map_location="cpu")["table"]  # CAUSE
+
+file = io.BytesIO()
+torch.save({"table": torch.ones(3)}, file)
+file.seek(0)
+torch.ones(3).cuda() * table(file)
+""",
+    ),
 }
 
 
