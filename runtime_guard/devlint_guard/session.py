@@ -390,7 +390,8 @@ class Guard:
                 where = (finding.code, finding.module, finding.place)
                 if self.mode == "raise" or all((one.code, one.module, one.place) != where for one in self.findings):
                     self.found(finding)
-            else:
+            elif user_site(sites_above(sys._getframe())) is not None:
+                # In a thread of the autograd engine the error has yet to reach the frames that explain it.
                 self._refused(error, roots, finding)
 
     def failed(self, error: Exception, module: Module, roots: Roots) -> bool:

@@ -55,7 +55,7 @@ def differences(
             changed = _changed(plain, guarded)
             if changed:
                 yield Difference(name, way, changed, is_worse=True)
-            elif plain.verdict.outcome != "ok" and (poor := _poor(guarded)):
+            elif plain.verdict.outcome == "device-error" and (poor := _poor(guarded)):
                 yield Difference(name, way, poor, is_worse=False)
 
 

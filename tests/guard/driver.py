@@ -123,6 +123,8 @@ def _leads_to(path: str, names: Mapping[str, object], module: torch.nn.Module) -
     (first, _), *rest = _parts(path)
     value = names.get(first)
     for name, key in rest:
+        if value is None:
+            return False
         if key:
             value = value[eval(key)]  # type: ignore[index]
         elif isinstance(value, torch.nn.Module) and name in value._modules:
