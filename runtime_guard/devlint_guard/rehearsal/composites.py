@@ -104,7 +104,7 @@ def _multi_dot(tensors: Sequence[Tensor], *args: Any) -> None:
     if any(one.dim() not in (1, 2) for one in tensors):
         return
     for position, one in enumerate(tensors):
-        if label(one) != label(tensors[0]):
+        if label(one) != label(tensors[0]) and ANYWHERE not in (label(one), label(tensors[0])):
             words.refuse(
                 f"multi_dot(): all tensors must be on the same device but tensor 0 is on {label(tensors[0])} and "
                 f"tensor {position} on {label(one)}"
@@ -113,7 +113,7 @@ def _multi_dot(tensors: Sequence[Tensor], *args: Any) -> None:
 
 def _meshgrid(tensors: Sequence[Tensor], *args: Any) -> None:
     """Follow TensorShape.cpp, meshgrid."""
-    if len({label(one) for one in tensors}) > 1:
+    if len({label(one) for one in tensors} - {ANYWHERE}) > 1:
         words.refuse("meshgrid expects all tensors to have the same device")
 
 
