@@ -5,6 +5,7 @@ Each check follows the C++ source that it names.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -103,7 +104,7 @@ def _multi_dot(tensors: Sequence[Tensor], *args: Any) -> None:
     if any(one.dim() not in (1, 2) for one in tensors):
         return
     for position, one in enumerate(tensors):
-        if label(one) != label(tensors[0]):
+        if label(one) != label(tensors[0]) and ANYWHERE not in (label(one), label(tensors[0])):
             words.refuse(
                 f"multi_dot(): all tensors must be on the same device but tensor 0 is on {label(tensors[0])} and "
                 f"tensor {position} on {label(one)}"
@@ -112,7 +113,7 @@ def _multi_dot(tensors: Sequence[Tensor], *args: Any) -> None:
 
 def _meshgrid(tensors: Sequence[Tensor], *args: Any) -> None:
     """Follow TensorShape.cpp, meshgrid."""
-    if len({label(one) for one in tensors}) > 1:
+    if len({label(one) for one in tensors} - {ANYWHERE}) > 1:
         words.refuse("meshgrid expects all tensors to have the same device")
 
 
@@ -147,6 +148,17 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(one)
 
 
+@contextlib.contextmanager
+def _without_onednn() -> Iterator[None]:
+    """While the body runs, the CPU has no kernels of oneDNN, some of which refuse float16."""
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(before)
+
+
 def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
     """Follow RNN.cpp, check_attributes, and the check of packed sequences before."""
 
@@ -163,6 +175,9 @@ def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
                             f"Input and {what} tensors are not at the same device, found input tensor at {own} and "
                             f"{what} tensor at {label(one)}"
                         )
+            if own.type == "cuda":
+                with _without_onednn():
+                    return function(*args, **kwargs)
         return function(*args, **kwargs)
 
     return called

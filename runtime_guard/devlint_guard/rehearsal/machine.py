@@ -129,8 +129,6 @@ def resolve(device: Any) -> torch.device:
     wanted = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
     if wanted.type != "cuda":
         return CPU if wanted.type == "cpu" else wanted
-    if isinstance(device, int) and not count():
-        raise words.no_accelerator()
     start()
     index = current() if wanted.index is None else wanted.index
     check_index(index)

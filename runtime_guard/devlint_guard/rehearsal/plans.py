@@ -98,7 +98,8 @@ class Plan:
         is_random: it draws numbers.
         is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
         results: what it returns.
-        makes_new: which of the results are new tensors; views and written arguments are not.
+        makes_new: which of the results may be new tensors; views and written arguments are not. An operator that is
+            always composed may return a copy where its schema says a view.
     """
 
     __slots__ = (
@@ -146,9 +147,9 @@ class Plan:
         self.is_packing = self.base == "_pack_padded_sequence"
         is_special = self.is_packing or self.base.startswith(("histogram", "_histogram", "c10d::"))
         self.python_kernels = _python_kernels_of(overload)
-        is_special = is_special or self.is_random or self.is_always_composed or bool(self.python_kernels)
+        is_special = is_special or self.is_random or bool(self.python_kernels)
         self.is_plain = not (self.takes_device or has_keyword or self.takes_generator or is_special)
-        self.makes_new = tuple(one.alias_info is None for one in schema.returns)
+        self.makes_new = tuple(one.alias_info is None or self.is_always_composed for one in schema.returns)
         if not any(
             is_new and "Tensor" in str(one.type) for is_new, one in zip(self.makes_new, schema.returns, strict=True)
         ):

@@ -50,11 +50,6 @@ def no_devices() -> Exception:
     return RuntimeError("No CUDA GPUs are available")
 
 
-def no_accelerator() -> Exception:
-    """Return the exception for a number as a device on a machine without devices (ATen/DeviceAccelerator.h)."""
-    return RuntimeError("Cannot access accelerator device when none is available.")
-
-
 def started_in_fork() -> Exception:
     """Return the exception for the use of CUDA in a process forked from one that uses CUDA."""
     return RuntimeError(

@@ -2,7 +2,7 @@
 
 Each operator is called with all its tensors together, then with one tensor after the other elsewhere; each module is
 called as in `tests.guard.module_sweep`. A process for PyTorch's own checks on pretended devices and one for a rehearsal
-write what came of each call: the error's class and first line, or the devices of the results. The command prints how
+write the outcome of each call: the error's class and first line, or the devices of the results. The command prints how
 many agree, and the others unless `sweep_differences.jsonl` has a reason for their operator or module.
 """
 
@@ -37,7 +37,7 @@ _DIFFERENCES: Final = Path(__file__).with_name("sweep_differences.jsonl")
 
 
 class Outcome(NamedTuple):
-    """What came of a call.
+    """The outcome of a call.
 
     Attributes:
         kind: `ok`, `device-error`, `other-error` or `not judged`.
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(run: Callable[[], object], unjudged: Callable[[], bool]) -> Outcome:
-    """Call a function, and return what came of it.
+    """Call a function, and return the outcome.
 
     Args:
         run: the call.
@@ -107,7 +107,7 @@ WHAT: Final = {"operators": operator_calls, "modules": module_calls}
 
 
 def sweep(what: str, side: str, names: list[str], limit: int) -> Iterator[tuple[str, Outcome]]:
-    """Yield what came of each call on one side: PyTorch's own checks, or a rehearsal."""
+    """Yield the outcome of each call on one side: PyTorch's own checks, or a rehearsal."""
     operators()
     modules()
     torch.set_num_threads(1)
@@ -154,7 +154,7 @@ def _in_process(what: str, side: str, names: list[str], limit: int) -> dict[str,
 
 
 class Compared(NamedTuple):
-    """One call, and what came of it on each side."""
+    """One call, and its outcome on each side."""
 
     name: str
     pytorch: Outcome

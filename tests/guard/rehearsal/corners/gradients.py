@@ -137,7 +137,7 @@ class LeavesNumber(torch.autograd.Function):
 
 
 class Saves(torch.autograd.Function):
-    """Its backward makes a tensor, and uses what was saved."""
+    """Its backward makes a tensor, and uses saved tensors."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:

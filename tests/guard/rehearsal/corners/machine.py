@@ -139,6 +139,16 @@ def mixed_precision_by_its_old_names() -> None:
     scaler.scale(torch.ones(2))
 
 
+def mixed_precision_of_networks() -> None:
+    x = torch.ones(3, 1, 8, device="cuda")
+    with torch.autocast("cuda", dtype=torch.float16):
+        for net in (nn.LSTM(8, 4), nn.GRU(8, 4), nn.RNN(8, 4), nn.TransformerEncoderLayer(8, 2, 8)):
+            out = net.cuda()(x)
+            (out[0] if isinstance(out, tuple) else out).float().sum().backward()
+    for other in (nn.LSTM(8, 4), nn.Linear(8, 4), nn.TransformerEncoderLayer(8, 2, 8)):
+        other.half().cuda()(x.half())
+
+
 def mixed_precision_leaves_the_cpu() -> None:
     net = nn.Linear(2, 2)
     with torch.autocast("cuda", dtype=torch.float16):
