@@ -51,7 +51,7 @@ _WITH_SUMMARY = ("full", "concise", "github")
     "--observed",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Use the values in this JSON report of `devlint run --guard-mode record`.",
+    help="Use the values in this JSON report of `devlint run --guard-mode record` or `devlint rehearse`.",
 )
 @click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if an entry of the baseline matches nothing.")
 @click.option(
