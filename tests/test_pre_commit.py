@@ -105,6 +105,17 @@ def test_a_changed_file_is_told_what_it_breaks_elsewhere(repository: Repository)
     assert "Found 1 error in 2 files." in text
 
 
+def test_a_helper_that_no_longer_moves_its_argument_is_told_so(repository: Repository) -> None:
+    """No line of the report is in the helper: the move that is missing was there."""
+    (repository.folder / "moving.py").write_text("def moved(x):\n    return x.float()\n")
+    (repository.folder / "caller.py").write_text(
+        'import torch\n\nfrom moving import moved\n\nmoved(torch.ones(3)) + torch.ones(3, device="cuda:0")\n'
+    )
+    code, text = repository.hook("devlint", "moving.py")
+    assert code == 1
+    assert "caller.py:5:1" in text
+
+
 def test_the_other_hook_makes_the_safe_fixes(repository: Repository) -> None:
     """In the environment that is there already, as both hooks come from one repository."""
     (repository.folder / "main.py").write_text(DISCARDED)

@@ -78,13 +78,15 @@ def about(reports: Iterable[Diagnostic], named: Collection[Path], batches: Itera
         batches: all files of the run.
     """
     own = {display_path(path) for path in named}
+    reports = [one for one in reports if one.place.file in own or one.code not in ALWAYS]
+    distant = {one.place.file for one in reports if not _touches(one, own)}
     importing: set[str] = set()
     for batch in batches:
-        project = project_of(batch.root, batch.configuration)
-        importing |= Importers(project).importing(path for path in named if path in batch.files)
-    return tuple(
-        one
-        for one in reports
-        if one.place.file in own
-        or (one.code not in ALWAYS and (one.place.file in importing or any(at.file in own for at in one.story())))
-    )
+        importers = Importers(project_of(batch.root, batch.configuration))
+        files = [path for path in batch.files if distant and display_path(path) in distant]
+        importing.update(display_path(path) for path in files if importers.reaches(path, own))
+    return tuple(one for one in reports if one.place.file in importing or _touches(one, own))
+
+
+def _touches(report: Diagnostic, files: Collection[str]) -> bool:
+    return any(place.file in files for place in report.story())

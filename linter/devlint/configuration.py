@@ -208,6 +208,9 @@ class _Reader:
         table = document if self._own_file else tool.get("devlint") if isinstance(tool, dict) else None
         if table is not None and not isinstance(table, dict):
             raise ConfigError(f"tool.devlint: a table is wanted, this is {_kind(table)}", path=display)
+        for name in tool if isinstance(tool, dict) and table is None else ():
+            if re.sub("[-_]", "", name.lower()) == "devlint":
+                raise ConfigError(f'unknown table "tool.{name}"; did you mean "tool.devlint"?', path=display)
         self.is_empty = table is None
         self._table: _Table = table or {}
 

@@ -104,17 +104,24 @@ class Importers:
         above = self._closure([source], self._importers)
         return {one.display for one in self._closure(above, self._imported_by)}
 
-    def importing(self, files: Iterable[Path]) -> set[str]:
-        """Return the members that import one of some files, directly or through others, and these files themselves.
+    def reaches(self, path: Path, wanted: Collection[str]) -> bool:
+        """Return whether a file imports one of some files, directly or through others.
 
         Args:
-            files: absolute paths; a file that cannot be read is passed over.
-
-        Returns:
-            The files as they are shown to the user.
+            path: the file; absolute.
+            wanted: the files, as they are shown to the user.
         """
-        sources = [source for source in map(self._peek, files) if source is not None]
-        return {one.display for one in self._closure(sources, self._importers)}
+        source = self._peek(path)
+        seen: set[str] = set()
+        pending = [] if source is None else [source]
+        while pending:
+            for one in self._imported_by(pending.pop()):
+                if one.display in wanted:
+                    return True
+                if one.display not in seen:
+                    seen.add(one.display)
+                    pending.append(one)
+        return False
 
     def _closure(self, start: Iterable[Source], after: Callable[[Source], Iterable[Source]]) -> list[Source]:
         found = {one.display: one for one in start}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Fix, Place, Related, Safety, Severity
+from devlint.diagnostics import Certainty, Edit, Fix, Place, Related, Safety, Severity
 from devlint.facts import UnregisteredMembers
 
 from devlint_rules.support.class_usage import MODULE_ATTRIBUTES, assigned, literal_keys
@@ -116,6 +116,10 @@ class UnregisteredSubmodules(SurroundedRule):
             return None
         name, imports = nn
         made = f"{name}.{holder.removeprefix('nn.')}("
-        edits = (*imports, syntax.before(value, made), syntax.behind(value, ")"))
+        if isinstance(value, (cst.List, cst.Tuple, cst.Dict)) and not value.elements:
+            held: tuple[Edit, ...] = (Edit(syntax.place(value), f"{made})"),)
+        else:
+            held = (syntax.before(value, made), syntax.behind(value, ")"))
+        edits = (*imports, *held)
         subject = self.surroundings().qualified(syntax.code(target), place)
         return Fix(Safety.UNSAFE, _ADVICE.format(holder=holder), tuple(sorted(edits)), subject)

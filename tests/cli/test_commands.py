@@ -163,6 +163,9 @@ def test_facts_of_a_file_and_of_one_line(shell: Shell) -> None:
     assert whole.startswith("a.py:2  x  cuda:0\na.py:3  x  cuda:0\na.py:2:1  Conflict\n")
     assert "first: name a, device cpu, place a.py:2:1, trace a is created on cpu here (a.py:2:1)" in whole
     assert shell.run("facts", "a.py:1").stdout == "a.py:1: devlint knows no value here\n"
+    beyond = shell.run("facts", "a.py:9999")
+    assert (beyond.exit_code, beyond.stdout) == (2, "")
+    assert beyond.stderr.startswith("error: a.py: has no line 9999: it ends on line ")
 
 
 @pytest.mark.parametrize(

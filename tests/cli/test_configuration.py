@@ -70,6 +70,10 @@ def test_a_file_of_its_own_wins_over_the_projects(shell: Shell) -> None:
             {"devlint.toml": 'extend = "sub/a.toml"\n', "sub/a.toml": '[tool.devlint]\nselct = ["DEV1"]\n'},
             'sub/a.toml:2: unknown key "selct"; did you mean "select"?',
         ),
+        (
+            {"pyproject.toml": '[tool.devLint]\nselect = ["DEV1"]\n'},
+            'pyproject.toml: unknown table "tool.devLint"; did you mean "tool.devlint"?',
+        ),
         ({"devlint.toml": "\n\nbaselin = 1\n"}, 'devlint.toml:3: unknown key "baselin"; did you mean "baseline"?'),
         ({"devlint.toml": '[severity]\nDEV1 = "eror"\n'}, "devlint.toml:1: severity.DEV1: "),
     ],

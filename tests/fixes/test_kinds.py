@@ -172,6 +172,11 @@ REGISTERED = {
             "self.parts = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])", "return [part(x) for part in self.parts]"
         ),
     ),
+    "list that is filled later": (
+        "DEV202",
+        net("self.parts = []\nself.parts.append(nn.Linear(3, 3))", "return self.parts[0](x)"),
+        net("self.parts = nn.ModuleList()\nself.parts.append(nn.Linear(3, 3))", "return self.parts[0](x)"),
+    ),
     "dict": (
         "DEV202",
         net('self.parts = {"a": nn.Linear(3, 3)}', 'return self.parts["a"](x)'),

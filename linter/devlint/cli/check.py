@@ -227,7 +227,7 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
     if wanted.output_format in _WITH_SUMMARY and not wanted.quiet:
         put(f"{report.summary(run.outcome, run.unreadable)}\n", err=True)
         hint = report.fixes_hint(run.outcome, unsafe=settings.unsafe_fixes)
-        if hint:
+        if hint and not settings.whole_project:  # which cannot be combined with fixes
             put(f"{hint}\n", err=True)
     code = run.exit_code(Severity(wanted.fail_on), exit_zero=wanted.exit_zero, fail_on_stale=wanted.fail_on_stale)
     return max(code, run.exit_code_of_fixes(strict=wanted.exit_non_zero_on_fix))

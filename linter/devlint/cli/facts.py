@@ -29,5 +29,8 @@ def facts(place: str, config: Path | None, isolated: bool) -> int:
         source, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated))
     except SyntaxError as error:
         raise SourceError(error.msg, path=file, line=error.lineno) from error
+    last = source.text.rstrip("\n").count("\n") + 1
+    if line and not 1 <= int(line) <= last:
+        raise SourceError(f"has no line {line}: it ends on line {last}", path=file)
     put(describe_facts(found, source, int(line) if line else None))
     return 0

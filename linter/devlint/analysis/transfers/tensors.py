@@ -17,6 +17,7 @@ from devlint.analysis.libraries.transfer_tables import FUNCTIONS, TENSOR_METHODS
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
+from devlint.analysis.values.containers import elements_of, items_of
 from devlint.domain.device import (
     CPU,
     FRESH,
@@ -113,6 +114,18 @@ def data_rank(site: LibraryCall, data: Value) -> Rank:
     if single and inner == 0:
         return SOME_DIMENSIONS
     return SOME_DIMENSIONS if inner is None or inner == SOME_DIMENSIONS else inner + 1
+
+
+def pad_sequence(site: LibraryCall) -> Value:
+    """`pad_sequence(tensors)`: a tensor on the device of the first one, into which the others are copied."""
+    given = site.value(0, "sequences") or UNKNOWN
+    items = (given,) if isinstance(given, Tensor) else items_of(site.frame, site.env, given)
+    first = elements_of(site.frame, site.env, given).each if items is None else items[0] if items else UNKNOWN
+    if isinstance(first, Opaque) and site.frame.kind(first) is Kind.TENSOR:
+        first = site.frame.tensor(first)
+    if not isinstance(first, Tensor):
+        return Tensor(UNKNOWN_DEVICE, SOME_DIMENSIONS)
+    return replace(first, rank=SOME_DIMENSIONS, role=TensorRole.PLAIN)
 
 
 # --- moves --------------------------------------------------------------------------------------------------
@@ -335,6 +348,7 @@ register(
     {
         "torch.tensor": from_data,
         "torch.as_tensor": as_tensor,
+        "torch.nn.utils.rnn.pad_sequence": pad_sequence,
         "torch.asarray": as_tensor,
         "torch.Tensor": legacy("cpu"),
         **{f"torch.{kind}Tensor": legacy("cpu") for kind in _LEGACY},
