@@ -417,7 +417,7 @@ def test_state_of_an_optimizer_that_was_left_behind() -> None:
 
 @pytest.mark.parametrize("entry", ["DEV602", "DEV6", "meta-tensor-in-computation", "*.first.0"])
 def test_an_option_allows_codes_names_and_paths(network: Network, entry: str) -> None:
-    network.first = nn.Sequential(nn.Conv2d(1, 1, 1, device="meta"), nn.Flatten(), nn.LazyLinear(4))
+    network.first = nn.Sequential(nn.Conv2d(1, 1, 1, device="meta"), nn.Flatten(), nn.LazyLinear(4))  # type: ignore[assignment]
     with guard(network, allow=[entry]) as active:
         network(torch.ones(1, 1, 2, 2))
     assert active.findings == []
@@ -525,7 +525,7 @@ def test_entered_again(network: Network) -> None:
 
 def test_the_innermost_guard_that_was_given_the_module_decides(network: Network) -> None:
     other = nn.Conv2d(1, 1, 1, device="meta")
-    network.first = nn.Sequential(nn.Conv2d(1, 1, 1, device="meta"), nn.Flatten(), nn.LazyLinear(4))
+    network.first = nn.Sequential(nn.Conv2d(1, 1, 1, device="meta"), nn.Flatten(), nn.LazyLinear(4))  # type: ignore[assignment]
     with guard(network, mode="record") as outer, guard(other) as inner:
         network(torch.ones(1, 1, 2, 2))
         with pytest.raises(DeviceMismatchError):
