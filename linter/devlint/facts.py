@@ -256,11 +256,10 @@ class DiscardedMove:
     """The result of moving a tensor is thrown away; `method` is `to`, `cuda`, `cpu` …, `name` the tensor.
 
     Attributes:
-        device: where it should have gone.
-        trace: how it got where it is.
+        device, trace: where it should have gone, and how it got where it is.
         before: where it is; if one of the two only follows something, it may be at its goal already.
         needed: an operation behind it has a conflict because the tensor is still there.
-        is_bound: the result has the name of the tensor, the variable of a loop, and nobody reads it.
+        is_bound: the result gets the name of the tensor, a loop's variable, and nobody reads it.
     """
 
     name: str
@@ -590,10 +589,9 @@ class ModuleClass:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """All facts of one file, in source order, and the known value of each name at each line.
+    """All facts of one file, in source order; `environment` lists (line, place, value) for `devlint facts`.
 
-    `environment` lists (line, place, value in the domain's notation), for `devlint facts`. `occurrences` and
-    `modules` are there if they were asked for.
+    `occurrences` and `modules` are there if they were asked for. The values are in the domain's notation.
     """
 
     facts: tuple[Anchored, ...] = ()

@@ -52,7 +52,7 @@ class LibraryObject:
 
 
 INHERITED = "__inherited__"
-"""The attribute that stands for what an instance has of a library class among its bases: an object of that class."""
+"""The attribute that holds the inherited part of an instance: an object of the library class among its bases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Instance:
 
     @property
     def inherited(self) -> Reference | None:
-        """The object that stands for what it has of a library class among its bases; None without one."""
+        """The object of the library class among its bases, which it inherits from; None without one."""
         found = self.get(INHERITED)
         return found if isinstance(found, Reference) else None
 

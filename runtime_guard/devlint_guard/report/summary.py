@@ -18,7 +18,7 @@ _ARROWS = {
 
 
 def render(record: Record) -> str:
-    """The program, the findings, what is allowed, the end of a rehearsal, the transfers; a sentence if nothing was found."""
+    """The program, the findings, the allowed ones, the end of a rehearsal and the transfers, each if there are any."""
     findings = [*record.findings, *record.suspects]
     parts = [] if record.program is None else [printable(described(record.program, record.steps))]
     parts.append(render_all(findings) if findings else "devlint has found nothing")

@@ -179,7 +179,7 @@ def blank(cls: UserClass, default: Device, origin: Origin | None = None) -> Inst
 
 
 def seen_whole(held: Instance, base: str) -> Instance:
-    """Return an instance of which a library class was the one base that nothing was known of, now that it is known."""
+    """Return an instance whose library base has become known; it is still open if another base is unknown."""
     others = (item for item in held.cls.lineage if not (isinstance(item, Library) and item.name == base))
     return replace(held, open=held.open and any(map(_is_unseen, others)))
 

@@ -3,7 +3,7 @@
     for part in parts:
         part = part.to(device)
 
-The name is bound anew in the next turn, and what the loop runs over still holds what it held.
+The next turn binds the name anew, and `parts` still holds the old tensors.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def module_class(frame: Frame, cls: UserClass) -> ModuleClass | None:
 
 
 def _members(heap: Heap, held: Instance) -> Iterator[tuple[str, Value, bool]]:
-    """The attributes of an instance, each with whether it is registered, and what it has of a library's class."""
+    """The attributes and inherited parts of an instance; the flag says whether each is registered."""
     for name, value in held.attributes:
         if name != INHERITED:
             yield name, value, name in held.registered

@@ -13,7 +13,7 @@ CHECKPOINT_OPTIONS = frozenset("use_reentrant preserve_rng_state context_fn dete
 
 
 def same(site: LibraryCall) -> Value:
-    """`torch.compile(module)`, `weight_norm(module)`, `nn.Identity()(value)`: the result is what was given."""
+    """`torch.compile(module)`, `weight_norm(module)`, `nn.Identity()(value)`: the result is the argument."""
     given = site.arguments.first()
     return UNKNOWN if given is None else given.value
 
