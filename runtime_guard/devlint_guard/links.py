@@ -63,6 +63,12 @@ class Link:
         short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
         return Step(f"{self.how.value} `{short}`", self.scope.place(self.node))
 
+    @property
+    def names_a_tensor(self) -> bool:
+        """Whether it has a variable in it that holds a tensor."""
+        names = (one for one in ast.walk(self.node) if isinstance(one, ast.Name))
+        return any(isinstance(self.scope.reader.value(one), torch.Tensor) for one in names)
+
     def core(self, device: str) -> ast.expr:
         """The innermost part that its value, on a device, comes from."""
         return core(self.scope.reader, self.node, device, self.keys)

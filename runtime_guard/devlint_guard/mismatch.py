@@ -88,7 +88,12 @@ def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | Non
     """Where a value was made and how it came to the line: as recorded, and as the source says."""
     if remedy is not None and remedy.cause is not None:
         return (remedy.cause,)
-    return (*_recorded(scene, met), *steps_of(links))
+    recorded = _recorded(scene, met)
+    lines = {(step.place.file, step.place.line) for step in recorded if step.place}
+    places = [one.step.place for one in links]
+    new = [place is not None and (place.file, place.line) not in lines for place in places]
+    told = [one for one, is_new in zip(links, new, strict=True) if is_new or one is links[0] or one.names_a_tensor]
+    return (*recorded, *steps_of(told))
 
 
 def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
