@@ -26,7 +26,10 @@ from devlint_guard.uncompiled import UncompiledMode, uncompiled
 _C: Any = torch._C
 _address = _C._storage_address
 _known = labels.known
+_entry_of = labels.known.get
 _plans: dict[int, Plan] = {}
+_plan_of = _plans.get
+_NOTHING_NEW, _ONE_TENSOR = Results.NOTHING_NEW, Results.ONE_TENSOR
 
 # The class of a buffer is only asked in `isinstance`: each buffer is a plain tensor or a parameter.
 _PLAIN = frozenset({Tensor, Parameter, Buffer})
@@ -97,7 +100,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        plan = _plans.get(id(func))
+        plan = _plan_of(id(func))
         if plan is None:
             if not isinstance(func, torch._ops.OpOverload):
                 return func(*args, **(kwargs or {}))
@@ -110,7 +113,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
         try:
             for value in _flat(args) if plan.takes_lists else args:
                 if _HAS_LABEL[value.__class__]:
-                    entry = _known.get(_address(value))
+                    entry = _entry_of(_address(value))
                     device = CPU if entry is None else entry[1]
                     if device is not target:
                         if target is None:
@@ -123,9 +126,9 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if target is not CPU and target is not None:
-            if plan.results is Results.ONE_TENSOR:
+            if plan.results is _ONE_TENSOR:
                 put(result, target)
-            elif plan.results is Results.OTHER:
+            elif plan.results is not _NOTHING_NEW:
                 _label_results(plan, result, target)
         return result
 
@@ -249,7 +252,7 @@ def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
 
 
 def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
-    if plan.results is Results.NOTHING_NEW:
+    if plan.results is _NOTHING_NEW:
         return
     makes_new = plan.makes_new
     values = result if isinstance(result, (tuple, list)) and len(makes_new) > 1 else (result,)
