@@ -157,6 +157,9 @@ def _current_device() -> int:
 
 
 def _install_memory(replaced: Replacements) -> None:
+    if not hasattr(_C, "_cuda_CUDAAllocator_AllocatorState"):
+        # `torch._dynamo.reset` imports a file that names the type, if CUDA is available; only CUDA graphs use it.
+        replaced.add(_C, "_cuda_CUDAAllocator_AllocatorState", object)
     functions: dict[str, Any] = {
         "memory_summary": _returns(""),
         "memory_stats": lambda device=None: {},

@@ -175,6 +175,11 @@ print(add(torch.ones(2).cuda(), torch.ones(2)).device)
     assert "program.py:5 in add" in ended.stderr
 
 
+def test_the_compiler_can_be_reset(tmp_path: Path) -> None:
+    ended = rehearse(tmp_path, "import torch\ntorch._dynamo.reset()\nprint('done')\n")
+    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr
+
+
 def test_the_report_holds_the_result_and_what_the_guard_has_seen(tmp_path: Path) -> None:
     ended = rehearse(tmp_path, WRONG, "--devices", "2", "--report", "report.json", "program.py")
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
