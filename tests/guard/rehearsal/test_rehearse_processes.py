@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,7 +68,9 @@ if __name__ == "__main__":
 def rehearse(folder: Path, program: str, *arguments: str) -> Ended:
     """Run `devlint rehearse --devices 2` on a program."""
     (folder / "program.py").write_text(program, encoding="utf-8")
-    environment = {"OMP_NUM_THREADS": "1"}
+    # `python` is the Python of the tests, whether or not its environment is activated.
+    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+    environment = {"OMP_NUM_THREADS": "1", "PATH": path}
     return forked(folder, main, ["devlint", "rehearse", "--devices", "2", *arguments], environment)
 
 
@@ -174,5 +178,6 @@ with guard(net):
 """
     ended = rehearse(tmp_path, program, "program.py")
     assert ended.stdout == "[('copy', 'device to host')] []\n", ended.stderr
-    assert "DeviceMismatchError: devlint: DEV102" in ended.stderr
+    assert "RuntimeError: Expected all tensors to be on the same device" in ended.stderr
+    assert ended.stderr.count("devlint: DEV102 input-not-on-module-device") == 1
     assert ended.returncode == 1
