@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from devlint.analysis.demand.callers import CallSite
 from devlint.analysis.execution.frame import Frame
@@ -434,17 +435,31 @@ _OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """Conflicts of one value with what the operation itself wants."""
 
 
-def _handed_over(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
-    """Whether a call hands over the value of a side itself, or the module that registers it."""
-    if side.inside is not None and side.inside.is_argument:
-        return True
+def _argument_of(
+    frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand
+) -> ArgumentValue | None:
+    """The argument of a call that is the value of a side itself, or the module that registers it."""
     for given in bound.values():
         value = given.value
         if isinstance(value, (Tensor, Opaque)) and value.origin is not None and value.origin == side.origin:
-            return True
+            return given
         if is_module(frame, env, value) and any(why == side.origin for _, why in state(frame, env, value)):
-            return True
-    return False
+            return given
+    return None
+
+
+def _handed_over(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
+    """Whether a call hands over the value of a side itself, or the module that registers it."""
+    handed_on = side.inside is not None and side.inside.is_argument
+    return handed_on or _argument_of(frame, env, bound, side) is not None
+
+
+def _as_argument(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> Operand:
+    """A side in the words of the call, where that hands it over."""
+    given = None if side.inside is not None else _argument_of(frame, env, bound, side)
+    if given is None:
+        return _as_inside(side)
+    return replace(_as_inside(side), name=frame.text(given.span), span=given.span, file=frame.file)
 
 
 def _led_to(
@@ -477,7 +492,9 @@ def report_through(
         ]
         operation = f"`{requirement.operation}` is called here"
         via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
-        first, second = (operands.meeting(frame, _as_inside(side)) for side in sides)
+        calls_module = requirement.kind is ConflictKind.MODULE_INPUT and not led.arises_inside
+        worded = partial(_as_argument, frame, env, bound) if calls_module else _as_inside
+        first, second = (operands.meeting(frame, worded(side)) for side in sides)
         frame.record(
             span,
             Conflict(
