@@ -10,14 +10,14 @@ function or a hook of the program returns is compared here.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.labels import ANYWHERE, label
+from devlint_guard.rehearsal.labels import ANYWHERE, label, put
 from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
@@ -48,8 +48,8 @@ def _install_functions(replaced: Replacements) -> None:
         result = apply(cls, *args, **kwargs)
         node = _node_of(result)
         if isinstance(node, function.BackwardCFunction) and node._forward_cls is cls:
-            devices = tuple(label(one) if isinstance(one, Tensor) else None for one in args)
-            node._devlint_devices = devices
+            outputs = result if isinstance(result, tuple) else (result,)
+            node._devlint_devices = (_labels(args), _labels(outputs))
         return result
 
     replaced.put(function.Function, "apply", classmethod(remembering))
@@ -61,10 +61,25 @@ def _install_functions(replaced: Replacements) -> None:
 def _checking(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def checked(self: Any, *args: Any) -> Any:
-        devices: _Devices = getattr(self, "_devlint_devices", ())
-        return _check(self, backward(self, *args), devices) if devices else backward(self, *args)
+        known: tuple[_Devices, _Devices] | None = getattr(self, "_devlint_devices", None)
+        if known is None:
+            return backward(self, *args)
+        inputs, outputs = known
+        _place(args[0] if args and isinstance(args[0], list) else args, outputs)  # a list: `boxed_grads_call`
+        return _check(self, backward(self, *args), inputs)
 
     return checked
+
+
+def _place(gradients: Sequence[Any], outputs: _Devices) -> None:
+    """Give each gradient that C++ made the device of its output: the engine makes zeros for an output without one."""
+    for gradient, wanted in zip(gradients, outputs, strict=False):
+        if isinstance(gradient, Tensor) and wanted is not None and label(gradient) == ANYWHERE:
+            put(gradient, wanted)
+
+
+def _labels(values: Sequence[Any]) -> _Devices:
+    return tuple(label(one) if isinstance(one, Tensor) else None for one in values)
 
 
 def _node_of(result: Any) -> Any:

@@ -178,6 +178,19 @@ class Second(torch.autograd.Function):
         return first, torch.ones(ctx.shape)
 
 
+class Both(torch.autograd.Function):
+    """It has two outputs, and its gradient shows where theirs are."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx: Any, first: Tensor, second: Tensor) -> Any:
+        assert at(first) == at(second) == "cuda:1"
+        return first * 2 + second * 3
+
+
 class Moves(torch.autograd.Function):
     """Moves its input to another device, and the gradient back."""
 
@@ -188,6 +201,13 @@ class Moves(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         return grad.to("cuda:0")
+
+
+def function_gets_zeros_for_an_unused_output() -> None:
+    x = torch.ones(2, device="cuda:1", requires_grad=True)
+    first, _ = Both.apply(x)
+    first.sum().backward()
+    assert at(x.grad) == "cuda:1"
 
 
 def function_leaves_its_gradient() -> None:
