@@ -1,8 +1,8 @@
 """Which assignments of a variable may have been the last one when a place in a function is reached.
 
 Read from the source alone: branches join, loops may run any number of times, and statements that leave the function end
-their path. `Binding.keys` is the way from the assigned expression to the variable: the element of what a loop goes
-through, the index of what is unpacked.
+their path. `Binding.keys` is the way from the assigned expression to the variable: an element of a loop's iterable, an
+index of an unpacked value.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None, truth:
 
     Args:
         function: a definition, or the tree of a file.
-        is_target: what is bound.
+        is_target: whether a node is the variable.
         use: the node; None for the end of the function.
         truth: which branch of a statement was taken, if that is known.
     """

@@ -106,7 +106,7 @@ def _inner_of_call(reader: Reader, node: ast.Call, keys: tuple[Key, ...], device
         part = likely(reader, given, device)
         return None if part is None else (part, (), False)
     if keys and keys[0] is ELEMENT and isinstance(function, FunctionType) and node.args and _is_of_library(function):
-        return node.args[0], keys, False  # a library goes through what it is given
+        return node.args[0], keys, False  # a library iterates over its argument
     return None
 
 

@@ -157,7 +157,7 @@ def knows_device(cls: UserClass) -> bool:
     return any(isinstance(item, Library) and item.name in KNOWS_DEVICE for item in cls.lineage)
 
 
-def library_base(cls: UserClass, after: UserClass | None = None) -> str | None:
+def torch_base(cls: UserClass, after: UserClass | None = None) -> str | None:
     """Return the library class among the bases of a module that brings parts of its own; None if there is none.
 
     `after`: only bases behind this class of the lineage count.

@@ -8,7 +8,7 @@ The next turn binds the name anew, and `parts` still holds the old tensors.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from devlint.analysis.index.loops import instructions_of
 from devlint.frontend import ir
@@ -35,7 +35,7 @@ def _unread_in(scope: ir.Scope, loop: ir.For) -> Iterator[ir.Span]:
         for item in inside
         if isinstance(item, ir.Call) and item.function in attributes and attributes[item.function].name in MOVES
     }
-    turned = _bound_by_a_turn(loop)
+    turned = _bound_by_a_turn(loop) - {*scope.global_names, *scope.nonlocal_names}  # those are read elsewhere
     for item in inside:
         if not isinstance(item, ir.Store) or item.name not in turned or item.source not in moves:
             continue
@@ -45,10 +45,10 @@ def _unread_in(scope: ir.Scope, loop: ir.For) -> Iterator[ir.Span]:
             yield call.span
 
 
-def _bound_by_a_turn(loop: ir.For) -> Collection[str]:
+def _bound_by_a_turn(loop: ir.For) -> set[str]:
     """The names to which each turn binds an element, or a part of one."""
     parts = {loop.element}
-    names = set()
+    names: set[str] = set()
     for item in loop.body:
         if isinstance(item, ir.Unpack) and item.source in parts:
             parts.update(item.targets)

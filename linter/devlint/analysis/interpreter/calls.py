@@ -123,8 +123,8 @@ def _computed(
 ) -> Opaque:
     """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
 
-    So is what is moved and given to something called like a module; of a part of a module, any input says so. A moved
-    module takes any input on its device. The unknown parts of a moved module, their `owner`, take it too.
+    A moved input of something called like a module says so, and any input of a part of a module. A moved module takes
+    any input on its device. The unknown parts of a moved module, their `owner`, take it too.
     """
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
     whole: Device = UNKNOWN_DEVICE

@@ -66,7 +66,7 @@ def inherit(
     `after`: the class whose method says so, if one does.
     """
     held = env.heap.get(made.object)
-    base = classes.library_base(held.cls, after) if isinstance(held, Instance) else None
+    base = classes.torch_base(held.cls, after) if isinstance(held, Instance) else None
     if base is None or not isinstance(held, Instance):
         return
     if base not in transfer_tables.CONSTRUCTORS and frame.program.catalogue.class_(base) is None:

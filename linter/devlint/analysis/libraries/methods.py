@@ -136,7 +136,7 @@ def call_object_method(
             return library_calls.call_method(frame, env, receiver, held, name, arguments, span)
         case Instance():
             # A base class outside the program may define it.
-            if not held.cls.name:  # of a class that is not known at all: it may exchange what it holds
+            if not held.cls.name:  # its class is unknown: the method may exchange the attributes
                 escape(env, value)
             return move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
         case _:

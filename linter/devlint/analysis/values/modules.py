@@ -44,7 +44,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
         match held:
             case LibraryObject():
                 # Without state there is nothing to move; where that is not known, neither is the device.
-                parts = tuple((name, _put(part, device, origin)) for name, part in held.parts)
+                parts = tuple((name, _put(name, part, device, origin)) for name, part in held.parts)
                 if not isinstance(held.device, (Unreached, UnknownDevice)):
                     held = replace(held, device=device, origin=origin)
                 env.heap[item.object] = replace(held, parts=parts)
@@ -55,7 +55,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 for name, stored in held.attributes:
                     if name in held.registered:
                         pending.append(stored)
-                        before, stored = stored, _put(stored, device, origin)
+                        before, stored = stored, _put(name, stored, device, origin)
                         note_moved(moved, before, stored)
                     elif name == "device" and classes.knows_device(held.cls):
                         stored = DeviceValue(device, True)
@@ -64,12 +64,12 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
             case ListObject() if held.module is not None:
                 pending.extend(held.items if held.items is not None else (held.rest,))
-                items = None if held.items is None else tuple(_put(part, device, origin) for part in held.items)
-                env.heap[item.object] = replace(held, items=items, rest=_put(held.rest, device, origin))
+                items = None if held.items is None else tuple(_put("element", it, device, origin) for it in held.items)
+                env.heap[item.object] = replace(held, items=items, rest=_put("element", held.rest, device, origin))
             case DictObject() if held.module is not None:
                 pending.extend((*(part for _, part in held.items), held.rest))
-                pairs = tuple((key, _put(part, device, origin)) for key, part in held.items)
-                env.heap[item.object] = replace(held, items=pairs, rest=_put(held.rest, device, origin))
+                pairs = tuple((key, _put(f"{key}", part, device, origin)) for key, part in held.items)
+                env.heap[item.object] = replace(held, items=pairs, rest=_put("element", held.rest, device, origin))
             case _:
                 pass
 
@@ -100,15 +100,16 @@ def _as_moved(value: Value, moved: Mapping[Origin, Value]) -> Value:
     return value
 
 
-def _put(part: Value, device: Device, origin: Origin | None) -> Value:
+def _put(name: str, part: Value, device: Device, origin: Origin | None) -> Value:
     """A part of a module after its move; other modules are moved in the heap.
 
     What nobody knows has moved, too, if it is anything that moves.
     """
     if isinstance(part, MaybeNone):
-        return MaybeNone(_put(part.present, device, origin))
+        return MaybeNone(_put(name, part.present, device, origin))
     if part == UNKNOWN and device != UNKNOWN_DEVICE:
-        return Opaque(f"{FRESH}part", Kind.MOVABLE, device, origin)
+        at = "" if origin is None else f"@{origin.span.line}:{origin.span.column}"
+        return Opaque(f"{FRESH}{name}{at}", Kind.MOVABLE, device, origin)
     return replace(part, device=device, origin=origin) if isinstance(part, (Tensor, Opaque)) else part
 
 
