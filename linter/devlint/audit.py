@@ -25,7 +25,7 @@ def mentions_suppressions(text: str) -> bool:
 
 def silence(
     text: str, display: str, found: Sequence[Diagnostic], enabled: Sequence[Declaration], rules: Sequence[Declaration]
-) -> tuple[list[Diagnostic], list[Silenced]]:
+) -> tuple[list[Diagnostic], list[Silenced], list[Place]]:
     """Let the comments of a file silence its diagnostics, and add the diagnostics about these comments.
 
     Args:
@@ -36,14 +36,36 @@ def silence(
         rules: all rules.
 
     Returns:
-        The reported diagnostics, and the silenced ones.
+        The reported diagnostics, the silenced ones, and the places of comments that silence nothing here, but may
+        silence what callers in other files show.
     """
     suppressions, covers = read_suppressions(text), covering(tuple(rules))
     kept, silenced, used = suppressions.apply(found, covers)
     audit = _Audit(text, display, enabled, rules, used)
     about = [diagnostic for entry in suppressions.found for diagnostic in audit.of(entry)]
     reported, unreported, _ = suppressions.apply(about, covers)
-    return kept + reported, silenced + unreported
+    idle = [_place_of(entry, display) for entry in suppressions.found if audit.may_serve_callers(entry)]
+    return kept + reported, silenced + unreported, idle
+
+
+def silence_only(
+    text: str, display: str, found: Sequence[Diagnostic], rules: Sequence[Declaration]
+) -> tuple[list[Diagnostic], list[Silenced], list[Place]]:
+    """Let the comments of a file silence diagnostics that the analysis of another file has found in it.
+
+    Args:
+        text, display, found, rules: as for `silence`.
+
+    Returns:
+        The reported diagnostics, the silenced ones, and the places of the comments that silence something.
+    """
+    suppressions = read_suppressions(text)
+    kept, silenced, used = suppressions.apply(found, covering(tuple(rules)))
+    return kept, silenced, sorted({_place_of(entry, display) for entry, _ in used})
+
+
+def _place_of(entry: Suppression, display: str) -> Place:
+    return Place(display, entry.line, entry.column, entry.line, entry.column + len(entry.text))
 
 
 class _Audit:
@@ -80,7 +102,7 @@ class _Audit:
         self, code: str, entry: Suppression, message: str, advice: str | None, edit: Edit | None = None
     ) -> Diagnostic:
         rule = self._enabled[code]
-        place = self._stretch(entry, entry.column, entry.column + len(entry.text))
+        place = _place_of(entry, self._display)
         fix = None if edit is None or advice is None else Fix(Safety.SAFE, advice, (edit,))
         return Diagnostic(code, rule.name, rule.severity, Certainty.CERTAIN, message, place, advice=advice, fix=fix)
 
@@ -145,6 +167,12 @@ class _Audit:
             if (entry, selector) not in self._used and self._could_silence(selector)
         )
         return idle or None
+
+    def may_serve_callers(self, entry: Suppression) -> bool:
+        """Whether a comment that silences nothing speaks of reports that callers in other files may show here."""
+        idle = self._idle(entry) if entry.understood else None
+        selectors = ("ALL",) if idle == () else idle or ()
+        return any("Conflict" in rule.wants for selector in selectors for rule in self._means(selector))
 
     def _could_silence(self, selector: str) -> bool:
         """Whether all the rules that a selector speaks of were asked, so that its silence means something.

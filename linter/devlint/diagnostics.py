@@ -133,6 +133,7 @@ class Diagnostic:
         pytorch: the message that PyTorch raises, or None when it raises nothing.
         advice: the change to make, in the imperative, or None.
         fix: that change as edits, where it can be made without the author.
+        calls: the calls that show it, if the function around it does not; of the first, `related` tells the way to it.
     """
 
     code: str
@@ -146,6 +147,7 @@ class Diagnostic:
     pytorch: str | None = None
     advice: str | None = None
     fix: Fix | None = None
+    calls: tuple[Place, ...] = ()
 
     @property
     def sort_key(self) -> tuple[str, int, Place, str, str]:
@@ -157,6 +159,7 @@ class Diagnostic:
         yield self.place
         yield from (label.place for label in self.labels)
         yield from (step.place for step in self.related)
+        yield from self.calls[1:]
 
     def places(self) -> Iterator[Place]:
         """Yield every place that it names."""
@@ -165,6 +168,7 @@ class Diagnostic:
             yield label.place
         for step in self.related:
             yield step.place
+        yield from self.calls
         for edit in () if self.fix is None else self.fix.edits:
             yield edit.place
 
@@ -179,6 +183,7 @@ class Diagnostic:
             labels=tuple(replace(label, place=change(label.place)) for label in self.labels),
             related=tuple(replace(step, place=change(step.place)) for step in self.related),
             fix=fix,
+            calls=tuple(map(change, self.calls)),
         )
 
 

@@ -20,6 +20,7 @@ from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
 from devlint.errors import ConfigError, DevlintError, SourceError
+from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
@@ -27,8 +28,10 @@ from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS, Rules, select_rules
 from devlint.settings import Configuration, Settings
+from devlint.shown_by_calls import once
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
+from devlint.suppressions import UNUSED
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -139,6 +142,7 @@ def run(
     results = _inspect(settings, load, rest, contents, worker, progress)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
+    results = _without_doubtful(results, batches)
     if named is not None:
         shown = {display_path(path) for path in named}
         results = [one if one.display in shown else replace(one, problem=None, traceback="") for one in results]
@@ -178,7 +182,8 @@ def run(
 
     def look(contents: Contents) -> Found:
         nonlocal results
-        results = sorted(_inspect(settings, load, batches, contents), key=lambda result: result.display)
+        inspected = _inspect(settings, load, batches, contents)
+        results = sorted(_without_doubtful(inspected, batches), key=lambda result: result.display)
         return _found(results, reported(results, contents)[1])
 
     repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents, left=left, writes=not settings.diff)
@@ -190,9 +195,41 @@ def run(
     return replace(run, outcome=outcome, changes=repair.changes, settled=repair.settled)
 
 
+def _without_doubtful(results: Sequence[FileResult], batches: Sequence[Batch]) -> list[FileResult]:
+    """Return the results without reports that a comment silences nothing, where calls in another file need it.
+
+    A comment that may serve such calls is not reported if the run has not checked all files that import its own.
+    """
+    used = {place for result in results for place in result.used}
+    doubtful = {result.display: {*result.idle} for result in results if not used.issuperset(result.idle)}
+    imported = doubtful and {file for file in doubtful if _is_imported_by_others(file, results, batches)}
+    kept = []
+    for result in results:
+        needed = used | doubtful[result.display] if result.display in imported else used
+        left = (one for one in result.diagnostics if not (one.code == UNUSED and one.place in needed))
+        kept.append(replace(result, diagnostics=tuple(left)) if result.idle else result)
+    return kept
+
+
+def _is_imported_by_others(file: str, results: Iterable[FileResult], batches: Iterable[Batch]) -> bool:
+    """Whether a file of the project that the run has not checked imports a file."""
+    checked = {result.display for result in results}
+    path = Path(os.path.abspath(file))
+    for batch in batches:
+        if path in batch.files:
+            project = project_of(batch.root, batch.configuration)
+            others = [member for member in project.members if display_path(member) not in checked]
+            importers = Importers(project)
+            return any(importers.reaches(other, {file}) for other in others)
+    return False
+
+
 def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Path, FileResult]:
     """Return the results of earlier runs without those that `--fix` would act on: it checks these files anew."""
-    return {path: result for path, result in recalled.items() if not (settings.fix and result.has_fixes)}
+    if not settings.fix:
+        return dict(recalled)
+    fixed = {one.place.file for result in recalled.values() for one in result.elsewhere if one.fix is not None}
+    return {path: result for path, result in recalled.items() if not (result.has_fixes or result.display in fixed)}
 
 
 def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: Sequence[Batch]) -> Run:
@@ -457,15 +494,18 @@ def _collect(
     start: float,
 ) -> tuple[Run, Mapping[str, Sequence[Cell]]]:
     """Return the run with places in whole programs, and the cells of those that are notebooks."""
-    diagnostics = sorted(
-        (diagnostic for result in results for diagnostic in result.diagnostics),
-        key=lambda diagnostic: diagnostic.sort_key,
-    )
+    checked = {result.display for result in results}
+    own = (one for result in results for one in result.diagnostics)
+    elsewhere = (one for result in results for one in result.elsewhere)
+    shown = once((*own, *(one if one.place.file in checked else replace(one, fix=None) for one in elsewhere)))
+    diagnostics = sorted(shown, key=lambda diagnostic: diagnostic.sort_key)
     problems = [*found.problems, *(result.problem for result in results if result.problem is not None)]
     problems.sort(key=lambda problem: (problem.path or "", problem.line or 0, problem.message))
     if not (found.files or found.problems or found.notes):
         found.notes.append("no Python files")
-    silenced = sorted((one for result in results for one in result.silenced), key=lambda one: one.diagnostic.sort_key)
+    silenced = sorted(
+        {one for result in results for one in result.silenced}, key=lambda one: (one.diagnostic.sort_key, one.reason)
+    )
     everything = [*diagnostics, *(one.diagnostic for one in silenced)]
     codes = {diagnostic.code for diagnostic in everything}
     failed = {entry.place.file for entry in diagnostics if entry.code in ALWAYS}

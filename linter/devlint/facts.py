@@ -27,6 +27,10 @@ class Step:
     what: str
 
 
+LEADS_THERE = "this call leads to the operation"
+"""What a step says of a call on the way to the operation of a conflict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """What the source text calls a value at one place."""
@@ -69,8 +73,12 @@ class Conflict:
         first, second: the two values. For `HOST` and `CPU_ARGUMENT` the second is the CPU itself.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
-        via: the calls from the reported place on, outermost first, and the operation in the innermost one.
-        arises_inside: the called function is wrong, and not the call; `other_calls` lead to the same conflict.
+        via: if the conflict is reported at a call: the calls from there on, outermost first, and the operation in the
+            innermost one.
+        arises_inside: the called function is wrong, and not the call.
+        led: if the conflict is reported at an operation and a caller shows it: the calls that lead there, outermost
+            first.
+        other_calls: further calls that lead to the same conflict.
         others: further operands that are on the CPU as one of the two is, each for a reason of its own.
         observed: it rests on where a run of the program has had a value.
         witness: the call that hands over a tensor on an accelerator, when one of the two values is an argument.
@@ -86,7 +94,8 @@ class Conflict:
     observed: bool = False
     witness: Step | None = None
     arises_inside: bool = False
-    other_calls: int = 0
+    led: tuple[Step, ...] = ()
+    other_calls: tuple[Place, ...] = ()
     others: tuple[Meeting, ...] = ()
 
 
@@ -591,6 +600,7 @@ class ModuleClass:
 class FileFacts:
     """All facts of one file, in source order; `environment` lists (line, place, value) for `devlint facts`.
 
+    `elsewhere` has the conflicts that calls in this file show in functions of other files, each at its operation there.
     `occurrences` and `modules` are there if they were asked for. The values are in the domain's notation.
     """
 
@@ -598,3 +608,4 @@ class FileFacts:
     environment: tuple[tuple[int, str, str], ...] = ()
     occurrences: tuple[Occurrence, ...] = ()
     modules: tuple[ModuleClass, ...] = ()
+    elsewhere: tuple[Anchored, ...] = ()

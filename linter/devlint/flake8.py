@@ -9,6 +9,7 @@ from devlint import __version__, engine
 from devlint.cache import load_tools, user_cache
 from devlint.quoting import printable
 from devlint.settings import Settings
+from devlint.shown_by_calls import at_its_call
 
 _STDIN = ("-", "stdin")
 
@@ -37,6 +38,8 @@ class Plugin:
         settings = Settings(paths, jobs=1)
         found = engine.run(settings, stdin=stdin, load=load_tools, cache=user_cache(settings))
         for one in found.outcome.diagnostics:
+            if one.calls and one.calls[0].file != one.place.file:
+                one = at_its_call(one)  # flake8 takes reports on this file only
             yield one.place.line, one.place.column - 1, f"{one.code} {printable(one.message)}", type(self)
         for problem in found.problems:
             yield problem.line or 1, 0, f"DEV901 {printable(problem.message)}", type(self)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
 import platform
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property
+from itertools import groupby
 from pathlib import Path
 from textwrap import shorten
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from devlint.audit import mentions_suppressions, silence
+from devlint.audit import mentions_suppressions, silence, silence_only
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
 from devlint.discovery import project_of
 from devlint.errors import DevlintError, LimitError, SourceError
@@ -25,10 +27,11 @@ from devlint.project import Project, Source, Trace, display_path, lines_of
 from devlint.records import dataclass
 from devlint.selection import Rules, Selection, names_rules, select_rules
 from devlint.settings import Configuration, Settings
+from devlint.shown_by_calls import at_its_call, once
 from devlint.sources.program import Cell
 
 if TYPE_CHECKING:
-    from devlint.facts import FileFacts
+    from devlint.facts import Anchored, FileFacts
 
 _MATTERS = re.compile(r"torch|\.detach\(\)|[\"']cuda")
 """What a file that has to do with devices contains: it names torch or CUDA, or takes a tensor out of its graph."""
@@ -143,7 +146,10 @@ class FileResult:
 
     Attributes:
         problem: why it could not be read; then there are no diagnostics.
-        silenced: what a comment keeps from being reported.
+        elsewhere: diagnostics in other files, which calls in this one show.
+        silenced: what a comment keeps from being reported, here or elsewhere.
+        used: the comments of other files that silence something which calls in this one show.
+        idle: the comments of this file that silence nothing, but may silence what calls in other files show.
         traceback: of an internal error, or "".
         traces: the files that were read for it, unless an earlier result of this process has them.
         digest: a name for the content that the diagnostics are about; empty if this run has not checked the file.
@@ -152,7 +158,10 @@ class FileResult:
     display: str
     diagnostics: tuple[Diagnostic, ...] = ()
     problem: SourceError | None = None
+    elsewhere: tuple[Diagnostic, ...] = ()
     silenced: tuple[Silenced, ...] = ()
+    used: tuple[Place, ...] = ()
+    idle: tuple[Place, ...] = ()
     traceback: str = ""
     traces: tuple[Trace, ...] = ()
     digest: str = ""
@@ -160,7 +169,7 @@ class FileResult:
     @property
     def has_fixes(self) -> bool:
         """Whether a diagnostic comes with a fix."""
-        return any(entry.fix is not None for entry in self.diagnostics)
+        return any(entry.fix is not None for entry in (*self.diagnostics, *self.elsewhere))
 
     @property
     def is_final(self) -> bool:
@@ -231,6 +240,16 @@ class _Workplace:
     @cached_property
     def _opt_in(self) -> frozenset[str]:
         return frozenset(rule.code for rule in self._load().rules if rule.opt_in)
+
+    def graded(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+        """Yield the diagnostics that are certain enough, with the severity that the configuration asks for."""
+        return (self.selection.graded(one) for one in found if self.reports(one))
+
+    def graded_silenced(self, found: Iterable[Silenced]) -> Iterator[Silenced]:
+        """Yield silenced diagnostics as `graded` does."""
+        for one in found:
+            if self.reports(one.diagnostic):
+                yield replace(one, diagnostic=self.selection.graded(one.diagnostic))
 
     def facts(self, source: Source) -> FileFacts:
         """Return the facts of a file, and keep them until the next file."""
@@ -314,12 +333,18 @@ class Inspector:
             return [replace(self._inspect(place, path), traces=place.project.traces()) for path in batch.files]
 
     def look(self, batch: Batch, path: Path) -> Look:
-        """Inspect one file of the batch, and return its result with its source and facts."""
+        """Inspect one file of the batch, and return its result with its source and facts.
+
+        What calls in the file show in other files is reported at these calls.
+        """
         from devlint.facts import FileFacts
 
         place = self._workplace(batch)
         place.observing, place.latest = True, None
         (result,) = self.inspect(batch.of((path,)))
+        at_calls = map(at_its_call, once(result.elsewhere))
+        shown = tuple(sorted((*once(result.diagnostics), *at_calls), key=lambda one: one.sort_key))
+        result = replace(result, diagnostics=shown)
         try:
             source = place.project.source(path)
         except SourceError:
@@ -358,10 +383,14 @@ class Inspector:
             facts = place.facts(source)
             phase = "rules"
             found = self._check(place, source, facts, place.selection.rules_for(source.path))
+            result = FileResult(display, digest=source.digest)
+            for file, group in groupby(facts.elsewhere, key=lambda item: item.place.file):
+                result = self._with_elsewhere(place, result, file, tuple(group))
             phase = "suppressions"
+            found = [*found, *result.diagnostics]
             if not found and not mentions_suppressions(source.text):
-                return FileResult(display)
-            return self._settled(place, source, found)
+                return result
+            return self._settled(place, source, found, result)
         except Exception as error:
             broken = tuple(_syntax_errors(display, source.text)) if phase == "analysis" else ()
             if broken:
@@ -369,21 +398,42 @@ class Inspector:
             failure = internal_error(len(lines_of(source.text)), display, phase, error)
             return FileResult(display, (failure,), traceback=traceback.format_exc())
 
-    def _settled(self, place: _Workplace, source: Source, found: Sequence[Diagnostic]) -> FileResult:
-        """Return the result of a file in which this was found."""
-        selection = place.selection
-        enabled = selection.rules_for(source.path)
-        kept, silenced = silence(source.text, source.display, found, enabled, self._load().rules)
-        return FileResult(
-            source.display,
-            tuple(selection.graded(one) for one in kept if place.reports(one)),
-            silenced=tuple(
-                replace(one, diagnostic=selection.graded(one.diagnostic))
-                for one in silenced
-                if place.reports(one.diagnostic)
-            ),
-            digest=source.digest,
+    def _settled(
+        self, place: _Workplace, source: Source, found: Sequence[Diagnostic], result: FileResult
+    ) -> FileResult:
+        """Return the result of a file with what was found in it."""
+        enabled = place.selection.rules_for(source.path)
+        kept, silenced, idle = silence(source.text, source.display, found, enabled, self._load().rules)
+        return replace(
+            result,
+            diagnostics=tuple(place.graded(kept)),
+            silenced=(*result.silenced, *place.graded_silenced(silenced)),
+            idle=tuple(idle),
         )
+
+    def _with_elsewhere(
+        self, place: _Workplace, result: FileResult, file: str, facts: tuple[Anchored, ...]
+    ) -> FileResult:
+        """Return the result with the conflicts that calls show in another file, as that file reports them.
+
+        A file that is not checked, such as an excluded one, reports nothing: the report stands at the call.
+        """
+        from devlint.facts import FileFacts
+
+        path = Path(os.path.abspath(file))
+        source = place.project.source(path)
+        rules = tuple(rule for rule in place.selection.rules_for(path) if rule.wants and not rule.mentions)
+        found = self._check(place, source, FileFacts(facts), rules)
+        if path in place.project.members:
+            kept, silenced, used = silence_only(source.text, source.display, found, self._load().rules)
+            return replace(
+                result,
+                elsewhere=(*result.elsewhere, *place.graded(kept)),
+                silenced=(*result.silenced, *place.graded_silenced(silenced)),
+                used=(*result.used, *used),
+            )
+        at_calls = [at_its_call(one) for one in found]
+        return replace(result, diagnostics=(*result.diagnostics, *at_calls))
 
     def _check(self, place: _Workplace, source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
         """Let the rules look that the file concerns; only then is it parsed with LibCST."""

@@ -241,6 +241,7 @@ class Rule(cst.BatchableCSTVisitor):
         pytorch: str | None = None,
         advice: str | None = None,
         fix: Fix | None = None,
+        calls: Iterable[Place] = (),
     ) -> None:
         """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
 
@@ -258,6 +259,7 @@ class Rule(cst.BatchableCSTVisitor):
             pytorch=pytorch,
             advice=advice,
             fix=fix,
+            calls=tuple(calls),
         )
         self._diagnostics.append(diagnostic)
 

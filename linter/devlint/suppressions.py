@@ -13,7 +13,9 @@ from typing import TypeAlias
 from devlint.diagnostics import Diagnostic, Place, Silenced, Silencer
 from devlint.records import dataclass
 
-ABOUT_SUPPRESSIONS = ("DEV902", "DEV904")
+UNUSED = "DEV902"
+
+ABOUT_SUPPRESSIONS = (UNUSED, "DEV904")
 """The codes of diagnostics about suppressions."""
 
 _ADDRESSED = r"#\s*devlint:[^#]*"

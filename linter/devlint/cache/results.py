@@ -23,7 +23,7 @@ from devlint.inspector import Batch, FileResult
 from devlint.project import Project, Trace, digest, display_path
 from devlint.records import dataclass
 
-FORMAT = 5
+FORMAT = 6
 """Rises with the form of the file."""
 
 
@@ -33,12 +33,16 @@ class _Kept:
 
     diagnostics: tuple[Diagnostic, ...]
     silenced: tuple[Silenced, ...] = ()
+    elsewhere: tuple[Diagnostic, ...] = ()
+    used: tuple[Place, ...] = ()
+    idle: tuple[Place, ...] = ()
 
     @property
-    def everything(self) -> Iterator[Diagnostic]:
-        """The diagnostics, silenced or not."""
-        yield from self.diagnostics
-        yield from (one.diagnostic for one in self.silenced)
+    def places(self) -> Iterator[Place]:
+        """Every place that it names."""
+        for diagnostic in (*self.diagnostics, *self.elsewhere, *(one.diagnostic for one in self.silenced)):
+            yield from diagnostic.places()
+        yield from (*self.used, *self.idle)
 
     def with_files(self, rename: Callable[[str], str]) -> _Kept:
         """Return the result with other names for the files in it."""
@@ -49,6 +53,9 @@ class _Kept:
         return _Kept(
             tuple(one.with_places(change) for one in self.diagnostics),
             tuple(replace(one, diagnostic=one.diagnostic.with_places(change)) for one in self.silenced),
+            tuple(one.with_places(change) for one in self.elsewhere),
+            tuple(map(change, self.used)),
+            tuple(map(change, self.idle)),
         )
 
 
@@ -99,7 +106,14 @@ class Cache(NoCache):
         for name, path in wanted.items():
             if name in valid and _is_consistent(memory.results[name], name, memory.traces):
                 kept = memory.results[name].with_files(shown)
-                recalled[path] = FileResult(shown(name), kept.diagnostics, silenced=kept.silenced)
+                recalled[path] = FileResult(
+                    shown(name),
+                    kept.diagnostics,
+                    elsewhere=kept.elsewhere,
+                    silenced=kept.silenced,
+                    used=kept.used,
+                    idle=kept.idle,
+                )
         return recalled
 
     def keep(self, batches: Iterable[Batch], results: Iterable[FileResult]) -> None:
@@ -130,7 +144,8 @@ class Cache(NoCache):
         for result in results:
             name = name_of(result.display)
             if name in traces and result.is_final:
-                kept[name] = _Kept(result.diagnostics, result.silenced).with_files(name_of)
+                new_one = _Kept(result.diagnostics, result.silenced, result.elsewhere, result.used, result.idle)
+                kept[name] = new_one.with_files(name_of)
         self._write(key, _Memory(traces, kept))
 
     def _read(self, key: str) -> _Memory:
@@ -226,10 +241,10 @@ def _holds(trace: Trace, project: Project, importers: Importers, is_file: Callab
 
 
 def _is_consistent(kept: _Kept, name: str, traces: Mapping[str, Trace]) -> bool:
-    """Whether a result reports something in its own file only, and names only files that it rests on."""
-    if any(diagnostic.place.file != name for diagnostic in kept.everything):
+    """Whether a result has its own reports in its own file, and names only files that it rests on."""
+    if any(place.file != name for place in (*(one.place for one in kept.diagnostics), *kept.idle)):
         return False
-    named = {place.file for diagnostic in kept.everything for place in diagnostic.places()}
+    named = {place.file for place in kept.places}
     return named <= {name} or named <= _reached(traces, [name])
 
 

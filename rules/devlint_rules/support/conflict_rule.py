@@ -8,15 +8,7 @@ import libcst as cst
 from devlint.diagnostics import Certainty
 from devlint.facts import Conflict, ConflictKind
 
-from devlint_rules.support.messages import (
-    as_named_inside,
-    at_the_call,
-    both_stories,
-    calls,
-    labels,
-    on_two_devices,
-    where_it_raises,
-)
+from devlint_rules.support.messages import both_stories, labels, on_two_devices, story
 from devlint_rules.support.moves.choose import bring_together
 from devlint_rules.support.scopes import SurroundedRule
 from devlint_rules.support.site import Site
@@ -25,8 +17,7 @@ from devlint_rules.support.site import Site
 class ConflictRule(SurroundedRule):
     """Base of the rules that report every conflict of one `kind`, at the operation that raises.
 
-    If the operation is inside a called function of the same file, the call is a note of the report. The remedy is
-    sought at the call, where the two values are handed over. Except: a copy to the CPU is made at the operation.
+    A conflict that only a caller shows is reported there too, and the calls that lead to the operation are notes.
 
     `possible`: only those that are merely possible, or only the others; None for all of them.
     `fixes`: the remedy is also offered as a fix, where there is one.
@@ -45,19 +36,15 @@ class ConflictRule(SurroundedRule):
             if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
                 continue
             place = self.place_of(node)
-            raises = where_it_raises(conflict, place)
-            shown = conflict if raises == place else as_named_inside(conflict)
-            copies = conflict.kind in (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
-            mended, at = (shown, raises) if copies else (conflict, place)
-            remedy = bring_together(mended, Site(at, self.surroundings(), self.syntax()))
-            related = both_stories(conflict) if raises == place else (*both_stories(shown), *calls(conflict, place))
+            remedy = bring_together(conflict, Site(place, self.surroundings(), self.syntax()))
             self.report(
-                raises,
-                f"{on_two_devices(shown)} (observed at run time)" if conflict.observed else on_two_devices(shown),
+                place,
+                f"{on_two_devices(conflict)} (observed at run time)" if conflict.observed else on_two_devices(conflict),
                 certainty=conflict.certainty,
-                labels=labels(shown),
-                related=related,
+                labels=labels(conflict),
+                related=(*both_stories(conflict), *story(conflict.led)),
                 pytorch=conflict.message,
-                advice=remedy.advice if raises == at else at_the_call(remedy.advice, conflict, place),
+                advice=remedy.advice,
                 fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
+                calls=(*(step.place for step in conflict.led[:1]), *conflict.other_calls),
             )

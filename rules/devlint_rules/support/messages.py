@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from devlint.diagnostics import Label, Place, Related
 from devlint.domain.device import FRESH, Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
@@ -181,38 +180,6 @@ def story(steps: Sequence[Step], value: str = "") -> tuple[Related, ...]:
         for step, next_place in zip(steps, following, strict=True)
         if step.place != next_place
     )
-
-
-def where_it_raises(conflict: Conflict, place: Place) -> Place:
-    """Return the place of the operation, if a called function of the same file is wrong; else `place`, the call."""
-    inner = conflict.via[-1].place if conflict.via and conflict.arises_inside else place
-    return inner if inner.file == place.file else place
-
-
-def as_named_inside(conflict: Conflict) -> Conflict:
-    """Return a conflict inside a called function with the names that the operation itself uses."""
-
-    def renamed(side: Meeting) -> Meeting:
-        inside = side.inside
-        return side if inside is None else replace(side, name=inside.name, place=inside.place)
-
-    via = conflict.via[:-1]
-    return replace(conflict, first=renamed(conflict.first), second=renamed(conflict.second), via=via)
-
-
-def calls(conflict: Conflict, place: Place) -> tuple[Related, ...]:
-    """Return the call that hands the two values over; `place` is where it stands."""
-    more = conflict.other_calls
-    others = "" if not more else "; one more call does so" if more == 1 else f"; {more} more calls do so"
-    return (Related(place, f"this call leads to the operation{others}"),)
-
-
-def at_the_call(advice: str | None, conflict: Conflict, place: Place) -> str | None:
-    """Return advice with the line of the call, if it has no line yet and names a value as the call does."""
-    names = (quoted(side.name) for side in (conflict.first, conflict.second))
-    if advice is None or "on line " in advice or not any(name in advice for name in names):
-        return advice
-    return f"on line {place.line}, {advice}"
 
 
 def both_stories(conflict: Conflict) -> tuple[Related, ...]:

@@ -12,6 +12,7 @@ from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
 from devlint.facts import (
+    LEADS_THERE,
     Anchored,
     Conflict,
     ConflictKind,
@@ -194,15 +195,35 @@ class Recorder:
             for (span, _), item in found.items()
             if not self._is_told_elsewhere(item) and not self._is_refuted(file, span, item.fact)
         ]
-        own = _once(own)
-        ordered = with_need(sorted(own, key=lambda item: (item.place, type(item.fact).__name__)))
+        needed = with_need(sorted(_once(own), key=_in_order))
+        told = sorted(map(_at_operation, needed), key=_in_order)
         seen = self._occurrences.get(file, {})
         return FileFacts(
-            tuple(ordered),
+            tuple(item for item in told if item.place.file == file),
             tuple(sorted(set(self._environment.get(file, [])))),
             tuple(seen[anchor] for anchor in sorted(seen)),
             tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
+            tuple(item for item in told if item.place.file != file),
         )
+
+
+def _in_order(item: Anchored) -> tuple[Place, str]:
+    return item.place, type(item.fact).__name__
+
+
+def _at_operation(item: Anchored) -> Anchored:
+    """Return a conflict that arises inside a called function as one of the operation, with the names used there."""
+    fact = item.fact
+    if not isinstance(fact, Conflict) or not fact.arises_inside or not fact.via:
+        return item
+    *calls, operation = fact.via
+    led = (Step(item.place, LEADS_THERE), *calls)
+    first, second = _as_named_inside(fact.first), _as_named_inside(fact.second)
+    return Anchored(operation.place, replace(fact, first=first, second=second, via=(), led=led))
+
+
+def _as_named_inside(side: Meeting) -> Meeting:
+    return side if side.inside is None else replace(side, name=side.inside.name, place=side.inside.place, inside=None)
 
 
 def _subject(fact: Fact) -> object:
@@ -225,8 +246,8 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     for (first, fact), *others in calls.values():
         subjects = {(first.place, _astray(fact).trace)} | ({first.place} if not fact.arises_inside else set())
         if told.isdisjoint(subjects):
-            more = len({item.place for item, _ in others} - {first.place})
-            found.append(replace(first, fact=replace(fact, other_calls=more)))
+            more = sorted({item.place for item, _ in others} - {first.place})
+            found.append(replace(first, fact=replace(fact, other_calls=tuple(more))))
         told |= subjects
     return found
 

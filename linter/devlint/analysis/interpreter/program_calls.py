@@ -47,7 +47,7 @@ from devlint.domain.value import (
     is_same_everywhere,
     present,
 )
-from devlint.facts import Conflict, Step
+from devlint.facts import LEADS_THERE, Conflict, Step
 from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import TENSOR_NAMES
 
@@ -486,10 +486,7 @@ def report_through(
     if frame.recording:
         doubts = conflicts.doubts_of(frame, *sides)
         unregistered_tensor.note(frame, *sides, doubts)
-        via = [
-            Step(frame.program.place(file, where), "this call leads to the operation")
-            for file, where in requirement.calls
-        ]
+        via = [Step(frame.program.place(file, where), LEADS_THERE) for file, where in requirement.calls]
         operation = f"`{requirement.operation}` is called here"
         via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
         calls_module = requirement.kind is ConflictKind.MODULE_INPUT and not led.arises_inside

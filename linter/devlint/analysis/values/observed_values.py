@@ -139,7 +139,8 @@ def with_observed(facts: FileFacts, others: FileFacts) -> FileFacts:
     places |= {conflict.via[-1].place for conflict in known if conflict.via}
     more = [one for one in others.facts if _is_shown(one.fact) and one.place not in places]
     ordered = sorted((*facts.facts, *more), key=lambda one: (one.place, type(one.fact).__name__))
-    return replace(facts, facts=tuple(ordered))
+    elsewhere = [one for one in others.elsewhere if _is_shown(one.fact) and one not in facts.elsewhere]
+    return replace(facts, facts=tuple(ordered), elsewhere=(*facts.elsewhere, *elsewhere))
 
 
 def _is_shown(fact: Fact) -> bool:
