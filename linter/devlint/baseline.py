@@ -14,7 +14,7 @@ from devlint.errors import ConfigError
 from devlint.project import territory_of
 from devlint.reading import leads_out, read_file
 from devlint.records import dataclass
-from devlint.report import Outcome, fingerprints
+from devlint.report import Outcome, fingerprints, of_text
 from devlint.selection import ALWAYS
 from devlint.settings import Settings
 from devlint.writing import change_file, create_file
@@ -191,6 +191,19 @@ def entries_of(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Diagn
     }
 
 
+def former_names(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
+    """Return the fingerprints that a baseline may have for a diagnostic by the calls that show it.
+
+    Such a baseline was written by a version that reported a conflict inside another file at the first call of a file.
+    """
+    found: dict[str, Diagnostic] = {}
+    for one in diagnostics:
+        for call in reversed(one.calls):
+            line = outcome.line(call.source, call.line) or ""
+            found[of_text(one.code, baseline.name_of(call.file), "".join(line.split()), "0")] = one
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A run held against its baselines.
@@ -217,12 +230,11 @@ def compare(outcome: Outcome, files: Sequence[str], baselines: Baselines) -> Com
         own = [one for one in outcome.diagnostics if held.get(one.place.file) is baseline]
         accepted = {entry.fingerprint for entry in baseline.entries}
         entries = entries_of(outcome, baseline, own)
-        found = {entry.fingerprint for entry in entries.values()}
-        known.update(
-            (one, Silenced(one, Silencer.BASELINE, "in the baseline"))
-            for one, entry in entries.items()
-            if entry.fingerprint in accepted
-        )
+        former = former_names(outcome, baseline, own)
+        found = {entry.fingerprint for entry in entries.values()} | former.keys()
+        matched = [one for one, entry in entries.items() if entry.fingerprint in accepted]
+        matched += [one for name, one in former.items() if name in accepted]
+        known.update((one, Silenced(one, Silencer.BASELINE, "in the baseline")) for one in matched)
         unmatched += [(baseline, entry) for entry in baseline.entries if entry.fingerprint not in found]
     silenced = sorted((*outcome.silenced, *known.values()), key=lambda one: one.diagnostic.sort_key)
     outcome = replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from devlint.inspector import Batch, Inspector
 from devlint.project import display_path, lines_of
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
+from devlint.shown_by_calls import once
 
 
 def new_since(
@@ -37,33 +39,37 @@ def new_since(
         ConfigError: a file with a report is in another repository, or in none.
     """
     own = {one: name for one, name in reports.items() if one.code not in ALWAYS}
-    reported = {one.place.file for one in own}
     known: set[str] = set()
     for batch in batches:
-        files = [path for path in batch.files if display_path(path) in reported]
-        if not files:
+        shown = {display_path(path): path for path in batch.files}
+        told = {one: name for one, name in own.items() if not shown.keys().isdisjoint(_told_by(one))}
+        if not told:
             continue
+        files = [path for file, path in shown.items() if any(file in _told_by(one) for one in told)]
         past = base.past(batch.root, [*project_of(batch.root, batch.configuration).members, *files], given)
         if not past:  # no file differs, so no report does
-            shown = {display_path(path) for path in files}
-            known.update(name for one, name in own.items() if one.place.file in shown)
+            known.update(told.values())
             continue
         worker.go_back(batch, past)
-        for path in files:
-            if past.get(path, b"") is not None:
-                known.update(_fingerprints_at(worker, batch, path))
+        known.update(_fingerprints_at(worker, batch.of([path for path in files if past.get(path, b"") is not None])))
     return tuple(one for one in reports if own.get(one) not in known)
 
 
-def _fingerprints_at(worker: Inspector, batch: Batch, path: Path) -> Iterator[str]:
-    """Yield the fingerprints of the reports on one file, as the inspector sees it."""
-    (result,) = worker.inspect(batch.of((path,)))
-    text = worker.original(batch, path) if result.diagnostics else ""
-    outcome = Outcome(
-        result.diagnostics, 1, seconds=0, lines={result.display: lines_of(text)}, silenced=result.silenced
-    )
-    named = fingerprints(outcome)
-    return (named[one] for one in result.diagnostics)
+def _told_by(report: Diagnostic) -> set[str]:
+    """Return the files whose analysis makes a report."""
+    return {report.place.file, *(call.file for call in report.calls)}
+
+
+def _fingerprints_at(worker: Inspector, batch: Batch) -> Iterator[str]:
+    """Yield the fingerprints of the reports on the files of a batch, as the inspector sees them."""
+    results = worker.inspect(batch)
+    found = tuple(once(one for result in results for one in (*result.diagnostics, *result.elsewhere)))
+    named = {one.place.file for one in (*found, *(each.diagnostic for result in results for each in result.silenced))}
+    lines = {file: lines_of(worker.original(batch, Path(os.path.abspath(file)))) for file in sorted(named)}
+    silenced = tuple(one for result in results for one in result.silenced)
+    outcome = Outcome(found, len(results), seconds=0, lines=lines, silenced=silenced)
+    names = fingerprints(outcome)
+    return (names[one] for one in found)
 
 
 def about(reports: Iterable[Diagnostic], named: Collection[Path], batches: Iterable[Batch]) -> tuple[Diagnostic, ...]:

@@ -547,12 +547,7 @@ def _in_cells(run: Run, cells: Mapping[str, Sequence[Cell]]) -> Run:
 
 def _programs(diagnostics: Iterable[Diagnostic], contents: Contents) -> dict[str, Program]:
     """Read the files that diagnostics speak of; one that cannot be read is left out."""
-    files: set[str] = set()
-    for diagnostic in diagnostics:
-        places = [diagnostic.place]
-        places += [label.place for label in diagnostic.labels]
-        places += [related.place for related in diagnostic.related]
-        files.update(place.file for place in places)
+    files = {place.file for diagnostic in diagnostics for place in diagnostic.story()}
     read = {file: _program(file, contents) for file in sorted(files)}
     return {file: program for file, program in read.items() if program is not None}
 

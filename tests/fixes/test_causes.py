@@ -328,12 +328,6 @@ def test_a_fix_of_the_cause(name: str) -> None:
 
 
 NONE = {
-    "device of one caller": (
-        "DEV101",
-        'import torch\n\ndef padded(x: torch.Tensor):\n    """The rows of host data with zeros before them."""\n'
-        "    return torch.cat([torch.FloatTensor([0, 0]), x])\n\n"
-        "padded(torch.ones(2))\npadded(torch.ones(2, device='cuda:0'))\n",
-    ),
     "global that a function uses": (
         "DEV101",
         "import torch\nx = torch.ones(3)\n\ndef f():\n    return x + torch.ones(3, device='cuda')\n",

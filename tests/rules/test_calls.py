@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from devlint import engine
 from devlint.settings import Settings
+from devlint.testing import fixed
 
 PROGRAM = """\
 import torch
@@ -34,7 +37,14 @@ def test_the_operation_is_the_place_and_the_notes_show_the_whole_way() -> None:
     calls = [(one.place.line, one.message) for one in report.related if "leads" in one.message]
     assert report.place.line == 11
     assert "`box.kept` is on cuda:0" in report.message
-    assert calls == [
-        (15, "this call leads to the operation"),
-        (18, "this call leads to the operation; one more call does so"),
-    ]
+    assert calls == [(18, "this call leads to the operation"), (15, "this call leads to the operation")]
+    assert [(one.place.line, one.message) for one in report.related][-1] == (19, "so does this call")
+
+
+def test_a_fix_names_the_device_of_every_caller(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(
+        'import torch\n\n\ndef padded(x: torch.Tensor):\n    """Zeros before host data."""\n    return torch.cat([torch.FloatTensor([0, 0]), x])\n\n\n'
+        "padded(torch.ones(2))\npadded(torch.ones(2, device='cuda:0'))\n"
+    )
+    assert "torch.FloatTensor([0, 0]).to(x.device)" in fixed(program, "DEV101")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from devlint.report import text
-from devlint.report.fingerprint import fingerprints
+from devlint.report.fingerprint import fingerprints, of_text
 from devlint.report.outcome import Outcome
 from devlint.report.palette import Palette, wants_colour
 
@@ -59,6 +59,7 @@ __all__ = [
     "Palette",
     "fingerprints",
     "fixes_hint",
+    "of_text",
     "render_statistics",
     "summary",
     "unforeseen",
