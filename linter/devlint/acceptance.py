@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from devlint import engine
-from devlint.baseline import Baseline, Baselines, Entry, entries_of, former_names
+from devlint.baseline import Baseline, Baselines, entries_of, with_names_of_now
 from devlint.configuration import OWN_NAMES, Configurations
-from devlint.diagnostics import Silencer
 from devlint.errors import DevlintError
 from devlint.inspector import Loader, load_tools
 from devlint.project import display_path
 from devlint.records import dataclass
-from devlint.report import Outcome
 from devlint.settings import Configuration, Settings
 
 
@@ -69,24 +67,13 @@ def accept(settings: Settings, *, prune: bool, load: Loader = load_tools) -> Acc
         own = [] if prune else [one for one in run.outcome.diagnostics if held.get(one.place.file) is baseline]
         new = set(entries_of(run.outcome, baseline, own).values())
         kept = {entry for entry in baseline.entries if (baseline.path, entry) not in stale}
-        changed = baseline.of(new | _with_names_of_now(kept, baseline, run.outcome))
+        changed = baseline.of(new | with_names_of_now(kept, baseline, run.outcome))
         first = next(file for file, one in held.items() if one is baseline)
         switch = _switch(baseline, configurations.of(Path(os.path.abspath(first)).parent))
         changes.append(Change(changed, len(new), len(baseline.entries) - len(kept), switch))
         if changed != baseline or not (prune or baseline.path.exists()):
             changed.write()
     return Acceptance(tuple(changes), run.problems, run.unreadable)
-
-
-def _with_names_of_now(entries: Iterable[Entry], baseline: Baseline, outcome: Outcome) -> set[Entry]:
-    """Return the entries of a baseline, those that name a diagnostic by a call with its name of now."""
-    accepted = [one.diagnostic for one in outcome.silenced if one.by is Silencer.BASELINE]
-    names, former = entries_of(outcome, baseline, accepted), former_names(outcome, baseline, accepted)
-    current = {entry.fingerprint for entry in names.values()}
-    return {
-        entry if entry.fingerprint in current or entry.fingerprint not in former else names[former[entry.fingerprint]]
-        for entry in entries
-    }
 
 
 def _switch(baseline: Baseline, configuration: Configuration) -> str | None:

@@ -191,7 +191,7 @@ def entries_of(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Diagn
     }
 
 
-def former_names(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
+def _former_names(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
     """Return the fingerprints that a baseline may have for a diagnostic by the calls that show it.
 
     Such a baseline was written by a version that reported a conflict inside another file at the first call of a file.
@@ -202,6 +202,17 @@ def former_names(outcome: Outcome, baseline: Baseline, diagnostics: Iterable[Dia
             line = outcome.line(call.source, call.line) or ""
             found[of_text(one.code, baseline.name_of(call.file), "".join(line.split()), "0")] = one
     return found
+
+
+def with_names_of_now(entries: Iterable[Entry], baseline: Baseline, outcome: Outcome) -> set[Entry]:
+    """Return the entries of a baseline, those that name a diagnostic by a call with its name of now."""
+    accepted = [one.diagnostic for one in outcome.silenced if one.by is Silencer.BASELINE]
+    names, former = entries_of(outcome, baseline, accepted), _former_names(outcome, baseline, accepted)
+    current = {entry.fingerprint for entry in names.values()}
+    return {
+        entry if entry.fingerprint in current or entry.fingerprint not in former else names[former[entry.fingerprint]]
+        for entry in entries
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +241,7 @@ def compare(outcome: Outcome, files: Sequence[str], baselines: Baselines) -> Com
         own = [one for one in outcome.diagnostics if held.get(one.place.file) is baseline]
         accepted = {entry.fingerprint for entry in baseline.entries}
         entries = entries_of(outcome, baseline, own)
-        former = former_names(outcome, baseline, own)
+        former = _former_names(outcome, baseline, own)
         found = {entry.fingerprint for entry in entries.values()} | former.keys()
         matched = [one for one, entry in entries.items() if entry.fingerprint in accepted]
         matched += [one for name, one in former.items() if name in accepted]

@@ -1,20 +1,22 @@
-"""Which reports of a run `--diff-base` and `--whole-project` let through."""
+"""Which reports of a run are shown: `--diff-base` and `--whole-project` leave some out, and so do doubts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from devlint.base_revision import BaseRevision
 from devlint.diagnostics import Diagnostic
 from devlint.discovery import project_of
 from devlint.importers import Importers
-from devlint.inspector import Batch, Inspector
+from devlint.inspector import Batch, FileResult, Inspector
 from devlint.project import display_path, lines_of
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
 from devlint.shown_by_calls import once
+from devlint.suppressions import UNUSED
 
 
 def new_since(
@@ -96,3 +98,32 @@ def about(reports: Iterable[Diagnostic], named: Collection[Path], batches: Itera
 
 def _touches(report: Diagnostic, files: Collection[str]) -> bool:
     return any(place.file in files for place in report.story())
+
+
+def without_doubtful(results: Sequence[FileResult], batches: Sequence[Batch]) -> list[FileResult]:
+    """Return the results without reports that a comment silences nothing, where calls in another file need it.
+
+    A comment that may serve such calls is not reported if the run has not checked all files that import its own.
+    """
+    used = {place for result in results for place in result.used}
+    doubtful = {result.display: {*result.idle} for result in results if not used.issuperset(result.idle)}
+    imported = doubtful and {file for file in doubtful if _is_imported_by_others(file, results, batches)}
+    kept = []
+    for result in results:
+        needed = used | doubtful[result.display] if result.display in imported else used
+        left = (one for one in result.diagnostics if not (one.code == UNUSED and one.place in needed))
+        kept.append(replace(result, diagnostics=tuple(left)) if result.idle else result)
+    return kept
+
+
+def _is_imported_by_others(file: str, results: Iterable[FileResult], batches: Iterable[Batch]) -> bool:
+    """Whether a file of the project that the run has not checked imports a file."""
+    checked = {result.display for result in results}
+    path = Path(os.path.abspath(file))
+    for batch in batches:
+        if path in batch.files:
+            project = project_of(batch.root, batch.configuration)
+            others = [member for member in project.members if display_path(member) not in checked]
+            importers = Importers(project)
+            return any(importers.reaches(other, {file}) for other in others)
+    return False

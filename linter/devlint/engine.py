@@ -15,12 +15,11 @@ from devlint.add_ignores import add_ignores
 from devlint.base_revision import BaseRevision
 from devlint.baseline import Baseline, Baselines, Entry, compare
 from devlint.cache import NoCache
-from devlint.chosen_reports import about, new_since
+from devlint.chosen_reports import about, new_since, without_doubtful
 from devlint.configuration import Configurations
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
 from devlint.errors import ConfigError, DevlintError, SourceError
-from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import decode, display_path, lines_of, read_program, root_for
@@ -31,7 +30,6 @@ from devlint.settings import Configuration, Settings
 from devlint.shown_by_calls import once
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
-from devlint.suppressions import UNUSED
 
 if TYPE_CHECKING:
     from devlint.facts import FileFacts
@@ -142,7 +140,7 @@ def run(
     results = _inspect(settings, load, rest, contents, worker, progress)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
-    results = _without_doubtful(results, batches)
+    results = without_doubtful(results, batches)
     if named is not None:
         shown = {display_path(path) for path in named}
         results = [one if one.display in shown else replace(one, problem=None, traceback="") for one in results]
@@ -183,7 +181,7 @@ def run(
     def look(contents: Contents) -> Found:
         nonlocal results
         inspected = _inspect(settings, load, batches, contents)
-        results = sorted(_without_doubtful(inspected, batches), key=lambda result: result.display)
+        results = sorted(without_doubtful(inspected, batches), key=lambda result: result.display)
         return _found(results, reported(results, contents)[1])
 
     repair = Repair(look, unsafe=settings.unsafe_fixes, given=contents, left=left, writes=not settings.diff)
@@ -193,35 +191,6 @@ def run(
     problems = (*run.problems, *repair.unwritable.values())
     outcome = replace(run.outcome, fixed=len(repair.settled), problems=problems)
     return replace(run, outcome=outcome, changes=repair.changes, settled=repair.settled)
-
-
-def _without_doubtful(results: Sequence[FileResult], batches: Sequence[Batch]) -> list[FileResult]:
-    """Return the results without reports that a comment silences nothing, where calls in another file need it.
-
-    A comment that may serve such calls is not reported if the run has not checked all files that import its own.
-    """
-    used = {place for result in results for place in result.used}
-    doubtful = {result.display: {*result.idle} for result in results if not used.issuperset(result.idle)}
-    imported = doubtful and {file for file in doubtful if _is_imported_by_others(file, results, batches)}
-    kept = []
-    for result in results:
-        needed = used | doubtful[result.display] if result.display in imported else used
-        left = (one for one in result.diagnostics if not (one.code == UNUSED and one.place in needed))
-        kept.append(replace(result, diagnostics=tuple(left)) if result.idle else result)
-    return kept
-
-
-def _is_imported_by_others(file: str, results: Iterable[FileResult], batches: Iterable[Batch]) -> bool:
-    """Whether a file of the project that the run has not checked imports a file."""
-    checked = {result.display for result in results}
-    path = Path(os.path.abspath(file))
-    for batch in batches:
-        if path in batch.files:
-            project = project_of(batch.root, batch.configuration)
-            others = [member for member in project.members if display_path(member) not in checked]
-            importers = Importers(project)
-            return any(importers.reaches(other, {file}) for other in others)
-    return False
 
 
 def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Path, FileResult]:

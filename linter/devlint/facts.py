@@ -16,6 +16,7 @@ from devlint.domain.kinds import OriginKind as OriginKind
 from devlint.domain.kinds import ParallelProblem as ParallelProblem
 from devlint.domain.kinds import Spelling as Spelling
 from devlint.domain.kinds import VisibilityProblem as VisibilityProblem
+from devlint.module_classes import ModuleClass
 from devlint.records import dataclass
 
 
@@ -25,10 +26,6 @@ class Step:
 
     place: Place
     what: str
-
-
-LEADS_THERE = "this call leads to the operation"
-"""What a step says of a call on the way to the operation of a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +70,9 @@ class Conflict:
         first, second: the two values. For `HOST` and `CPU_ARGUMENT` the second is the CPU itself.
         certainty: see `Certainty`.
         message: what PyTorch says, without the exception class.
-        via: if the conflict is reported at a call: the calls from there on, outermost first, and the operation in the
-            innermost one.
+        via: the calls from the reported place on, outermost first, and the operation in the innermost one.
         arises_inside: the called function is wrong, and not the call.
-        led: if the conflict is reported at an operation and a caller shows it: the calls that lead there, outermost
-            first.
+        led: the calls that lead to the reported operation, outermost first, where only a caller shows the conflict.
         other_calls: further calls that lead to the same conflict.
         others: further operands that are on the CPU as one of the two is, each for a reason of its own.
         observed: it rests on where a run of the program has had a value.
@@ -558,50 +553,11 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """An attribute of a module, or a part of one, as the constructor leaves it.
-
-    Attributes:
-        name: of the attribute; of a part its index or key, "*" where one stands for all.
-        kind: as for `Occurrence`; begins with "unregistered " where no move of the module reaches it.
-        of: its class, if it is a module.
-        file: where that class is, "" for one of a library.
-        text, devices: as for `Occurrence`.
-        place: where it is stored; None for a part.
-        parts: what a container of a library holds.
-    """
-
-    name: str
-    kind: str
-    of: str
-    file: str
-    text: str
-    devices: tuple[Device, ...]
-    place: Place | None
-    parts: tuple[Member, ...] = ()
-
-    @property
-    def registered(self) -> bool:
-        """Whether it moves with the module."""
-        return not self.kind.startswith("unregistered ")
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleClass:
-    """A class of modules: its name, its definition, its bases as people call them, its attributes with devices."""
-
-    name: str
-    place: Place
-    bases: tuple[str, ...]
-    members: tuple[Member, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class FileFacts:
     """All facts of one file, in source order; `environment` lists (line, place, value) for `devlint facts`.
 
-    `elsewhere` has the conflicts that calls in this file show in functions of other files, each at its operation there.
-    `occurrences` and `modules` are there if they were asked for. The values are in the domain's notation.
+    `occurrences` and `modules` are there if they were asked for. The values are in the domain's notation. `elsewhere`
+    has the conflicts that calls in this file show in other files, each at its operation.
     """
 
     facts: tuple[Anchored, ...] = ()

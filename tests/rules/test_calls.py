@@ -41,10 +41,21 @@ def test_the_operation_is_the_place_and_the_notes_show_the_whole_way() -> None:
     assert [(one.place.line, one.message) for one in report.related][-1] == (19, "so does this call")
 
 
+PADDED = """\
+import torch
+
+
+def padded(x: torch.Tensor):
+    \"\"\"Zeros before host data.\"\"\"
+    return torch.cat([torch.FloatTensor([0, 0]), x])
+
+
+padded(torch.ones(2))
+padded(torch.ones(2, device="cuda:0"))
+"""
+
+
 def test_a_fix_names_the_device_of_every_caller(tmp_path: Path) -> None:
     program = tmp_path / "train.py"
-    program.write_text(
-        'import torch\n\n\ndef padded(x: torch.Tensor):\n    """Zeros before host data."""\n    return torch.cat([torch.FloatTensor([0, 0]), x])\n\n\n'
-        "padded(torch.ones(2))\npadded(torch.ones(2, device='cuda:0'))\n"
-    )
+    program.write_text(PADDED)
     assert "torch.FloatTensor([0, 0]).to(x.device)" in fixed(program, "DEV101")

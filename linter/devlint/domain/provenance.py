@@ -12,6 +12,9 @@ from devlint.domain.kinds import OriginKind
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
 
+LEADS_THERE = "this call leads to the operation"
+"""What is told of a call on the way to an operation that has a conflict."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
+from devlint.module_classes import Member, ModuleClass
 from devlint.quoting import printable
 from devlint.view.journeys import journeys
 

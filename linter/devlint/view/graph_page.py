@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
+from devlint.module_classes import Member, ModuleClass
 from devlint.view.document import document, escape, marked
 from devlint.view.journeys import Journey, Stop, journeys
 from devlint.view.numbering import Numbering

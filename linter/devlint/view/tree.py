@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from devlint.facts import Member, ModuleClass
 from devlint.inspector import Look
+from devlint.module_classes import Member, ModuleClass
 from devlint.quoting import printable
 from devlint.report.palette import Palette
 from devlint.view.journeys import Journey, journeys

@@ -11,20 +11,20 @@ from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Give
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
+from devlint.domain.provenance import LEADS_THERE
 from devlint.facts import (
-    LEADS_THERE,
     Anchored,
     Conflict,
     ConflictKind,
     Fact,
     FileFacts,
     Meeting,
-    ModuleClass,
     Occurrence,
     Reveal,
     Step,
 )
 from devlint.frontend.ir import Function, Scope, Span
+from devlint.module_classes import ModuleClass
 
 
 class Recorder:

@@ -31,6 +31,7 @@ from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import ConflictKind
+from devlint.domain.provenance import LEADS_THERE
 from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -47,7 +48,7 @@ from devlint.domain.value import (
     is_same_everywhere,
     present,
 )
-from devlint.facts import LEADS_THERE, Conflict, Step
+from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import TENSOR_NAMES
 

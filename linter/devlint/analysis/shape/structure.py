@@ -14,7 +14,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import INHERITED, DictObject, Heap, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import TensorRole
 from devlint.domain.value import Library, MaybeNone, Reference, Tensor, UserClass, Value
-from devlint.facts import Member, ModuleClass
+from devlint.module_classes import Member, ModuleClass
 
 MOST_PARTS = 16
 """Of a container with more parts than this, the first ones stand for all."""
