@@ -42,9 +42,10 @@ def lint(root: Path, path: str) -> list[Said]:
         raise RuntimeError(done.stderr)
     said = []
     for row in json.loads(done.stdout)["diagnostics"]:
-        origins = [origin["line"] for origin in row["related"] if origin["file"] == row["file"]]
-        lines = (*range(row["line"], row["end_line"] + 1), *origins)
-        said.append(Said(row["code"], lines, row["message"]))
+        own = range(row["line"], row["end_line"] + 1) if row["file"] == path else ()
+        told = [step["line"] for step in row["related"] if step["file"] == path]
+        if own or told:
+            said.append(Said(row["code"], (*own, *told), row["message"]))
     return said
 
 

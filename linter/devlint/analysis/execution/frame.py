@@ -234,6 +234,7 @@ class Frame:
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         touches_devices: something here or in a callee is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
+        tested: the parameters, and the places in them, of which a branch has asked in vain what they are.
         has_cpu_inputs: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
             such a tensor.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
@@ -297,6 +298,7 @@ class Frame:
     collected: dict[ObjectId, list[Operand]] = field(default_factory=dict)
     touches_devices: bool = False
     called: set[str] = field(default_factory=set)
+    tested: set[str] = field(default_factory=set)
     has_cpu_inputs: bool = False
 
     def __post_init__(self) -> None:
@@ -310,6 +312,21 @@ class Frame:
         """The content of a register as it is stored somewhere."""
         value = self.registers[register]
         return maybe_none(value) if self.optional[register] else value
+
+    def place_of(self, register: Register) -> str | None:
+        """Returns the place that the content of a register was loaded from: a name, or an attribute of a name."""
+        if self.places[register] is None and register in self.owners:
+            _, name, owner = self.owners[register]
+            return None if owner is None else f"{owner}.{name}"
+        return self.places[register]
+
+    def note_tested(self, register: Register) -> None:
+        """Notes that what a register holds does not decide a branch, where it is a parameter or a place in one."""
+        value, place = self.registers[register], self.place_of(register)
+        if isinstance(value, Opaque):
+            place = None if value.path.startswith(FRESH) else value.path
+        if place is not None:
+            self.tested.add(place)
 
     def iterated(self, env: Environment, value: Value) -> None:
         """Runs what has waited for somebody to iterate over a value, or to take it where that cannot be seen."""

@@ -76,7 +76,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     function = ArgumentValue(
         frame.registers[instruction.function],
         frame.spans[instruction.function],
-        frame.places[instruction.function],
+        frame.place_of(instruction.function),
     )
     device_not_forwarded.note_call(frame, function.value, arguments, instruction.span)
     unmoved_module.note_call(frame, env, function, arguments, instruction.span)

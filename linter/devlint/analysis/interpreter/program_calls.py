@@ -36,6 +36,7 @@ from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Sum
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
+    Constant,
     DeviceValue,
     Kind,
     Opaque,
@@ -165,9 +166,9 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
     summary = frame.program.summarise(frame, closure, None, entry, env)
     if summary is None:
         return False
-    return replace(summary, heap=(), touches_devices=False, called=frozenset(), is_whole=True) == Summary(
-        entry[parameter]
-    )
+    return replace(
+        summary, heap=(), touches_devices=False, called=frozenset(), tested=frozenset(), is_whole=True
+    ) == Summary(entry[parameter])
 
 
 def call_forward(
@@ -197,7 +198,11 @@ def call_forward(
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
         return UNKNOWN
-    if _can_follow(frame, closure) and any(_knows_code(env, held, first, place) for place in summary.called):
+    of_own = Substitution(frame, env, {first: bound[first]}, span, set())
+    if _can_follow(frame, closure) and (
+        any(_knows_code(env, held, first, place) for place in summary.called)
+        or any(_is_answer(of_own.lookup(place)) for place in summary.tested)
+    ):
         return _execute_here(frame, env, closure, owner, bound, span)
     result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
     if result is not None and is_lost(result) and isinstance(device_of_whole(frame, env, module), Concrete):
@@ -210,6 +215,11 @@ def _knows_code(env: Environment, module: Instance, own: str, place: str) -> boo
     root, _, steps = place.partition(".")
     value = present(module.get(steps.partition(".")[0]) or UNKNOWN) if root == own else None
     return isinstance(value, Reference) and env.heap.get(value.object) is not None
+
+
+def _is_answer(value: Value) -> bool:
+    """Whether a value says which branch is taken by a test that the class leaves open."""
+    return isinstance(value, (Constant, DeviceValue, Reference))
 
 
 def _can_follow(frame: Frame, closure: Closure) -> bool:
@@ -327,6 +337,7 @@ def _execute_here(
     budget.running.discard(closure.function)
     frame.touches_devices |= outcome.frame.touches_devices
     frame.called |= outcome.frame.called
+    frame.tested |= set(device_free.through(outcome.frame.tested, bound))
     use_devices(frame, env, outcome.frame.uses, closure, span)
     for file, where, fact in outcome.frame.deferred:
         frame.record_at(file, where, fact)
@@ -378,6 +389,7 @@ def apply(
     frame.default_device_callees |= summary.default_device_callees
     frame.touches_devices |= summary.touches_devices
     frame.called.update(device_free.called_through(summary.called, bound))
+    frame.tested.update(device_free.through(summary.tested, bound))
     if not env.fallback:
         for requirement in summary.requires:
             _require(frame, env, substitution, requirement, closure, span)

@@ -60,6 +60,8 @@ def branch(
     outcome = truth(
         frame.registers[test], env, frame.program.devices, frame.text(frame.spans[test]), optional=frame.optional[test]
     )
+    if outcome.known is None:
+        frame.note_tested(test)
     if outcome.known is not None:
         proofs = outcome.holds if outcome.known else outcome.fails
         narrowed = apply_constraints(env, proofs)

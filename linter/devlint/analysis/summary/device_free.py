@@ -87,6 +87,15 @@ def called_through(places: Iterable[str], bound: Mapping[str, ArgumentValue]) ->
             yield beginning + place[root.end() :]
 
 
+def through(places: Iterable[str], bound: Mapping[str, ArgumentValue]) -> Iterator[str]:
+    """Places among the parameters of a function that is called, as the places that its caller has handed over."""
+    for place in places:
+        root = re.match(r"\w+", place)
+        given = bound.get(root[0]) if root is not None else None
+        if root is not None and given is not None and given.place is not None:
+            yield given.place + place[root.end() :]
+
+
 def _takes_out(found: Summary) -> bool:
     """Whether the result is or holds a part of what the function was given."""
     made = dict(found.heap)

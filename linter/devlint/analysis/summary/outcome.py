@@ -47,6 +47,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             default_device_callees=frozenset(outcome.frame.default_device_callees),
             touches_devices=outcome.frame.touches_devices,
             called=frozenset(outcome.frame.called),
+            tested=frozenset(outcome.frame.tested),
         )
     changed = list(outcome.env.heap.changed())
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
@@ -64,6 +65,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         frozenset(outcome.frame.default_device_callees),
         outcome.frame.touches_devices,
         frozenset(outcome.frame.called),
+        frozenset(outcome.frame.tested),
         len(made) == len(changed) and all(_knows_nothing(value) for _, thing in made for value in held_by(thing)),
     )
 
