@@ -30,7 +30,7 @@ from devlint.analysis.findings import (
     unknown_operand,
     unregistered_members,
 )
-from devlint.analysis.index import classes, imports, later_moves, unread_moves
+from devlint.analysis.index import classes, imports, later_moves
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.index.texts import FileTexts
 from devlint.analysis.interpreter import bodies
@@ -44,7 +44,7 @@ from devlint.analysis.summary.substitution import handed_in
 from devlint.analysis.values import modules, observed_values
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Heap
+from devlint.domain.heap import Heap, Object
 from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -123,7 +123,7 @@ class Program(FileTexts):
         self._analysed: set[ir.Function] = set()
         self._imported: dict[Imported, Value] = {}
         self._moved_later: dict[ir.Scope, Set[ir.Span]] = {}
-        self._unread_moves: dict[ir.Scope, Set[ir.Span]] = {}
+        self._captured: dict[ir.Function, Mapping[ObjectId, Object]] = {}
 
     # --- files ----------------------------------------------------------------------------------------------
 
@@ -333,6 +333,7 @@ class Program(FileTexts):
             UNKNOWN_DEVICE if closure.function in loaded.default_device_callees else self.default_of(closure.globals)
         )
         env = Environment(default=default, heap=self._heap_of(closure.globals))
+        env.heap.update(self._captured.get(closure.function, {}))
         parameters = closure.function.parameters
         has_self = owner is not None and bool(parameters) and "staticmethod" not in closure.decorated
         site = ""
@@ -500,12 +501,9 @@ class Program(FileTexts):
             known = self._moved_later[scope] = later_moves.calls_before_moves(scope.body, moves_arguments)
         return known
 
-    def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
-        """The calls in a body that move the variable of a loop and whose result is never read."""
-        known = self._unread_moves.get(scope)
-        if known is None:
-            known = self._unread_moves[scope] = unread_moves.unread_moves(scope)
-        return known
+    def note_captured(self, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
+        """Notes the objects that an inner function finds around it, whenever it is called."""
+        self._captured[function] = objects
 
     def member(self, globals_: Globals, name: str) -> Value:
         """An attribute of a source file: what it binds, or a file of the package of that name.

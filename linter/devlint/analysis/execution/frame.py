@@ -12,7 +12,7 @@ from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
 from devlint.domain.device import FRESH, UNKNOWN_DEVICE, UNNAMED, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
-from devlint.domain.heap import Instance
+from devlint.domain.heap import Instance, Object
 from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.size import GROWING, limited
@@ -208,6 +208,7 @@ class Frame:
         raised: for each `try` around the present point, the environments in which its body raises.
         scopes: for each `with` around the present point, what it puts back.
         made: functions defined by this execution, which see its names as they are when called.
+        captured: by such a function, the objects that it reads from here, as they are where it is defined.
         methods: the same as closures, each before decorators that put another function in its place.
         handled: how many `try` blocks with handlers are around the present point; of these are `answered` those that do
             without a device that is missing.
@@ -272,6 +273,7 @@ class Frame:
     answered: int = 0
     raised: list[Environment | None] = field(default_factory=list)
     made: set[Function] = field(default_factory=set)
+    captured: dict[Function, dict[ObjectId, Object]] = field(default_factory=dict)
     methods: list[Closure] = field(default_factory=list)
     uses: list[DeviceValue] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)

@@ -19,8 +19,9 @@ from devlint.analysis.index.loops import Plan
 from devlint.diagnostics import Place
 from devlint.domain.device import Device
 from devlint.domain.environment import Environment
+from devlint.domain.heap import Object
 from devlint.domain.summary import Entry, Summary
-from devlint.domain.value import Closure, Globals, Imported, UserClass, Value
+from devlint.domain.value import Closure, Globals, Imported, ObjectId, UserClass, Value
 from devlint.frontend import ir
 from devlint.torchlib.catalogue import Catalogue
 
@@ -66,6 +67,12 @@ class Names(Protocol):
 
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """Return the calls in a body of a file whose results or arguments the body moves afterwards."""
+
+    def note_captured(self, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
+        """Note the objects that an inner function finds around it, whenever it is called."""
+
+    def free_names(self, scope: ir.Scope) -> Set[str]:
+        """Return the names that a body reads and does not bind, inner functions included."""
 
     def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
         """Return the calls in a body that move the variable of a loop and whose result is never read."""

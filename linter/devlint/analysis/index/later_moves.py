@@ -51,6 +51,13 @@ def moves_something(function: ir.Function) -> bool:
     return any(text.moved_by(item) for item in text.instructions if isinstance(item, ir.Call))
 
 
+def moved_names(function: ir.Function) -> frozenset[str]:
+    """Return the names of what the body of a function moves to its device."""
+    text = _Text(function.body)
+    moved = (one for item in text.instructions if isinstance(item, ir.Call) for one in text.moved_by(item))
+    return frozenset(one for one in moved if isinstance(one, str))
+
+
 class _Text:
     """The instructions of a body, with what its registers were read from."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
-from devlint.analysis.index import loops
+from devlint.analysis.index import free_names, loops, unread_moves
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.diagnostics import Place
 from devlint.domain.value import Closure, Globals
@@ -15,13 +15,15 @@ LONGEST_TEXT = 40
 
 
 class FileTexts:
-    """Answers questions about texts; each pattern and each loop is looked at once."""
+    """Answers questions about texts; each pattern, loop and body is looked at once."""
 
     def __init__(self) -> None:
         self._files: dict[str, LoadedFile | None] = {}
         self._texts: dict[tuple[str, ir.Span], str] = {}
         self._said: dict[tuple[str, re.Pattern[str]], bool] = {}
         self._plans: dict[object, loops.Plan] = {}
+        self._free_names: dict[ir.Scope, Set[str]] = {}
+        self._unread_moves: dict[ir.Scope, Set[ir.Span]] = {}
 
     def source(self, file: str, span: ir.Span) -> str:
         """The source text of a span; empty where there is none."""
@@ -82,3 +84,17 @@ class FileTexts:
         """Whether a file puts something in the place of what a list or dict in an attribute of `self` holds."""
         loaded = self._files.get(globals_.file)
         return loaded is not None and re.search(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)", loaded.source.text) is not None
+
+    def free_names(self, scope: ir.Scope) -> Set[str]:
+        """The names that a body reads and does not bind, inner functions included."""
+        known = self._free_names.get(scope)
+        if known is None:
+            known = self._free_names[scope] = free_names.free_names(scope)
+        return known
+
+    def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
+        """The calls in a body that move the variable of a loop and whose result is never read."""
+        known = self._unread_moves.get(scope)
+        if known is None:
+            known = self._unread_moves[scope] = unread_moves.unread_moves(scope)
+        return known

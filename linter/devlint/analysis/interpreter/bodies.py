@@ -10,7 +10,7 @@ from devlint.analysis.execution.frame import Frame, InferredKinds
 from devlint.analysis.findings import cpu_result_on_one_path, escaping_cpu_tensor, partial_move, unknown_operand
 from devlint.analysis.index import docstrings
 from devlint.analysis.index.classes import is_module, is_open
-from devlint.analysis.interpreter import statements
+from devlint.analysis.interpreter import closures, statements
 from devlint.analysis.summary.outcome import Outcome
 from devlint.analysis.values import objects, occurrences
 from devlint.analysis.values.narrowing import choice
@@ -213,6 +213,7 @@ def run(
     after = statements.execute(frame, function.body, inner)
     if after is not None:
         frame.leave(after, Constant(None))
+    closures.settle(frame)
     frame.touches_devices = frame.touches_devices or _touches_devices(frame, inner.heap)
     escaping_cpu_tensor.record(frame, given)
     cpu_result_on_one_path.note_strays(frame)

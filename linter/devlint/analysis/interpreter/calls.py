@@ -234,7 +234,8 @@ def invoke_closure(
 ) -> Value | None:
     """A call of a function of the program."""
     if closure.function in frame.made:
-        closure = replace(closure, enclosing=tuple({**frame.enclosing, **env.names}.items()))
+        around = {**frame.enclosing, **env.names}
+        closure = replace(closure, enclosing=program_calls.closed_over(frame, closure.function, around))
         for name in closure.function.nonlocal_names:
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:

@@ -93,6 +93,12 @@ def bind_to_function(
     return bound
 
 
+def closed_over(frame: Frame, function: Function, names: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """Those of some names around a function that it reads, with their values."""
+    read = frame.program.free_names(function)
+    return tuple((name, value) for name, value in names.items() if name in read)
+
+
 def call(
     frame: Frame,
     env: Environment,
@@ -128,7 +134,7 @@ def _call_bound(
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
-    if _hands_over_objects(frame, env, bound):
+    if _hands_over_objects(frame, env, bound) or _closes_over_objects(env, closure):
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = _entry(frame, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
@@ -304,13 +310,22 @@ def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, 
 def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> bool:
     for given in bound.values():
         value = given.value
-        if isinstance(value, Reference) and isinstance(
-            env.heap.get(value.object), (Instance, LibraryObject, ListObject, DictObject)
-        ):
+        if _is_object(env, value) or (isinstance(value, Closure) and _closes_over_objects(env, value)):
             return True
         if isinstance(value, TupleValue) and any(isinstance(item, Reference) for item in value.items):
             return True
     return False
+
+
+def _closes_over_objects(env: Environment, closure: Closure) -> bool:
+    """Whether a function reads a name of the functions around it that stands for an object."""
+    return any(_is_object(env, value) for _, value in closure.enclosing)
+
+
+def _is_object(env: Environment, value: Value) -> bool:
+    return isinstance(value, Reference) and isinstance(
+        env.heap.get(value.object), (Instance, LibraryObject, ListObject, DictObject)
+    )
 
 
 def _execute_here(

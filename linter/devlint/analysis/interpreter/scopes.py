@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, InferredKinds
-from devlint.analysis.interpreter import calls, program_calls, statements
+from devlint.analysis.interpreter import calls, closures, program_calls, statements
 from devlint.analysis.values import observed_values, show
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.domain.device import Concrete
@@ -102,13 +102,15 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
     defaults = tuple((name, frame.registers[register]) for name, register in instruction.defaults)
     enclosing: tuple[tuple[str, Value], ...] = ()
     if isinstance(frame.scope, ir.Function):
-        enclosing = tuple({**frame.enclosing, **_captured(frame, env)}.items())
+        enclosing = program_calls.closed_over(frame, function, {**frame.enclosing, **_captured(frame, env)})
     elif isinstance(frame.scope, ir.Class):
         enclosing = tuple(frame.enclosing.items())
     plain = Closure(function, defaults, frame.globals, enclosing)
     if env.checked or any(_CHECKING.search(frame.text(frame.spans[one])) for one in instruction.decorators):
         plain = _checked(plain)  # there is no such function where there is no accelerator, or it does not run
     frame.made.add(function)
+    if frame.recording and enclosing:
+        frame.captured[function] = closures.objects_read(env, enclosing)
     value: Value = plain
     for register in reversed(instruction.decorators):
         value = decorate(frame, env, value, frame.registers[register], frame.spans[register])
