@@ -1,4 +1,4 @@
-"""device-of-offloaded-pipeline: a tensor moves to the `device` of an offloaded pipeline."""
+"""device-of-offloaded-pipeline: a tensor moves to `pipe.device`, which offloading changes."""
 
 from __future__ import annotations
 
