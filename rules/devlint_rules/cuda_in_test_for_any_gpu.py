@@ -16,8 +16,8 @@ class CudaInTestForAnyGpu(Rule):
     the decorator `requires_gpu()`. The rule is opt-in.
 
     ## Why is this bad
-    The decorator runs the test on a GPU of any vendor, and without CUDA the test fails. PyTorch has this rule for its own
-    tests.
+    The decorator runs the test on a GPU of any vendor, and without CUDA the test fails. PyTorch has this rule for its
+    own tests.
 
     ## Example
 

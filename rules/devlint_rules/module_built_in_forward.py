@@ -70,7 +70,8 @@ class ModuleBuiltInForward(OperationRule):
                 where = "may be on another device"
             runs, home = "the function runs", "create it once, outside of the function, so that it keeps its weights"
             if built.in_forward:
-                runs, home = "`forward` runs", "create it in `__init__`, so that it is trained and moved with the module"
+                runs = "`forward` runs"
+                home = "create it in `__init__`, so that it is trained and moved with the module"
             self.report(
                 node,
                 f"each time {runs}, {quoted(built.module)} is created on the CPU, but its input {quoted(built.name)} "
