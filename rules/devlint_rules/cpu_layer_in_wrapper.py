@@ -1,4 +1,4 @@
-"""cpu-layer-in-wrapper: a new CPU layer takes the output of a given module."""
+"""cpu-layer-in-wrapper: a new CPU layer follows a module that the caller passes."""
 
 from __future__ import annotations
 
