@@ -86,6 +86,6 @@ class CpuLayerInWrapper(OperationRule):
                 "another device",
                 certainty=Certainty.POSSIBLE,
                 related=(Related(found.meets, f"its input comes from {module} here"),),
-                advice=f"move it to the device of the argument {quoted(found.parameter)} when it is created: "
+                advice=f"create {quoted(found.layer)} on the device of the argument {quoted(found.parameter)}: "
                 f"add {quoted(f'.to({parameter_device(found.parameter)})')}",
             )

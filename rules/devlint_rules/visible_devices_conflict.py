@@ -66,7 +66,7 @@ class VisibleDevicesConflict(OperationRule):
                     node,
                     f"CUDA_VISIBLE_DEVICES is set to {quoted(conflict.text)} too late: CUDA has started",
                     related=story(conflict.related),
-                    advice="set it before anything uses CUDA or asks for it, or outside the program",
+                    advice="set it before the program uses CUDA or checks for CUDA, or set it outside of the program",
                 )
                 continue
             needed, left = str(conflict.device), "hides all GPUs"
