@@ -97,7 +97,7 @@ class UnregisteredSubmodules(SurroundedRule):
             made = () if found.made is None else (Related(found.made.place, found.made.what),)
             self.report(
                 node,
-                f"{name} is a Python {kind}: when its owner moves, each {member} in the {kind} stays where it is",
+                f"{name} is a Python {kind}: when its module moves, each {member} in the {kind} stays where it is",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=made,
                 advice=_ADVICE.format(holder=holder),
