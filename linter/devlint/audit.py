@@ -88,7 +88,7 @@ class _Audit:
         unused, unexplained = ABOUT_SUPPRESSIONS
         if not entry.understood:
             if unused in self._enabled:
-                message = f"`{entry.text}` silences nothing; write `{self._spelling(entry)}`"
+                message = f"`{entry.text}` is not valid: write `{self._spelling(entry)}`"
                 yield self._report(unused, entry, message, None)
             return
         idle, unknown = self._idle(entry), self._unknown(entry)

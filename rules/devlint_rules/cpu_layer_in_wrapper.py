@@ -1,4 +1,4 @@
-"""cpu-layer-in-wrapper: a new CPU layer takes the output of a given module."""
+"""cpu-layer-in-wrapper: a new CPU layer follows a module that the caller passes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from devlint.facts import LayerBesideGiven
 from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.device_text import parameter_device
 
 
 class CpuLayerInWrapper(OperationRule):
@@ -85,5 +86,6 @@ class CpuLayerInWrapper(OperationRule):
                 "another device",
                 certainty=Certainty.POSSIBLE,
                 related=(Related(found.meets, f"its input comes from {module} here"),),
-                advice=f"create it on the device of the parameters of {quoted(found.parameter)}: pass `device=`",
+                advice=f"create {quoted(found.layer)} on the device of the argument {quoted(found.parameter)}: "
+                f"add {quoted(f'.to({parameter_device(found.parameter)})')}",
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import Conflict, ConflictKind
-from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import both_stories, labels, on_two_devices
+from devlint_rules.support.moves.choose import bring_together
+from devlint_rules.support.scopes import SurroundedRule
+from devlint_rules.support.site import Site
 
 
-class CpuResultOnOnePath(OperationRule):
+class CpuResultOnOnePath(SurroundedRule):
     """
     ## What it does
     Reports a tensor that a function creates on the CPU and returns, if another path returns a tensor that follows an
@@ -65,6 +67,7 @@ class CpuResultOnOnePath(OperationRule):
         """Reports the results that are created at the node."""
         for conflict in self.facts_of(node, Conflict):
             if conflict.kind is ConflictKind.RESULT:
+                site = Site(self.place_of(node), self.surroundings(), self.syntax())
                 self.report(
                     node,
                     on_two_devices(conflict),
@@ -72,5 +75,5 @@ class CpuResultOnOnePath(OperationRule):
                     labels=labels(conflict),
                     related=both_stories(conflict),
                     pytorch=conflict.message,
-                    advice="create it on the device of the other result: pass `device=`",
+                    advice=bring_together(conflict, site).advice,
                 )

@@ -1,4 +1,4 @@
-"""cpu-tensor-handed-on: a CPU tensor is returned, stored or passed on."""
+"""cpu-tensor-handed-on: a CPU tensor leaves a function that may get GPU tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cpu-tensor-in-device-code: a CPU tensor is combined with an argument or a weight."""
+"""cpu-tensor-in-device-code: a CPU tensor is combined with one that may be on a GPU."""
 
 from __future__ import annotations
 

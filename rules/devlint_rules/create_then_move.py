@@ -56,5 +56,5 @@ class CreateThenMove(OperationRule):
             self.report(
                 node,
                 f"{quoted(made.factory)} is created on the CPU, and `.{made.method}()` copies it to {where}",
-                advice="create it there: pass `device=`",
+                advice=f"create it there: pass `device=` to {quoted(made.factory)}",
             )

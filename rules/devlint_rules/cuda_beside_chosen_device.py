@@ -69,6 +69,6 @@ class CudaBesideChosenDevice(OperationRule):
         for found in self.facts_of(node, OtherChoice):
             self.report(
                 node,
-                f"this chooses CUDA again, but the surrounding code uses {quoted(found.chosen)}",
+                f"`.cuda()` ignores {quoted(found.chosen)}, the device that the surrounding code uses",
                 advice=f"use {quoted(f'.to({found.chosen})')}",
             )

@@ -16,8 +16,8 @@ class CudaInTestForAnyGpu(Rule):
     the decorator `requires_gpu()`. The rule is opt-in.
 
     ## Why is this bad
-    The decorator runs the test on a GPU of any make, and without CUDA the test fails. PyTorch has this rule for its own
-    tests.
+    The decorator runs the test on a GPU of any vendor, and without CUDA the test fails. PyTorch has this rule for its
+    own tests.
 
     ## Example
 
@@ -83,8 +83,8 @@ class CudaInTestForAnyGpu(Rule):
     def _report(self, node: cst.CSTNode) -> None:
         self.report(
             node,
-            f"this needs CUDA, but `{_DECORATOR}` runs the test on a GPU of any make",
-            advice="use the device that the decorator has found",
+            f"this needs CUDA, but `{_DECORATOR}` runs the test on a GPU of any vendor",
+            advice="use `torch.accelerator.current_accelerator()`, or the constant that your tests have for it",
         )
 
 

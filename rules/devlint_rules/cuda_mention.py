@@ -54,12 +54,16 @@ class CudaMention(WordingRule):
         if f"{name}.".startswith("torch.cuda."):
             self.report(
                 node,
-                f"{quoted(name)} is for CUDA only",
-                advice="use the device functions of your project, if it has any",
+                f"{quoted(name)} works with CUDA devices only, not with other accelerators",
+                advice="use the functions that your project has for all accelerators, or those of `torch.accelerator`",
             )
 
     def visit_Call(self, node: cst.Call) -> None:  # noqa: N802
         """Reports `.cuda()`."""
         match node.func:
             case cst.Attribute(attr=cst.Name(value="cuda") as method):
-                self.report(method, "`.cuda()` is for CUDA only", advice="use `.to(device)`")
+                self.report(
+                    method,
+                    "`.cuda()` works with CUDA devices only, not with other accelerators",
+                    advice="use `.to(device)`, with a device that can be any accelerator",
+                )

@@ -95,7 +95,7 @@ class DeviceArgumentIgnored(OperationRule):
                 node,
                 f"this code moves to {used}, but the function never uses its parameter {parameter}",
                 certainty=Certainty.ON_ACCELERATOR,
-                related=(Related(ignored.where, f"{parameter} is given here"),),
+                related=(Related(ignored.where, f"{parameter} is an argument of this function"),),
                 advice=f"use {parameter} in place of {used}, or remove the parameter",
             )
         for found in self.facts_of(node, UnforwardedDevice):

@@ -1,4 +1,4 @@
-"""device-of-offloaded-pipeline: a tensor moves to the `device` of an offloaded pipeline."""
+"""device-of-offloaded-pipeline: a tensor moves to `pipe.device`, which offloading changes."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class DeviceOfOffloadedPipeline(Rule):
         pipelines = syntax.derive(Pipelines)
         if not pipelines.is_pipeline(owner, node) or not _is_for_tensors(syntax, node, pipelines):
             return
-        text = quoted(f"{owner}.{_DEVICE}")
+        text, computes = quoted(f"{owner}.{_DEVICE}"), quoted(f"{owner}.{_EXECUTION_DEVICE}")
         self.report(
             node,
-            f"{text} is the device on which offloaded components wait, not the one on which they compute",
+            f"after `enable_model_cpu_offload()`, {text} is the CPU, but the pipeline computes on {computes}",
             certainty=Certainty.POSSIBLE,
-            advice=f"use {quoted(f'{owner}.{_EXECUTION_DEVICE}')}",
+            advice=f"use {computes}",
         )
 
 

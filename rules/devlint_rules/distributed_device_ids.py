@@ -16,7 +16,7 @@ _PROBLEMS = {
     ParallelProblem.SEVERAL_DEVICES: "the module is spread over several devices, but {ids} needs a module on one",
     ParallelProblem.SEVERAL_TYPES: "some parameters of the module are on the CPU and some are not",
     ParallelProblem.SEVERAL: "{ids} names several devices, but DistributedDataParallel takes one",
-    ParallelProblem.OUTPUT_WITHOUT_IDS: "{ids} as output_device needs device_ids",
+    ParallelProblem.OUTPUT_WITHOUT_IDS: "{ids} needs `device_ids` too",
     ParallelProblem.NOT_CUDA: "{ids} names a device that is not a CUDA device",
     ParallelProblem.BEYOND: "{ids} names a device that the machine does not have",
     ParallelProblem.NOT_A_LIST: "`device_ids` is {ids}, but DistributedDataParallel needs a list of one device",
@@ -43,7 +43,7 @@ class DistributedDeviceIds(SurroundedRule):
 
         dist.init_process_group("gloo", rank=0, world_size=1)
         net = nn.Linear(4, 2)
-        parallel = DistributedDataParallel(net, device_ids=[0])  # error: [distributed-device-ids] "`[0]`"
+        parallel = DistributedDataParallel(net, device_ids=[0])  # error: [distributed-device-ids] "`device_ids=[0]`"
 
     ## Use instead
 

@@ -7,7 +7,7 @@ from devlint.diagnostics import Certainty, Label, Severity
 from devlint.facts import PartialOffload
 from devlint.rule import OperationRule
 
-from devlint_rules.support.messages import TWO_DEVICES, in_words, quoted, story
+from devlint_rules.support.messages import TWO_DEVICES_LATER, in_words, quoted, story
 
 
 class InconsistentOffload(OperationRule):
@@ -76,6 +76,6 @@ class InconsistentOffload(OperationRule):
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(offloaded.place, "cpu"), Label(kept.place, there)),
                 related=(*story(offloaded.trace, offloaded.name), *story(kept.trace, kept.name)),
-                pytorch=TWO_DEVICES,
+                pytorch=TWO_DEVICES_LATER,
                 advice=f"collect {quoted(f'{kept.name}.cpu()')}, or both without a copy",
             )

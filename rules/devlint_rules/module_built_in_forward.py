@@ -65,14 +65,18 @@ class ModuleBuiltInForward(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the modules that are built at the node."""
         for built in self.facts_of(node, Built):
-            met = f"{quoted(built.name)}, which is on {in_words(built.device)}"
+            where = f"is on {in_words(built.device)}"
             if in_words(built.device).endswith(quoted(built.name)):
-                met = f"{quoted(built.name)}, which may be on another device"
-            home = "create it in `__init__`" if built.in_forward else "create it once, outside of the function"
+                where = "may be on another device"
+            runs, home = "the function runs", "create it once, outside of the function, so that it keeps its weights"
+            if built.in_forward:
+                runs = "`forward` runs"
+                home = "create it in `__init__`, so that it is trained and moved with the module"
             self.report(
                 node,
-                f"{quoted(built.module)} is created on the CPU in each call, and called with {met}",
+                f"each time {runs}, {quoted(built.module)} is created on the CPU, but its input {quoted(built.name)} "
+                f"{where}",
                 certainty=Certainty.ON_ACCELERATOR,
-                related=(Related(built.meets, f"it is called with {quoted(built.name)} here"),),
-                advice=f"{home}, so that it is trained and moved with the rest, or move it to {in_words(built.device)}",
+                related=(Related(built.meets, f"{quoted(built.name)} is its input here"),),
+                advice=f"{home}, or move it to {in_words(built.device)}",
             )

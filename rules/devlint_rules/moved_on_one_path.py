@@ -7,7 +7,7 @@ from devlint.diagnostics import Certainty, Label, Severity
 from devlint.facts import PartialMove
 from devlint.rule import OperationRule
 
-from devlint_rules.support.messages import TWO_DEVICES, quoted, story
+from devlint_rules.support.messages import TWO_DEVICES_LATER, quoted, story
 
 
 class MovedOnOnePath(OperationRule):
@@ -79,6 +79,6 @@ class MovedOnOnePath(OperationRule):
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(moved.place, "one path"), Label(other.place, "another path")),
                 related=(*story(moved.trace, moved.name), *story(other.trace, other.name)),
-                pytorch=TWO_DEVICES,
+                pytorch=TWO_DEVICES_LATER,
                 advice=remedy,
             )

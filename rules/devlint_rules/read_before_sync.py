@@ -59,7 +59,7 @@ class ReadBeforeSync(OperationRule):
         for read in self.facts_of(node, ReadBeforeSyncFact):
             self.report(
                 node,
-                f"{reading(read.text, read.how)} reads a copy that may not have arrived: nothing has waited for it",
+                f"{reading(read.text, read.how)} reads a copy that may not have arrived: no call waits for the copy",
                 related=story(read.related),
-                advice="call `torch.cuda.synchronize()` first, or remove `non_blocking=True`",
+                advice="call `torch.cuda.synchronize()` between the copy and this read, or remove `non_blocking=True`",
             )

@@ -1,4 +1,4 @@
-"""tensor-in-plain-attribute: a module keeps a tensor in an ordinary attribute."""
+"""tensor-in-plain-attribute: a module stores a tensor that does not move with it."""
 
 from __future__ import annotations
 

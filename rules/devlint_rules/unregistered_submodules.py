@@ -93,10 +93,11 @@ class UnregisteredSubmodules(SurroundedRule):
             holder = _REGISTERING[found.container, found.member == "Parameter"]
             # The stubs call a class that users know by other names by one with an underscore.
             member = "module" if found.member.startswith("_") else quoted(found.member)
+            name, kind = quoted(found.attribute), found.container
             made = () if found.made is None else (Related(found.made.place, found.made.what),)
             self.report(
                 node,
-                f"{quoted(found.attribute)} is a Python {found.container}: moving the module skips the {member} in it",
+                f"{name} is a Python {kind}: when its module moves, each {member} in the {kind} stays where it is",
                 certainty=Certainty.ON_ACCELERATOR,
                 related=made,
                 advice=_ADVICE.format(holder=holder),

@@ -1,4 +1,4 @@
-"""unregistered-tensor-attribute: moving a module leaves a tensor attribute behind."""
+"""unregistered-tensor-attribute: a module uses a tensor that does not move with it."""
 
 from __future__ import annotations
 

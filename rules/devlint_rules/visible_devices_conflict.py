@@ -66,21 +66,29 @@ class VisibleDevicesConflict(OperationRule):
                     node,
                     f"CUDA_VISIBLE_DEVICES is set to {quoted(conflict.text)} too late: CUDA has started",
                     related=story(conflict.related),
-                    advice="set it before anything uses CUDA or asks for it, or outside the program",
+                    advice="set it before the program uses CUDA or checks for CUDA, or set it outside of the program",
                 )
                 continue
-            left, advice = "hides all devices", "make a device visible, or use the CPU"
+            needed, left = str(conflict.device), "hides all GPUs"
+            advice = "list a GPU in CUDA_VISIBLE_DEVICES, or use the CPU"
             if conflict.visible:
-                last = conflict.visible - 1
-                numbers = (
-                    f"cuda:0{'' if last == 0 else ' and ' if last == 1 else ' to '}{f'cuda:{last}' if last else ''}"
-                )
-                left = f"makes only {numbers} visible"
-                advice = f"number the visible devices from 0: {numbers}"
+                left, advice = _numbered(conflict.visible)
+            elif needed == "cuda":
+                needed = "a CUDA device"
             self.report(
                 node,
-                f"{quoted(conflict.text)} uses {conflict.device}, but CUDA_VISIBLE_DEVICES {left}",
+                f"{quoted(conflict.text)} needs {needed}, but CUDA_VISIBLE_DEVICES {left}",
                 related=story(conflict.related),
                 pytorch=_TOO_FEW if conflict.visible else _NONE,
                 advice=advice,
             )
+
+
+def _numbered(visible: int) -> tuple[str, str]:
+    """What the variable leaves, and the advice: the program numbers the visible devices from 0."""
+    last = f"cuda:{visible - 1}"
+    if visible == 1:
+        return f"leaves one GPU, which PyTorch numbers {last}", f"use {last}"
+    several = "cuda:0 and" if visible == 2 else "cuda:0 to"
+    advice = f"use cuda:0 or {last}" if visible == 2 else f"use one of cuda:0 to {last}"
+    return f"leaves {visible} GPUs, which PyTorch numbers {several} {last}", advice

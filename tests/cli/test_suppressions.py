@@ -98,7 +98,7 @@ def test_a_comment_that_is_not_understood_is_reported_with_its_spelling(
     result = shell.run("--output-format", "json", ".")
     found = {one["code"]: one for one in json.loads(result.stdout)["diagnostics"]}
     assert set(found) == {"DEV101", "DEV902"}, "the comment silences nothing"
-    assert found["DEV902"]["message"] == f"`# devlint: {comment}` silences nothing; write `# devlint: {spelling}`"
+    assert found["DEV902"]["message"] == f"`# devlint: {comment}` is not valid: write `# devlint: {spelling}`"
 
 
 def test_an_idle_code_in_a_file_level_noqa_is_removed(shell: Shell) -> None:

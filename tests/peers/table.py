@@ -127,7 +127,7 @@ FEATURES = (
     ),
     Feature(
         "an unknown rule is an error",
-        "yes, with a guess",
+        "yes, and names similar rules",
         ("tests/cli/test_bad_input.py::test_an_unknown_rule_on_the_command_line",),
         (
             yes(Run("ruff check --isolated --select XYZ999 clean.py", codes=(2,))),

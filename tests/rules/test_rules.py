@@ -436,12 +436,12 @@ def test_lost_index() -> None:
         ),
         (
             VisibilityConflict(VisibilityProblem.BEYOND, '"cuda:2"', Concrete("cuda", 2), 2, ()),
-            '`"cuda:2"` uses cuda:2, but CUDA_VISIBLE_DEVICES makes only cuda:0 and cuda:1 visible',
+            '`"cuda:2"` needs cuda:2, but CUDA_VISIBLE_DEVICES leaves 2 GPUs, which PyTorch numbers cuda:0 and cuda:1',
             "CUDA error: invalid device ordinal",
         ),
         (
             VisibilityConflict(VisibilityProblem.BEYOND, "x.cuda()", Concrete("cuda", 0), 0, ()),
-            "`x.cuda()` uses cuda:0, but CUDA_VISIBLE_DEVICES hides all devices",
+            "`x.cuda()` needs cuda:0, but CUDA_VISIBLE_DEVICES hides all GPUs",
             "No CUDA GPUs are available",
         ),
     ],
@@ -540,17 +540,17 @@ def test_data_parallel_device_ids(problem: ParallelProblem, ids: str, words: str
         ),
         (
             ParallelProblem.MODULE_ON_CPU,
-            "[rank]",
-            "the module is on the CPU, but `[rank]` needs a module on a CUDA device",
+            "device_ids=[rank]",
+            "the module is on the CPU, but `device_ids=[rank]` needs a module on a CUDA device",
         ),
         (
             ParallelProblem.SEVERAL_DEVICES,
-            "[0]",
-            "the module is spread over several devices, but `[0]` needs a module on one",
+            "device_ids=[0]",
+            "the module is spread over several devices, but `device_ids=[0]` needs a module on one",
         ),
         (ParallelProblem.SEVERAL_TYPES, "", "some parameters of the module are on the CPU and some are not"),
         (ParallelProblem.SEVERAL, "[0, 1]", "`[0, 1]` names several devices, but DistributedDataParallel takes one"),
-        (ParallelProblem.OUTPUT_WITHOUT_IDS, "1", "`1` as output_device needs device_ids"),
+        (ParallelProblem.OUTPUT_WITHOUT_IDS, "output_device=1", "`output_device=1` needs `device_ids` too"),
         (ParallelProblem.NOT_CUDA, '["cpu"]', '`["cpu"]` names a device that is not a CUDA device'),
         (ParallelProblem.BEYOND, "[9]", "`[9]` names a device that the machine does not have"),
         (

@@ -12,7 +12,7 @@ __all__ = [
     "ASSIGNED",
     "ELSEWHERE",
     "SELECTED",
-    "TWO_DEVICES",
+    "TWO_DEVICES_LATER",
     "both_stories",
     "in_words",
     "index_of",
@@ -38,8 +38,11 @@ ANOTHER = "may be another device"
 _ON_CPU = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """The kinds of conflicts in which an operation takes a value from the CPU only."""
 
-TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
-"""What PyTorch says where an accelerator and the CPU meet, of whichever operation that will be."""
+TWO_DEVICES_LATER = (
+    "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
+    "(at a later operation)"
+)
+"""What PyTorch says where a tensor on an accelerator and one on the CPU are combined, behind the reported line."""
 
 
 def on_two_devices(conflict: Conflict) -> str:
@@ -66,7 +69,16 @@ def _of_results(conflict: Conflict) -> str:
     told = f"one path returns {quoted(second.name)} on {in_words(second.device)}, another path returns"
     if _names_its_device(first):
         return f"{told} {quoted(first.name)}, which {ELSEWHERE}"
-    return f"{told} {quoted(first.name)} on {in_words(first.device)}"
+    # A conditional expression is both results; the other one has no name of its own.
+    other = "a tensor" if _holds(first.place, second.place) else quoted(first.name)
+    return f"{told} {other} on {in_words(first.device)}"
+
+
+def _holds(outer: Place, inner: Place) -> bool:
+    """Whether one place lies in another one of the same file."""
+    starts, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    is_behind = starts <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
+    return outer.file == inner.file and is_behind
 
 
 def _of_operands(conflict: Conflict) -> str:
@@ -114,7 +126,7 @@ def _of_handed_on(conflict: Conflict) -> str:
             what = f"is kept in {quoted(stored.removesuffix(' ='))}"
         case called:
             what = f"goes to {quoted(called)}"
-    told = f"{quoted(made.name)} is on {in_words(made.device)} and {what}"
+    told = f"{quoted(made.name)} is on {in_words(made.device)}, and it or a result of it {what}"
     return f"{told}, but {_may_differ(beside)}"
 
 
@@ -133,8 +145,12 @@ def _of_index(conflict: Conflict) -> str:
 
 def _of_generator(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
-    drawn = f"{_operation(conflict)} draws numbers on {in_words(first.device)}"
-    return f"{drawn} with {quoted(second.name)}, a generator on {in_words(second.device)}"
+    drawn = f"{_operation(conflict)} {_draws(first)}"
+    return f"{drawn}, but its generator {quoted(second.name)} is on {in_words(second.device)}"
+
+
+def _draws(side: Meeting) -> str:
+    return f"draws numbers on {in_words(side.device)}"
 
 
 def _wanted_on_cpu(conflict: Conflict) -> str:
@@ -156,14 +172,26 @@ def _names_its_device(side: Meeting) -> bool:
 def labels(conflict: Conflict) -> tuple[Label, ...]:
     """Both operands, labelled with their devices, in reading order."""
     sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
-    return tuple(dict.fromkeys(Label(side.place, _label(conflict, side)) for side in sides))
+    return tuple(dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides))
+
+
+def _labelled(conflict: Conflict, side: Meeting) -> Place:
+    """The place to underline for a value: of `x.numpy()`, which takes `x` from the CPU only, the part behind `x`."""
+    value = conflict.first.place
+    begins_with_value = (value.file, value.line, value.column) == (side.place.file, side.place.line, side.place.column)
+    is_short = value.end_line == side.place.end_line and value.end_column + 1 < side.place.end_column
+    if conflict.kind not in _ON_CPU or side is conflict.first or not (begins_with_value and is_short):
+        return side.place
+    return replace(side.place, line=value.end_line, column=value.end_column + 1)  # behind the dot
 
 
 def _label(conflict: Conflict, side: Meeting) -> str:
     """What a value is labelled with, in the words of the message."""
     is_first = side is conflict.first
     if conflict.kind in _ON_CPU and not is_first:
-        return f"needs it on {in_words(side.device)}"
+        return f"{_operation(conflict)} needs it on {in_words(side.device)}"
+    if conflict.kind is ConflictKind.GENERATOR:
+        return _draws(side) if is_first else f"is on {in_words(side.device)}"
     named = conflict.kind in (*_ON_CPU, ConflictKind.RESULT) and _names_its_device(side)
     if is_first and named:
         return ELSEWHERE

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from devlint.analysis.execution.frame import Frame, is_computed
-from devlint.analysis.findings.pytorch_messages import wording
+from devlint.analysis.findings.pytorch_messages import LATER, wording
 from devlint.analysis.values import operands
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, is_symbolic
+from devlint.domain.device import CPU, Device, in_words, is_symbolic
 from devlint.domain.kinds import ConflictKind, OriginKind
 from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, Kind, Opaque, Tensor, TupleValue, Value
 from devlint.facts import Conflict
 from devlint.frontend.ir import Span
+
+_RETURN = "return "
+"""How the span of a result begins that a `return` gives."""
 
 
 def note_strays(frame: Frame) -> None:
@@ -41,16 +44,27 @@ def note_strays(frame: Frame) -> None:
 
 def _apart(frame: Frame, placed: Operand, created: Operand) -> Conflict:
     sides = (operands.meeting(frame, placed), operands.meeting(frame, created))
-    return Conflict(ConflictKind.RESULT, "return", *sides, Certainty.POSSIBLE, wording("return", placed, created))
+    said = f"{wording('return', placed, created)}{LATER}"
+    return Conflict(ConflictKind.RESULT, "return", *sides, Certainty.POSSIBLE, said)
 
 
 def _placed(frame: Frame, tensor: Tensor, span: Span) -> Operand | None:
     """A result as it is on a path on which it follows something, or is on an accelerator; None without such a path."""
-    name = frame.text(span).removeprefix("return ")
-    for device, origin in ((tensor.device, tensor.origin), (tensor.stray.beside if tensor.stray else CPU, None)):
-        if is_symbolic(device) or operands.is_accelerator(device):
-            return Operand(name, device, SOME_DIMENSIONS, span, origin, file=frame.file)
-    return None
+    name = frame.text(span)
+    if name.startswith(_RETURN):
+        name, span = name.removeprefix(_RETURN), span._replace(column=span.column + len(_RETURN))
+    if _is_apart(tensor.device):
+        return Operand(name, tensor.device, SOME_DIMENSIONS, span, tensor.origin, file=frame.file)
+    device = CPU if tensor.stray is None else tensor.stray.beside
+    if not _is_apart(device):
+        return None
+    origin = frame.origin(f"on another path, the result is on {in_words(device)}", span, OriginKind.UNKNOWN)
+    return Operand(name, device, SOME_DIMENSIONS, span, origin, file=frame.file)
+
+
+def _is_apart(device: Device) -> bool:
+    """Whether a device follows something, or is an accelerator."""
+    return is_symbolic(device) or operands.is_accelerator(device)
 
 
 def _as_tensor(frame: Frame, value: Value) -> Tensor | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts, unknown_operand, unregistered_tensor
-from devlint.analysis.findings.pytorch_messages import wording
+from devlint.analysis.findings.pytorch_messages import LATER, wording
 from devlint.analysis.index import classes
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
@@ -139,7 +139,7 @@ def record(frame: Frame, given: Mapping[str, Value]) -> None:
             and unknown_operand.knows_of_devices(frame, created)
         ):
             sides = (operands.meeting(frame, beside), operands.meeting(frame, created))
-            said = wording(how, beside, created)
+            said = f"{wording(how, beside, created)}{LATER}"
             fact = Conflict(ConflictKind.ESCAPING_CPU_TENSOR, how, *sides, Certainty.POSSIBLE, said)
             frame.record(made.span, fact, conflicts.parameters_of(frame, beside.device))
 

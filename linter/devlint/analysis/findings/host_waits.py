@@ -36,7 +36,7 @@ def read(frame: Frame, env: Environment, value: Value, span: Span, how: str) -> 
     origin = found.origin
     if found.device == CPU and origin is not None and (origin.file, origin.span) in env.arriving:
         place = frame.program.place(origin.file, origin.span)
-        step = Step(place, "copied to the CPU without waiting for it")
+        step = Step(place, "copied to the CPU by a call that does not wait for the copy")
         frame.record(span, ReadBeforeSync(frame.text(span), how, (step,)))
         env.arriving = frozenset()
     elif is_on_device(found):

@@ -225,7 +225,9 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
     device = default_device(env)
     kind = OriginKind.MODULE if is_module_class(frame, name) else OriginKind.CREATED
     parts: tuple[tuple[str, Value], ...] = ()
-    origin = frame.origin(f"created on {in_words(device)} by `{name}(…)`", span, kind)
+    # The stubs call a class that users know by other names by one with an underscore.
+    called = name if "._" not in name else frame.text(span).partition("(")[0]
+    origin = frame.origin(f"created on {in_words(device)} by `{called}(…)`", span, kind)
     if signatures is not None:
         nothing = ArgumentValue(UNKNOWN, span)
         found = choose(frame, signatures, arguments.behind(nothing))

@@ -161,7 +161,7 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
         if isinstance(device, Unreached) and value.object.is_generic:
             # What classes below this one register, for this one registers nothing.
             device = Variable("self")
-            origin = frame.origin("parameters are where the module is", site.span, OriginKind.MODULE)
+            origin = frame.origin("parameters are on the device of their module", site.span, OriginKind.MODULE)
         each: Value = Tensor(device, None, TensorRole.PARAMETER, origin)
         each = TupleValue((TEXT, each)) if name.startswith("named_") else each
         return site.allocate(name, ListObject(None, each, owner=value))

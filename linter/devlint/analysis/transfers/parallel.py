@@ -406,15 +406,15 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
             collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
         problem, advice = (
             ParallelProblem.MODULE_ON_CPU,
-            "move the module to the device first, or leave out `device_ids` and `output_device`",
+            "move the module to a CUDA device before this line, or leave out `device_ids` and `output_device`",
         )
     elif several:
         problem, advice = (
             ParallelProblem.SEVERAL_DEVICES,
-            "leave device_ids and output_device out: the module says where it is",
+            "leave out `device_ids` and `output_device`: then each part of the module keeps its device",
         )
     else:
-        problem, advice = ParallelProblem.OUTPUT_WITHOUT_IDS, "give device_ids too, or leave output_device out"
+        problem, advice = ParallelProblem.OUTPUT_WITHOUT_IDS, "pass `device_ids` too, or leave `output_device` out"
     if asked is None or (problem == ParallelProblem.OUTPUT_WITHOUT_IDS and ids):
         return False
     message = (
@@ -427,13 +427,13 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
 
 
 def _asked(site: LibraryCall, ids: list[Device] | None) -> str | None:
-    """The text of the argument that names a device for the module, None if none does for certain."""
+    """The argument that names a device for the module, with its keyword; None if none does for certain."""
     if ids:
-        return _written(site, 1, "device_ids")
+        return f"device_ids={_written(site, 1, 'device_ids')}"
     given, output = site.value(1, "device_ids"), site.value(2, "output_device")
     has_none = given is None or given == Constant(None) or ids == []
     names = isinstance(output, DeviceValue) or (isinstance(output, Constant) and bool(output.value))
-    return _written(site, 2, "output_device") if has_none and names else None
+    return f"output_device={_written(site, 2, 'output_device')}" if has_none and names else None
 
 
 def call_distributed(site: LibraryCall) -> Value | None:

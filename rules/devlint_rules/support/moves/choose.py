@@ -22,6 +22,7 @@ from devlint_rules.support.moves.creation import (
     move_where_created,
     move_where_made,
     plain_container,
+    takes_device,
 )
 from devlint_rules.support.moves.device_text import (
     alike,
@@ -136,6 +137,8 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     if _is_called_module(conflict, stray, site):
         return move_module(stray, target, _device_in_words(settled, site), settled, site)
     if site.sees(stray):
+        if conflict.kind is ConflictKind.CRITERION_STATE and stray.name.isidentifier():
+            return Remedy(f"move {quoted(stray.name)} to {_device_in_words(settled, site)}")
         if stray.kind is OriginKind.MODULE:
             return Remedy(move_owner(stray, target, _device_in_words(settled, site)))
         kept = _kept_by_module(stray)
@@ -163,11 +166,13 @@ def _with_the_others(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
-    birth = stray.trace[-1].place
+    birth, goal = stray.trace[-1].place, _device_in_words(settled, site)
     file = "" if birth.file == site.place.file else f" of {birth.file}"
-    return Remedy(
-        f"on line {birth.line}{file}, create {_as_written(birth, stray, site)} on {_device_in_words(settled, site)}"
-    )
+    creator, made = CREATOR.fullmatch(stray.trace[-1].what), _as_written(birth, stray, site)
+    is_torch = creator is not None and creator[1].startswith("torch.")
+    if creator is not None and is_torch and not takes_device(creator[1]):
+        return Remedy(f"on line {birth.line}{file}, move {made} to {goal}")
+    return Remedy(f"on line {birth.line}{file}, create {made} on {goal}")
 
 
 def _as_written(place: Place, stray: Meeting, site: Site) -> str:

@@ -63,7 +63,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     given = _given_device(call, site)
     if given is not None:
         return Remedy(f"on line {birth.place.line}, set {quoted(given)} to the device of {quoted(settled.name)}")
-    takes = _takes_device(creator[1])
+    takes = takes_device(creator[1])
     if takes and target is not None and inside(birth.place, site.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
@@ -157,7 +157,7 @@ def _created_elsewhere(call: cst.Call, creator: str, settled: Meeting, site: Sit
     device = site.device(settled, place) or known or _of_sized(call, site)
     if device is None or not creator.startswith("torch."):
         return None
-    if _takes_device(creator):
+    if takes_device(creator):
         what = f"pass `device={device}` to {quoted(creator)} on line {place.line}"
         return Remedy(what, _with_device(call, device, site), Safety.UNSAFE, _subject(call, "", site))
     edits = site.syntax.attribute(call, f".to({device})")
@@ -348,7 +348,7 @@ def _given_device(call: cst.Call | None, site: Site) -> str | None:
     return text if is_addressable(text) else None
 
 
-def _takes_device(creator: str) -> bool:
+def takes_device(creator: str) -> bool:
     """Whether a call that creates a value has the argument `device`.
 
     Not so the old type constructors (`torch.Tensor`, `torch.FloatTensor`), what shares memory with the host,

@@ -8,6 +8,7 @@ from devlint.syntax import Syntax
 
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import binding_before, branch_around, is_read_behind
+from devlint_rules.support.moves.device_text import is_addressable
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import Surroundings
 
@@ -27,8 +28,9 @@ def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: S
     reach = [] if made is None else devices_in_reach(syntax.place(made), syntax, surroundings)
     if isinstance(made, cst.Call) and len(reach) == 1:
         move = f".to({reach[0]})"
-        what = f"where {quoted(syntax.code(module))} is created, add {quoted(move)} to {quoted(syntax.code(made))}"
-        return Fix(Safety.UNSAFE, what, syntax.attribute(made, move))
+        line, code = syntax.place(made).line, quoted(syntax.code(made))
+        named = f": {quoted(reach[0])} is the program's device" if is_addressable(reach[0]) else ""
+        return Fix(Safety.UNSAFE, f"on line {line}, add {quoted(move)} to {code}{named}", syntax.attribute(made, move))
     branch = branch_around(wrapper, binding, syntax)
     if branch is not None and not (
         isinstance(module, cst.Name) and not is_read_behind(module.value, branch, syntax, surroundings)
