@@ -401,7 +401,7 @@ class Inspector:
     def _settled(
         self, place: _Workplace, source: Source, found: Sequence[Diagnostic], result: FileResult
     ) -> FileResult:
-        """Return the result of a file with what was found in it."""
+        """Return the result of a file with the diagnostics of its rules."""
         enabled = place.selection.rules_for(source.path)
         kept, silenced, idle = silence(source.text, source.display, found, enabled, self._load().rules)
         return replace(

@@ -1,4 +1,4 @@
-"""Classes of modules and what they hold, for people to look at; no rule asks for it."""
+"""Classes of modules and their members, for people to look at; no rule asks for them."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def _further(calls: tuple[Place, ...]) -> Iterator[Related]:
     _, *others = calls
     if others:
         more = len(others) - 1
-        words = "so does this call" if not more else f"so do this call and {more} more"
-        yield Related(others[0], words)
+        rest = "" if not more else ", and one more" if more == 1 else f", and {more} more"
+        yield Related(others[0], f"this call also leads to the operation{rest}")
 
 
 def at_its_call(diagnostic: Diagnostic) -> Diagnostic:

@@ -13,7 +13,7 @@ from devlint.frontend.ir import Span
 from devlint.records import dataclass
 
 LEADS_THERE = "this call leads to the operation"
-"""What is told of a call on the way to an operation that has a conflict."""
+"""The words for a call on the way to an operation that has a conflict."""
 
 
 @dataclass(frozen=True, slots=True)

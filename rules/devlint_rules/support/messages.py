@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from devlint.diagnostics import Label, Place, Related
 from devlint.domain.device import FRESH, Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
