@@ -55,6 +55,8 @@ def wording(operation: str, first: Operand, second: Operand) -> str:
     if OperandRole.GENERATOR in roles:
         drawn = second if first.role is OperandRole.GENERATOR else first
         wanted, found = _type(drawn.device), _type(roles[OperandRole.GENERATOR].device)
+        if operation.endswith("randn_tensor"):  # diffusers refuses it before PyTorch does
+            return f"Cannot generate a {shown(drawn.device)} tensor from a generator of type {found}."
         return f"Expected a '{wanted}' device type for generator but found '{found}'"
     for side, other in ((first, second), (second, first)):
         if side.exemption is Exemption.SUBSCRIPT:

@@ -136,6 +136,11 @@ def call_function(frame: Frame, env: Environment, name: str, arguments: Argument
     transfer = transfer_tables.FUNCTIONS.get(name)
     if transfer is not None:
         return transfer(LibraryCall(frame, env, name, arguments, span))
+    return call_by_signature(frame, env, name, arguments, span)
+
+
+def call_by_signature(frame: Frame, env: Environment, name: str, arguments: Arguments, span: Span) -> Value | None:
+    """A call of a library function as its signature says."""
     signatures = frame.program.catalogue.function(name)
     if signatures is None:
         return present(frame.program.devices) if _asks_for_accelerator(name) else UNKNOWN

@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.libraries import library_calls
-from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS, MODULE_CALLS, OBJECT_METHODS, LibraryCall, register
+from devlint.analysis.libraries.transfer_tables import (
+    CONSTRUCTORS,
+    FUNCTIONS,
+    MODULE_CALLS,
+    OBJECT_METHODS,
+    LibraryCall,
+    register,
+)
 from devlint.analysis.transfers.wrappers import same
 from devlint.analysis.values import modules
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
@@ -18,6 +25,8 @@ from devlint.domain.value import UNKNOWN, Constant, Reference, TupleValue, Value
 from devlint.torchlib.knowledge import LOADER
 
 ACCELERATOR = "accelerate.Accelerator"
+
+RANDN_TENSOR = "diffusers.randn_tensor"
 
 METRIC = "torchmetrics._Metric"
 
@@ -69,7 +78,22 @@ def update(site: LibraryCall) -> Value:
     return UNKNOWN
 
 
+def randn_tensor(site: LibraryCall) -> Value | None:
+    """`randn_tensor(shape, generator, device)`: with a generator of the CPU, it draws there and moves the result."""
+    given = site.held(site.value(1, "generator"))
+    arguments = site.arguments
+    if isinstance(given, LibraryObject) and given.device == CPU:
+        keywords = tuple(pair for pair in arguments.keywords if pair[0] != "generator")
+        positional = tuple(
+            replace(one, value=Constant(None)) if place == 1 else one for place, one in enumerate(arguments.positional)
+        )
+        arguments = replace(arguments, positional=positional, keywords=keywords)
+    return library_calls.call_by_signature(site.frame, site.env, site.name, arguments, site.span)
+
+
 register(CONSTRUCTORS, {ACCELERATOR: accelerator})
+
+register(FUNCTIONS, {RANDN_TENSOR: randn_tensor})
 
 register(
     OBJECT_METHODS,
