@@ -1,0 +1,74 @@
+"""`python -m tests.differential.order N SEED`: the reports on a program do not depend on the order of its definitions.
+
+The functions and classes of N random programs are put into another order. Each report must stand beside the same text,
+with the same message and certainty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from devlint import engine
+from devlint.settings import Settings
+
+from tests.differential.definitions import generate
+from tests.differential.program import Definition, Program
+
+_DEFINING = ("def ", "class ", "@")
+
+
+def shuffled(program: Program, dice: random.Random) -> Program:
+    """Return the program with its functions and classes in another order; what binds other names stays in its place."""
+    movable = _movable(program)
+    following = iter(dice.sample(movable, len(movable)))
+    return replace(
+        program, definitions=tuple(next(following) if one in movable else one for one in program.definitions)
+    )
+
+
+def reports(program: Program) -> Counter[tuple[str, str, str, str]]:
+    """Return what devlint reports of a program: code, message, certainty and the text of the line."""
+    settings = Settings(("-",), select=("DEV1", "DEV2", "DEV4"), isolated=True)
+    text = program.text
+    lines = text.split("\n")
+    found = engine.run(settings, stdin=text.encode()).outcome.diagnostics
+    return Counter((one.code, one.message, one.certainty.value, lines[one.place.line - 1].strip()) for one in found)
+
+
+def differences(count: int, seed: int) -> Iterator[str]:
+    """Yield a description of each of so many programs whose order makes a difference."""
+    numbers = itertools.count()
+    for _ in range(count):
+        program = next(one for number in numbers if len(_movable(one := generate(seed, number))) > 1)
+        other = shuffled(program, random.Random(program.name))
+        before, after = reports(program), reports(other)
+        if before != after:
+            changes = (("-", before - after), ("+", after - before))
+            listed = "\n".join(f"  {sign} {one}" for sign, some in changes for one in some)
+            yield f"program {program.name}:\n{listed}\n{program.text}\n{other.text}"
+
+
+def _movable(program: Program) -> list[Definition]:
+    return [one for one in program.definitions if one.statement.text.startswith(_DEFINING)]
+
+
+def main() -> int:
+    """Return 1 if the order of definitions makes a difference."""
+    parser = argparse.ArgumentParser(prog="python -m tests.differential.order", description=__doc__)
+    parser.add_argument("programs", type=int, metavar="N")
+    parser.add_argument("seed", type=int, nargs="?", default=0, metavar="SEED")
+    options = parser.parse_args()
+    found = list(differences(options.programs, options.seed))
+    print("\n\n".join(found))
+    print(f"{options.programs} programs, {len(found)} depend on the order of their definitions")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
