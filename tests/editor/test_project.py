@@ -117,6 +117,25 @@ def test_what_is_saved_changes_the_reports_of_other_files(project: Path) -> None
     converse(project, talk, options=WHOLE)
 
 
+def test_an_open_document_has_the_reports_that_its_callers_show(tmp_path: Path) -> None:
+    called = "import torch\n\n\ndef shifted(x):\n    return x + torch.arange(3)\n"
+    (tmp_path / "pyproject.toml").write_text('[tool.devlint]\nselect = ["DEV1"]\n')
+    (tmp_path / "called.py").write_text(called)
+    (tmp_path / "calls.py").write_text(
+        "import torch\nfrom called import shifted\n\nshifted(torch.ones(3, device='cuda:0'))\n"
+    )
+
+    async def talk(client: Client) -> None:
+        uri, saved = await _published(client)
+        assert (uri, [one.code for one in saved]) == (client.uri("called.py"), ["DEV101"])
+        client.open("called.py", called)
+        assert await client.report("called.py", 1) == saved
+        client.change("called.py", f"# a line more\n{called}")
+        assert await client.report("called.py", 2) == []
+
+    converse(tmp_path, talk, options=WHOLE)
+
+
 def test_a_change_on_the_disk_is_noticed_by_a_client_that_watches(project: Path) -> None:
     async def talk(client: Client) -> None:
         await _published(client)

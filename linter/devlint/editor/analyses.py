@@ -65,6 +65,10 @@ class Analyses:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
+    def finished(self, path: Path) -> Analysis | None:
+        """Return the last finished analysis of a document, without waiting; None before the first one."""
+        return self._last.get(path)
+
     # --- events ---------------------------------------------------------------------------------------------
 
     def opened(self, path: Path) -> None:

@@ -18,6 +18,7 @@ from pygls.workspace import PositionCodec
 
 from devlint.diagnostics import Place
 from devlint.editor import answers
+from devlint.editor.documents import Document
 from devlint.editor.texts import position
 from devlint.editor.worker import Died, ProjectFindings, ProjectJob, Stopped, Worker
 from devlint.errors import DevlintError
@@ -133,6 +134,18 @@ def uri_of(file: str) -> str:
     """Return the address of a file."""
     path = os.path.abspath(file)
     return uris.from_fs_path(path) or Path(path).as_uri()
+
+
+def shown_by_callers(
+    found: ProjectFindings, document: Document, file: str, codec: PositionCodec
+) -> list[types.Diagnostic]:
+    """Return the diagnostics of a document that calls in other files show, while its text is the saved one."""
+    if found.lines.get(file) != document.lines:
+        return []
+    texts = SavedTexts(found.lines, codec)
+    own = (one for one in found.diagnostics if one.place.file == file and any(call.file != file for call in one.calls))
+    shown = (answers.diagnostic(one, found.pages, texts) for one in own)
+    return [one for one in shown if one is not None]
 
 
 def reports(found: ProjectFindings, codec: PositionCodec) -> dict[str, list[types.Diagnostic]]:

@@ -19,7 +19,7 @@ from devlint.editor import answers
 from devlint.editor.analyses import Analyses, Analysis
 from devlint.editor.documents import Document, Documents, path_of
 from devlint.editor.options import Options, read_options
-from devlint.editor.project import ProjectCheck, Report, news, reports, uri_of
+from devlint.editor.project import ProjectCheck, Report, news, reports, shown_by_callers, uri_of
 from devlint.editor.texts import Texts
 from devlint.errors import DevlintError
 from devlint.project import display_path
@@ -90,15 +90,30 @@ class Server(LanguageServer):
         if is_news and failure:
             self.window_log_message(types.LogMessageParams(types.MessageType.Error, printable_lines(failure)))
         if not self.pulls:
-            document = self.documents[path]
-            found = answers.diagnostics(analysis.findings, self.texts(analysis))
-            self.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(document.uri, found, document.version)
-            )
-        elif is_news and workspace and workspace.diagnostics and workspace.diagnostics.refresh_support:
-            self.workspace_diagnostic_refresh(None)
+            self._publish(path, analysis)
+        elif is_news:
+            self._refresh()
         if is_news and workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
             self.workspace_inlay_hint_refresh(None)
+
+    def shown(self, path: Path, analysis: Analysis) -> list[types.Diagnostic]:
+        """Return the diagnostics of a document, with those that the saved callers of its functions show."""
+        own = answers.diagnostics(analysis.findings, self.texts(analysis))
+        document = self.documents.get(path)
+        if document is None:
+            return own
+        return own + shown_by_callers(self.project.findings, document, display_path(path), self.codec)
+
+    def _publish(self, path: Path, analysis: Analysis) -> None:
+        document = self.documents[path]
+        found = self.shown(path, analysis)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, found, document.version))
+
+    def _refresh(self) -> None:
+        """Have the client ask for the diagnostics of its documents, if it can."""
+        workspace = self.client_capabilities.workspace
+        if workspace and workspace.diagnostics and workspace.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
 
     def failed(self, error: DevlintError) -> None:
         """Show an error to the user, the same one once only until something has worked."""
@@ -130,13 +145,20 @@ class Server(LanguageServer):
         return replace(self.options.settings(self.root or Path.cwd()), jobs=1)
 
     def checked(self) -> None:
-        """Send the diagnostics of files that are not open, unless the client asks for them."""
+        """Send the diagnostics of files, unless the client asks for them; of open ones, those that callers show."""
         found = reports(self.project.findings, self.codec)
         before, self._published = self._published, found
         for uri in sorted(() if self.pulls else {*before, *found} - self._open()):
             if before.get(uri) != found.get(uri):
                 params = types.PublishDiagnosticsParams(uri, found.get(uri, []))
                 self.text_document_publish_diagnostics(params)
+        changed = [path for path in self.documents for uri in [uri_of(str(path))] if before.get(uri) != found.get(uri)]
+        if changed and self.pulls:
+            self._refresh()
+        for path in () if self.pulls else changed:
+            analysis = self.analyses.finished(path)
+            if analysis is not None:
+                self._publish(path, analysis)
 
     async def project_news(self, known: Mapping[str, str]) -> list[Report]:
         """Return the reports of the project; wait for other ones, if the client has these."""
@@ -235,7 +257,7 @@ def _answer(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, _PULL)
     async def diagnostic(ls: Server, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         analysis = await ls.analyses.newest(path_of(params.text_document.uri))
-        found = [] if analysis is None else answers.diagnostics(analysis.findings, ls.texts(analysis))
+        found = [] if analysis is None else ls.shown(path_of(params.text_document.uri), analysis)
         return types.RelatedFullDocumentDiagnosticReport(found)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
