@@ -11,7 +11,7 @@ from torch import nn
 
 from devlint_guard.finding import Role
 from devlint_guard.frames import Site, is_user_code
-from devlint_guard.stored import dictionary_of, table_of, tensors_in
+from devlint_guard.stored import dictionary_of, shares_memory, table_of, tensors_in
 
 Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""
@@ -59,7 +59,7 @@ def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
     """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
     if tensor._is_view() and tensor._base is not None:
         tensor = tensor._base
-    for matches in (_is, _shares_memory):
+    for matches in (_is, _has_its_memory):
         for root in roots.values():
             for _, module in paths_of_modules(root, ""):
                 for name in ("_parameters", "_buffers"):
@@ -73,12 +73,8 @@ def _is(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one is other
 
 
-def _shares_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
-    try:
-        same = one.untyped_storage()._cdata == other.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):  # a tensor without a storage of its own
-        return False
-    return same and one.shape == other.shape
+def _has_its_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return shares_memory(one, other) and one.shape == other.shape
 
 
 def module_path(module: nn.Module, roots: Roots) -> str:

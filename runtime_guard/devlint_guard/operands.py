@@ -25,7 +25,7 @@ from devlint_guard.frames import (
     user_site,
 )
 from devlint_guard.messages import Message
-from devlint_guard.stored import devices_of, modules_in, registered_in
+from devlint_guard.stored import devices_of, is_same_or_view, modules_in, registered_in
 from devlint_guard.trail import trail
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
@@ -242,7 +242,8 @@ def _results(scene: Scene, named: Sequence[str]) -> Iterator[Term]:
     """The results of functions of the user's: each is where the value was that it was computed from."""
     for one in scene.operation.open_terms if scene.operation and scene.user else ():
         assert scene.user is not None
-        links = trail(scene.sites, scene.user, one.node, "") if isinstance(one.node, ast.Call) else []
+        is_computed = isinstance(one.node, (ast.Call, ast.Compare, ast.BinOp, ast.UnaryOp))
+        links = trail(scene.sites, scene.user, one.node, "") if is_computed else []
         known = (link.scope.reader.device(link.core("")) for link in links[1:])
         device = next((device for device in known if device is not None), None)
         if device is not None and (not named or str(device) in named):
@@ -284,14 +285,33 @@ def _owner_of_line(scene: Scene, carried: Carried) -> nn.Module | None:
 
 
 def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
-    """The operation of the innermost frame below the user's whose terms are apart as the message says."""
-    for site in scene.inner_sites:
+    """The operation of the innermost frame below the user's whose terms are apart as the message says.
+
+    PyTorch's own Python kernels come last: what reaches them may be a copy or a view, under a name that tells nothing.
+    """
+    above, below = _with_kernels_apart(scene.inner_sites[::-1])
+    for site in above[::-1]:
         operation = operation_at(site)
-        if operation is None:
-            continue
-        if len(operation.devices) > 1 and _agree(operation.devices, message.devices):
+        if operation is not None and _are_apart(operation, message):
             return operation
+    for site in below[::-1]:
+        operation = operation_at(site)
+        if operation is not None and _are_apart(operation, message):
+            return replace(operation, terms=tuple(replace(one, text="") for one in operation.terms))
     return None
+
+
+def _with_kernels_apart(sites: Sequence[Site]) -> tuple[Sequence[Site], Sequence[Site]]:
+    """The frames that lead to an operator, and those of the Python code that stands for it."""
+    for number, site in enumerate(sites):
+        home = str(site.frame.f_globals.get("__name__"))
+        if site.frame.f_code.co_name == "__torch_dispatch__" or home.startswith("torch._"):
+            return sites[:number], sites[number:]
+    return sites, ()
+
+
+def _are_apart(operation: Operation, message: Message) -> bool:
+    return len(operation.devices) > 1 and _agree(operation.devices, message.devices)
 
 
 def _agree(devices: set[str], named: Sequence[str]) -> bool:
@@ -340,12 +360,13 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
     loose: list[Term] = []
     for term in inner.terms:
         tensor = term.value if isinstance(term.value, torch.Tensor) else None
-        mine = next((one for one in taken if tensor is not None and _is_or_holds(one, tensor)), None)
+        parts = ((one, None if tensor is None else _part_of(one, tensor)) for one in taken)
+        mine, part = next(((one, part) for one, part in parts if part is not None), (None, None))
         if mine is None:
             loose.append(term)
         elif id(mine) not in used:
             used.add(id(mine))
-            part = tensor if isinstance(mine.value, nn.Module) else None
+            part = part if isinstance(mine.value, nn.Module) else None
             found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
     rest = [term for term in taken if id(term) not in used]
     if any(one.device not in {term.device for term in rest} for one in loose):
@@ -371,7 +392,11 @@ def _only_unknown(scene: Scene) -> Argument | None:
     return likely[0] if len(likely) == 1 else None
 
 
-def _is_or_holds(term: Term, tensor: torch.Tensor) -> bool:
-    if isinstance(term.value, nn.Module):
-        return bool(naming.name_of(tensor, {"": term.value}).qualified)
-    return term.value is tensor
+def _part_of(term: Term, tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor of a term that another one is, or is a view of; of a module, the one that it holds."""
+    if not isinstance(term.value, nn.Module):
+        is_own = isinstance(term.value, torch.Tensor) and is_same_or_view(term.value, tensor)
+        return term.value if is_own and isinstance(term.value, torch.Tensor) else None
+    if naming.name_of(tensor, {"": term.value}).qualified:
+        return tensor
+    return next((one for one in registered_in(term.value) if is_same_or_view(one, tensor)), None)

@@ -90,6 +90,19 @@ def element(owner: object, key: object) -> object:
     return found
 
 
+def is_same_or_view(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a second tensor is a first one, or a view of it, as the transposed weight of a layer is."""
+    return one is other or (other._is_view() and other._base is one) or shares_memory(one, other)
+
+
+def shares_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors have one storage."""
+    try:
+        return one.untyped_storage()._cdata == other.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # a tensor without a storage of its own
+        return False
+
+
 _DEEPEST = 4
 
 
