@@ -23,8 +23,9 @@ from devlint_guard.functions import Scope
 from devlint_guard.left_behind import module_of, moves_of
 from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
+from devlint_guard.rebound import mends_of_replaced
 from devlint_guard.remedy import Astray, Remedy
-from devlint_guard.stored import UNKNOWN, dictionary_of
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, has_parameters
 from devlint_guard.targets import device_at, devices_at
 from devlint_guard.trail import trail, way_of
 
@@ -59,12 +60,10 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         return
     module = module_of(astray)
     if module is not None:
+        yield from mends_of_replaced(astray, module)
         yield from moves_of(astray, module)
         return
     if not astray.links:
-        return
-    if _is_written(astray):
-        yield from _of_line(astray)
         return
     yield from _of_attribute(astray)
     if (container := _container(astray)) is not None:
@@ -73,7 +72,7 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         yield from _of_creation(astray)
     yield from _of_move(astray)
     yield from _of_assignment(astray)
-    yield from _of_variable(astray)
+    yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
     yield from _of_line(astray)
 
 
@@ -84,13 +83,20 @@ def _is_written(astray: Astray) -> bool:
     """Whether the failing operation fills the value in place: a copy would be filled instead."""
     operation = astray.scene.operation
     node = None if operation is None else operation.node
+    here, reader = astray.links[0].node, astray.links[0].scope.reader
     match node:
         case ast.AugAssign(target=target):
-            return target is astray.links[0].node
+            return target is here
         case ast.Subscript(ctx=ast.Store(), value=value):
-            return value is astray.links[0].node
-        case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
-            return receiver is astray.links[0].node and name.endswith("_") and not name.endswith("__")
+            return value is here
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            name = function.attr if isinstance(function, ast.Attribute) else ""
+            is_in_place = name.endswith("_") and not name.endswith("__")
+            receiver = [function.value] if isinstance(function, ast.Attribute) else []
+            filled = [*receiver, *arguments[:1]] if is_in_place else []
+            filled += [one.value for one in keywords if one.arg == "out"]
+            value = reader.value(here)
+            return any(one is here or (value is not UNKNOWN and reader.value(one) is value) for one in filled)
     return False
 
 
@@ -132,7 +138,7 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
     for link in reversed(astray.links):
         reader = link.scope.reader
         call = link.core(astray.met.operand.device)
-        if not isinstance(call, ast.Call) or (link.how is How.ASSIGNED and "." in link.variable):
+        if not isinstance(call, ast.Call) or _is_of_constructor(link):
             continue
         made = reader.creates(call)
         if not made:
@@ -146,6 +152,13 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
             change = followed_by(link.scope, call, f".to({device})")
         if change is not None:
             yield Remedy("create it where it is used", (change,))
+
+
+def _is_of_constructor(link: Link) -> bool:
+    """Whether the constructor of a module assigns an attribute: it runs before the module is moved."""
+    own = link.scope.names.get(link.variable.partition(".")[0])
+    is_attribute_of_module = link.how is How.ASSIGNED and "." in link.variable and isinstance(own, nn.Module)
+    return is_attribute_of_module and link.scope.code.co_name == "__init__"
 
 
 def _container(astray: Astray) -> object:
@@ -222,6 +235,10 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
                 | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"))
             ) if name in link.scope.parameters and link.scope.site is None:
                 return f"{name}.device"
+    own = link.scope.parameters[0] if link.scope.parameters else ""
+    module = link.scope.names.get(own)
+    if isinstance(module, nn.Module) and link.scope.code.co_name != "__init__" and devices_of(module) == [astray.device]:
+        return f"next({own}.{'parameters' if has_parameters(module) else 'buffers'}()).device"
     return f'"{astray.device}"' if link.scope.site is not None else None
 
 
@@ -251,6 +268,20 @@ def _of_variable(astray: Astray) -> Iterator[Remedy]:
             else:
                 told.append(remedy)
     yield from told
+
+
+def _of_filled(astray: Astray) -> Iterator[Remedy]:
+    """An attribute that an operation fills in place is moved before: the object keeps the tensor that is filled."""
+    scope, node = astray.links[0].scope, astray.links[0].node
+    match node:
+        case ast.Attribute(value=ast.Name(), attr=name):
+            owner = scope.reader.value(node.value)
+            if owner is not UNKNOWN and isinstance(dictionary_of(owner).get(name), torch.Tensor):
+                text = scope.source.of(node)
+                device = device_at(scope, node, astray.device, astray.other)
+                change = preceded_by(scope, node, f"{text} = {text}.to({device})")
+                if change is not None:
+                    yield Remedy("move it before it is filled in place", (change,))
 
 
 def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:

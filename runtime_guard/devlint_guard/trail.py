@@ -16,6 +16,7 @@ from typing import Final
 import torch
 from torch import nn
 
+from devlint_guard.assignments import assigned_by_ended, assigned_by_running, is_called
 from devlint_guard.bindings import (
     Binding,
     Field,
@@ -79,9 +80,11 @@ def way_of(sites: Sequence[Site], link: Link, device: str) -> list[Link]:
     return _Way(sites, device).followed(link)
 
 
-def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object) -> Link | None:
-    """The assignment that gave an attribute of an object its value."""
-    return _Way(sites, "").of_attribute(owner, name, (), value)
+def assigned_attribute(
+    sites: Sequence[Site], owner: object, name: str, value: object, device: str = ""
+) -> Link | None:
+    """The assignment that gave an attribute of an object its value; of several, one of a value on the device."""
+    return _Way(sites, device).of_attribute(owner, name, (), value)
 
 
 def of_global(scope: Scope, name: str) -> Link | None:
@@ -352,11 +355,14 @@ class _Way:
 
     def of_attribute(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """The assignment of an attribute: by a running function, a method of its class, or the body of the class."""
-        found = list(self._assigned_outside(owner, name, keys, value))[-1:]
-        found = found or list(self._assigned_by_methods(owner, name, keys, value))
+        found = list(assigned_by_running(self.sites, owner, name, keys, value))[-1:]
+        if not found:
+            found = list(self._assigned_by_methods(owner, name, keys, value))
+            found += list(assigned_by_ended(self.sites, owner, name, keys, value))[-1:]
+        if len(found) > 1 and self.device:
+            found = self._on_device(found) or found
         if len(found) > 1:
-            there = [one for one in found if may_be_on(one.scope.reader, one.node, self.device)]
-            found = there if self.device else found
+            found = [one for one in found if self._is_done(one, owner)]
         if len(found) == 1:
             link = found[0]
             filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
@@ -365,18 +371,16 @@ class _Way:
             return None
         return self._of_class(owner, name, keys, value)
 
-    def _assigned_outside(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
+    def _on_device(self, found: Sequence[Link]) -> list[Link]:
+        """The assignments of a value that is on the device; otherwise those of one that may be."""
+        there = [one for one in found if may_be_on(one.scope.reader, one.node, self.device)]
+        return there or [one for one in found if not is_elsewhere(one.scope.reader, one.node, self.device)]
+
+    def _is_done(self, link: Link, owner: object) -> bool:
+        """Whether an assignment comes after the constructor, as far as the calls in the source tell."""
         own = {method.__code__ for method in methods(type(owner))}
-        for site in self.sites:
-            scope = Scope.at(site) if site.is_user and site.frame.f_code not in own else None
-            definition = None if scope is None else scope.definition
-            for node in own_nodes(definition) if definition is not None else ():
-                for target, assigned, inside in targets_of(node):
-                    if isinstance(target, ast.Attribute) and target.attr == name and isinstance(node, ast.stmt):
-                        assert scope is not None
-                        if scope.reader.value(target.value) is owner:
-                            text = scope.source.of(target)
-                            yield Link(How.ASSIGNED, scope, assigned, node, text, (*inside, *keys), value)
+        name = link.scope.code.co_name
+        return name != "__init__" and (link.scope.code not in own or is_called(self.sites, owner, name))
 
     def _assigned_by_methods(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
         seen: set[str] = set()
