@@ -141,7 +141,7 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
         if not isinstance(call, ast.Call) or _is_of_constructor(link):
             continue
         made = reader.creates(call)
-        if not made:
+        if not made or not _is_alone(link, call):
             continue
         device = _device_beside(astray, link, call)
         if device is None:
@@ -152,6 +152,25 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
             change = followed_by(link.scope, call, f".to({device})")
         if change is not None:
             yield Remedy("create it where it is used", (change,))
+
+
+def _is_alone(link: Link, call: ast.Call) -> bool:
+    """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
+    statement = link.statement
+    whole = [link.node, *([statement.target] if isinstance(statement, ast.AugAssign) else [])]
+    for node in ast.walk(link.node):
+        if isinstance(node, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(node)):
+            sides = [node.left, *([node.right] if isinstance(node, ast.BinOp) else node.comparators)]
+            whole += [one for one in sides if not any(part is call for part in ast.walk(one))]
+    return all(_is_number(link.scope, one) for one in whole[1:])
+
+
+def _is_number(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression stands for no tensor: it is computed of numbers."""
+    if isinstance(node, ast.Constant) or isinstance(scope.reader.value(node), (int, float)):
+        return True
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    return bool(parts) and all(_is_number(scope, one) for one in parts)
 
 
 def _is_of_constructor(link: Link) -> bool:

@@ -29,7 +29,7 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods
-from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, may_be_on, put_in
+from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, likely, may_be_on, put_in
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.links import How, Link
@@ -55,11 +55,19 @@ def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value:
     if scope is None:
         return []
     way = _Way(sites, device)
-    links = way.followed(Link(How.HERE, scope, node, value=UNKNOWN if value is None else value))
+    keys = _attribute_with(scope.reader.value(node), value)
+    links = way.followed(Link(How.HERE, scope, node, keys=keys, value=UNKNOWN if value is None else value))
     if not any("." in link.variable for link in links):
         kept = _kept_in(sites, value)
         links += [] if kept is None else way.followed(kept)
     return links
+
+
+def _attribute_with(held: object, value: object) -> tuple[Key, ...]:
+    """The attribute of an object that holds a tensor, as a distribution does; empty for a tensor itself."""
+    if value is None or held is value or isinstance(held, (nn.Module, type, ModuleType)):
+        return ()
+    return next(((Field(name),) for name, one in dictionary_of(held).items() if one is value), ())
 
 
 def _kept_in(sites: Sequence[Site], value: object) -> Link | None:
@@ -351,7 +359,11 @@ class _Way:
             return None if top is None else self.of_variable_of_file(top, node.attr, keys, value)
         if value is UNKNOWN and not keys:
             value = scope.reader.value(node)
-        return self.of_attribute(owner, node.attr, keys, value)
+        found = self.of_attribute(owner, node.attr, keys, value)
+        if found is None and not isinstance(owner, (nn.Module, type)):
+            # What an object stores that no line of the program assigns, its constructor was given.
+            return Link(How.TAKEN, scope, node.value, keys=(Field(node.attr), *keys))
+        return found
 
     def of_attribute(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """The assignment of an attribute: by a running function, a method of its class, or the body of the class."""
@@ -436,10 +448,21 @@ class _Way:
             return None
         inside = Scope.of(method, call=(scope, node)) if isinstance(method, FunctionType) else None
         if inside is None or not inside.parameters:
-            given = next((one.value for one in node.keywords if one.arg == first.name), None)
-            return None if given is None else Link(How.PASSED, scope, given, variable=first.name, keys=tuple(rest))
+            return self._of_library(scope, node, method, first.name, tuple(rest))
         own = inside.parameters[0]
         return self._bound_at_end(inside, is_attribute(own, first.name), f"{own}.{first.name}", tuple(rest), UNKNOWN)
+
+    def _of_library(
+        self, scope: Scope, node: ast.Call, method: object, name: str, keys: tuple[Key, ...]
+    ) -> Link | None:
+        """What a constructor without source was given for an attribute: by its name, or the only thing that fits."""
+        code = method.__code__ if isinstance(method, FunctionType) else None
+        found = None if code is None else given_by(node, code, name, keys)
+        if found is None:
+            given = [one for one in node.args if not isinstance(one, ast.Starred)]
+            part = likely(scope.reader, [*given, *(one.value for one in node.keywords)], self.device)
+            found = None if part is None else (part, keys)
+        return None if found is None else Link(How.PASSED, scope, found[0], variable=name, keys=found[1])
 
     def _returned(self, scope: Scope | None, keys: tuple[Key, ...]) -> Link | None:
         definition = None if scope is None else scope.definition
