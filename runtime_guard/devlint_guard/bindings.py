@@ -75,13 +75,13 @@ def is_name(name: str) -> IsTarget:
     return lambda target: isinstance(target, ast.Name) and target.id == name
 
 
-def is_attribute(owner: str, name: str) -> IsTarget:
-    """Whether a target is an attribute of a variable: `self.table`."""
+def is_attribute(owner: str, name: str, *, also_any: bool = False) -> IsTarget:
+    """Whether a target is an attribute of a variable: `self.table`; on demand also one of a name that is not known."""
 
     def matches(target: ast.expr) -> bool:
         match target:
             case ast.Attribute(value=ast.Name(id=of), attr=attr):
-                return of == owner and attr in (name, ANY_NAME)
+                return of == owner and (attr == name or (also_any and attr == ANY_NAME))
         return False
 
     return matches

@@ -120,14 +120,25 @@ def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Modul
 
 def _unregistered_modules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
     for key, value in list(dictionary_of(module).items()):
-        if key.startswith("_"):
-            continue
-        items: Iterable[tuple[object, object]] = ()
-        if isinstance(value, (list, tuple)):
-            items = enumerate(value)
-        elif isinstance(value, dict):
-            items = value.items()
-        yield from ((f"{path}.{key}[{at!r}]", one) for at, one in items if isinstance(one, nn.Module))
+        if not key.startswith("_"):
+            yield from _modules_of_container(value, f"{path}.{key}")
+
+
+def _modules_of_container(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, nn.Module]]:
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    elif isinstance(value, dict):
+        items = value.items()
+    for key, one in items:
+        if isinstance(one, nn.Module):
+            yield f"{path}[{key!r}]", one
+        elif depth < _DEEPEST:
+            yield from _modules_of_container(one, f"{path}[{key!r}]", depth + 1)
+
+
+_DEEPEST = 2
+"""So many containers, each an element of the next, are looked through for modules."""
 
 
 def roots_on(sites: Sequence[Site]) -> dict[str, nn.Module]:

@@ -20,14 +20,14 @@ from devlint_guard.edits import followed_by, merged, preceded_by, replaced, stat
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Finding, Operand
 from devlint_guard.functions import Scope
-from devlint_guard.left_behind import module_of, moves_of
+from devlint_guard.left_behind import kept_in_container, module_of, moves_of, tensor_of
 from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
 from devlint_guard.rebound import mends_of_replaced
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, has_parameters
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import trail, way_of
+from devlint_guard.trail import none_at_times, trail, way_of
 
 
 def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:
@@ -65,6 +65,8 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         return
     if not astray.links:
         return
+    if isinstance(tensor := tensor_of(astray), nn.Parameter):
+        yield from kept_in_container(astray, tensor)
     yield from _of_attribute(astray)
     if (container := _container(astray)) is not None:
         yield from _of_elements(astray, container)
@@ -157,12 +159,12 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
 def _is_alone(link: Link, call: ast.Call) -> bool:
     """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
     statement = link.statement
-    whole = [link.node, *([statement.target] if isinstance(statement, ast.AugAssign) else [])]
+    beside: list[ast.expr] = [statement.target] if isinstance(statement, ast.AugAssign) else []
     for node in ast.walk(link.node):
         if isinstance(node, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(node)):
-            sides = [node.left, *([node.right] if isinstance(node, ast.BinOp) else node.comparators)]
-            whole += [one for one in sides if not any(part is call for part in ast.walk(one))]
-    return all(_is_number(link.scope, one) for one in whole[1:])
+            sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
+            beside += [one for one in sides if not any(part is call for part in ast.walk(one))]
+    return all(_is_number(link.scope, one) for one in beside)
 
 
 def _is_number(scope: Scope, node: ast.expr) -> bool:
@@ -216,9 +218,22 @@ def _of_assignment(astray: Astray) -> Iterator[Remedy]:
         if owner is UNKNOWN or isinstance(owner, nn.Module) or not isinstance(link.value, torch.Tensor):
             continue
         device = next(devices_at(link.scope, link.node, astray.device, None, astray.scene.sites), None)
-        change = None if device is None else followed_by(link.scope, link.node, f".to({device})")
+        if device is None:
+            continue
+        if _may_be_none(astray, link):
+            text = link.text
+            change = replaced(link.scope, link.node, f"None if {text} is None else {text}.to({device})")
+        else:
+            change = followed_by(link.scope, link.node, f".to({device})")
         if change is not None:
             yield Remedy("move it where it is kept", (change,))
+
+
+def _may_be_none(astray: Astray, link: Link) -> bool:
+    """Whether other calls may pass None for the parameter that an assignment stores."""
+    deeper = astray.links[list(astray.links).index(link) + 1 :]
+    given = deeper[0] if isinstance(link.node, ast.Name) and deeper and deeper[0].how is How.PASSED else None
+    return given is not None and none_at_times(given.scope, given.node)
 
 
 def _of_move(astray: Astray) -> Iterator[Remedy]:

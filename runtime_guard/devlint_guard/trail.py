@@ -22,6 +22,7 @@ from devlint_guard.bindings import (
     Field,
     IsTarget,
     Key,
+    bindings,
     is_attribute,
     is_name,
     is_none,
@@ -33,7 +34,7 @@ from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, likel
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.links import How, Link
-from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of, stores
 
 _MOST: Final = 16
 """More links than this are no explanation."""
@@ -371,10 +372,14 @@ class _Way:
         if not found:
             found = list(self._assigned_by_methods(owner, name, keys, value))
             found += list(assigned_by_ended(self.sites, owner, name, keys, value))[-1:]
+        if len(found) > 1:
+            done = [self._is_done(one, owner) for one in found]
+            known = [one for one, is_done in zip(found, done, strict=True) if is_done or _is_of_constructor(one)]
+            found = known if any(done) else found
         if len(found) > 1 and self.device:
             found = self._on_device(found) or found
         if len(found) > 1:
-            found = [one for one in found if self._is_done(one, owner)]
+            found = [one for one in found if not _is_of_constructor(one)]
         if len(found) == 1:
             link = found[0]
             filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
@@ -389,10 +394,11 @@ class _Way:
         return there or [one for one in found if not is_elsewhere(one.scope.reader, one.node, self.device)]
 
     def _is_done(self, link: Link, owner: object) -> bool:
-        """Whether an assignment comes after the constructor, as far as the calls in the source tell."""
+        """Whether an assignment was done after the constructor, as far as the calls in the source tell."""
+        if _is_of_constructor(link):
+            return False
         own = {method.__code__ for method in methods(type(owner))}
-        name = link.scope.code.co_name
-        return name != "__init__" and (link.scope.code not in own or is_called(self.sites, owner, name))
+        return link.scope.code not in own or is_called(self.sites, owner, link.scope.code.co_name)
 
     def _assigned_by_methods(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
         seen: set[str] = set()
@@ -403,7 +409,7 @@ class _Way:
             if method.__name__ != "__init__":  # of which one calls the next
                 seen.add(method.__name__)
             own = scope.parameters[0]
-            reached = scope.reaching(is_attribute(own, name), None)
+            reached = scope.reaching(is_attribute(own, name, also_any=stores(owner, name)), None)
             for one in reached:
                 is_update = one is not None and isinstance(one.statement, ast.AugAssign)
                 if one is not None and not is_update and not is_none(one.value):
@@ -535,6 +541,26 @@ class _Way:
                 node, rest = found[0]
                 return Link(How.APPENDED, inside, node, variable=f"{own}.{name}", keys=(*rest, *link.keys[1:]))
         return None
+
+
+def _is_of_constructor(link: Link) -> bool:
+    return link.scope.code.co_name == "__init__"
+
+
+def none_at_times(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression is a variable or an attribute that the source also assigns None, or gives as a default."""
+    match node:
+        case ast.Name(id=name):
+            assigned = bindings(scope.definition) if scope.definition is not None else ()
+            return any(is_name(name)(target) and is_none(value) for _, target, value in assigned)
+        case ast.Attribute(value=owner, attr=name):
+            for method in methods(type(scope.reader.value(owner))):
+                inside = Scope.of(method)
+                definition = None if inside is None else inside.definition
+                for _, target, value in bindings(definition) if definition is not None else ():
+                    if isinstance(target, ast.Attribute) and target.attr == name and is_none(value):
+                        return True
+    return False
 
 
 _PASS_ON: Final = frozenset(
