@@ -1,4 +1,4 @@
-"""The assignments of an attribute of one object outside of its methods: in functions that run, and in those they called.
+"""The assignments of an attribute of one object outside of its methods, by functions that run or have ended.
 
 A function that has ended is read with what its call shows for its parameters, so its `net.scale = …` is found where the
 object was passed as `net`.

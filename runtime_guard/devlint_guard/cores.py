@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Final
@@ -183,6 +184,13 @@ def may_be_on(reader: Reader, node: ast.expr, device: str) -> bool:
         return any(str(tensor.device) == device for _, tensor in tensors_in(value))
     found = reader.device(node)
     return found is not None and str(found).partition(":")[0] == device.partition(":")[0]
+
+
+def makes(reader: Reader, node: ast.expr, value: object) -> bool:
+    """Whether an expression is a call of the class of an object, or of a `functools.partial` of it."""
+    function = reader.value(node.func) if isinstance(node, ast.Call) else UNKNOWN
+    kind = function.func if isinstance(function, functools.partial) else function
+    return value is not UNKNOWN and kind is type(value)
 
 
 def is_elsewhere(reader: Reader, node: ast.expr, device: str) -> bool:

@@ -16,7 +16,7 @@ from devlint_guard.edits import followed_by, preceded_by, surrounded
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope
-from devlint_guard.links import Link
+from devlint_guard.links import Link, shortened
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import devices_of, dictionary_of, modules_in, parts_of, registered_in
 from devlint_guard.targets import device_at, devices_at
@@ -185,12 +185,7 @@ def _told(made: tuple[Scope, ast.expr, str] | None) -> Step | None:
     if made is None:
         return None
     scope, node, name = made
-    text = scope.source.of(node)
-    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return Step(f"is part of `{name}`, made by `{short}`", scope.place(node))
-
-
-_LONGEST = 60
+    return Step(f"is part of `{name}`, made by `{shortened(scope.source.of(node))}`", scope.place(node))
 
 
 def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:

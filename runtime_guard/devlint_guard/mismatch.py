@@ -14,6 +14,7 @@ from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.links import Link, steps_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.operands import Met, Scene, found_operand, meeting, operand
+from devlint_guard.parallel import misplaced
 from devlint_guard.remedies import remedy_for
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
@@ -25,7 +26,8 @@ def apart(scene: Scene, message: Message) -> Finding:
     """The finding on values that are apart, when PyTorch has raised."""
     if "function" in message.fields:
         return _of_backward(message)
-    return finding_on(scene, meeting(scene, message), message)
+    found = misplaced(scene)
+    return found if found is not None else finding_on(scene, meeting(scene, message), message)
 
 
 def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:

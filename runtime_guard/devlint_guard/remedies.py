@@ -159,7 +159,9 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
 def _is_alone(link: Link, call: ast.Call) -> bool:
     """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
     statement = link.statement
-    beside: list[ast.expr] = [statement.target] if isinstance(statement, ast.AugAssign) else []
+    beside: list[ast.expr] = []
+    if isinstance(statement, ast.AugAssign):
+        beside.append(statement.target)
     for node in ast.walk(link.node):
         if isinstance(node, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(node)):
             sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
@@ -271,7 +273,11 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
                 return f"{name}.device"
     own = link.scope.parameters[0] if link.scope.parameters else ""
     module = link.scope.names.get(own)
-    if isinstance(module, nn.Module) and link.scope.code.co_name != "__init__" and devices_of(module) == [astray.device]:
+    if (
+        isinstance(module, nn.Module)
+        and link.scope.code.co_name != "__init__"
+        and devices_of(module) == [astray.device]
+    ):
         return f"next({own}.{'parameters' if has_parameters(module) else 'buffers'}()).device"
     return f'"{astray.device}"' if link.scope.site is not None else None
 

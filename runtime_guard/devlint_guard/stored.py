@@ -106,7 +106,7 @@ def is_same_or_view(one: torch.Tensor, other: torch.Tensor) -> bool:
 def shares_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors have one storage."""
     try:
-        return one.untyped_storage()._cdata == other.untyped_storage()._cdata
+        return bool(one.untyped_storage()._cdata == other.untyped_storage()._cdata)
     except (NotImplementedError, RuntimeError):  # a tensor without a storage of its own
         return False
 

@@ -30,7 +30,7 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods
-from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, likely, may_be_on, put_in
+from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, likely, makes, may_be_on, put_in
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.links import How, Link
@@ -89,11 +89,14 @@ def way_of(sites: Sequence[Site], link: Link, device: str) -> list[Link]:
     return _Way(sites, device).followed(link)
 
 
-def assigned_attribute(
-    sites: Sequence[Site], owner: object, name: str, value: object, device: str = ""
-) -> Link | None:
+def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object, device: str = "") -> Link | None:
     """The assignment that gave an attribute of an object its value; of several, one of a value on the device."""
     return _Way(sites, device).of_attribute(owner, name, (), value)
+
+
+def constructed(sites: Sequence[Site], owner: object) -> tuple[Scope, ast.Call] | None:
+    """The call that made an object which a variable of a running function, or an attribute of one, holds."""
+    return _Way(sites, "").construction(owner)
 
 
 def of_global(scope: Scope, name: str) -> Link | None:
@@ -140,7 +143,7 @@ class _Way:
             case ast.Attribute():
                 return self._of_member(scope, node, keys, value)
             case ast.Call():
-                return self._of_call(scope, node, keys) or self._of_place(scope, node)
+                return self._of_call(scope, node, keys, value) or self._of_place(scope, node)
         return None
 
     # --- variables ---
@@ -336,7 +339,7 @@ class _Way:
     def _made(self, first: Link | None, owner: object) -> tuple[Scope, ast.Call] | None:
         for link in self.followed(first) if first is not None else ():
             for node in ast.walk(link.node):
-                if isinstance(node, ast.Call) and link.scope.reader.value(node.func) is type(owner):
+                if isinstance(node, ast.Call) and makes(link.scope.reader, node, owner):
                     return link.scope, node
         return None
 
@@ -372,6 +375,7 @@ class _Way:
         if not found:
             found = list(self._assigned_by_methods(owner, name, keys, value))
             found += list(assigned_by_ended(self.sites, owner, name, keys, value))[-1:]
+        found = [one for one in found if makes(one.scope.reader, one.node, value)] or found
         if len(found) > 1:
             done = [self._is_done(one, owner) for one in found]
             known = [one for one, is_done in zip(found, done, strict=True) if is_done or _is_of_constructor(one)]
@@ -379,7 +383,8 @@ class _Way:
         if len(found) > 1 and self.device:
             found = self._on_device(found) or found
         if len(found) > 1:
-            found = [one for one in found if not _is_of_constructor(one)]
+            running = [one for one in found if any(site.frame.f_code is one.scope.code for site in self.sites)]
+            found = running or [one for one in found if not _is_of_constructor(one)]
         if len(found) == 1:
             link = found[0]
             filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
@@ -436,15 +441,17 @@ class _Way:
 
     # --- functions ---
 
-    def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...]) -> Link | None:
+    def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...], value: object) -> Link | None:
         """What a function of the user's returned or yielded, or a constructor stored."""
         function, owner = called(scope.reader, node)
+        if isinstance(owner, nn.DataParallel) and (made := self.construction(owner)) is not None:
+            return Link(How.GATHERED, *made)
         if isinstance(owner, nn.Module) and self.device != "cpu" and self.device in devices_of(owner):
             return None  # it is where the module is
         if isinstance(function, type):
             return self._of_constructor(scope, node, function, keys)
         inside = Scope.of(function, owner, (scope, node)) if isinstance(function, FunctionType) else None
-        return self._returned(inside, keys)
+        return self._returned(inside, keys, value)
 
     def _of_constructor(self, scope: Scope, node: ast.Call, kind: type, keys: tuple[Key, ...]) -> Link | None:
         """The assignment of an attribute by the constructor that a call runs."""
@@ -470,16 +477,17 @@ class _Way:
             found = None if part is None else (part, keys)
         return None if found is None else Link(How.PASSED, scope, found[0], variable=name, keys=found[1])
 
-    def _returned(self, scope: Scope | None, keys: tuple[Key, ...]) -> Link | None:
+    def _returned(self, scope: Scope | None, keys: tuple[Key, ...], value: object = UNKNOWN) -> Link | None:
         definition = None if scope is None else scope.definition
         if scope is None or definition is None:
             return None
         yielded = [one for one in own_nodes(definition) if isinstance(one, ast.Yield) and one.value is not None]
         if yielded and keys:
-            value = yielded[0].value if len(yielded) == 1 else None
-            return None if value is None else Link(How.YIELDED, scope, value, yielded[0], keys=keys[1:])
+            given = yielded[0].value if len(yielded) == 1 else None
+            return None if given is None else Link(How.YIELDED, scope, given, yielded[0], keys=keys[1:])
         returned = [one for one in own_nodes(definition) if isinstance(one, ast.Return) and scope.is_reached(one)]
         values = [one.value for one in returned if one.value is not None]
+        values = [one for one in values if not keys and makes(scope.reader, one, value)] or values
         if len(values) > 1:
             values = [one for one in values if may_be_on(scope.reader, one, self.device)] if self.device else values
         return Link(How.RETURNED, scope, values[0], keys=keys) if len(values) == 1 else None
