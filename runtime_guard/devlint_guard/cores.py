@@ -96,6 +96,9 @@ def _inner_of_call(reader: Reader, node: ast.Call, keys: tuple[Key, ...], device
         return _receiver(reader, node, node.func, keys, device)
     if any(function is one for one in _WRAPPERS) and node.args:
         return node.args[0], (), False
+    if function is functools.partial:
+        part = likely(reader, [*node.args[1:], *(one.value for one in node.keywords)], device)
+        return None if part is None else (part, (), False)
     if function is torch.device and not device and node.args:
         return node.args[0], (), False
     if _is_of_torch(function):

@@ -22,6 +22,7 @@ from devlint_guard.frames import (
     place_in,
     place_of,
     source_of,
+    text_of,
     user_site,
 )
 from devlint_guard.messages import Message
@@ -289,16 +290,17 @@ def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
 
     PyTorch's own Python kernels come last: what reaches them may be a copy or a view, under a name that tells nothing.
     """
-    above, below = _with_kernels_apart(scene.inner_sites[::-1])
-    for site in above[::-1]:
-        operation = operation_at(site)
-        if operation is not None and _are_apart(operation, message):
-            return operation
-    for site in below[::-1]:
-        operation = operation_at(site)
-        if operation is not None and _are_apart(operation, message):
-            return replace(operation, terms=tuple(replace(one, text="") for one in operation.terms))
-    return None
+    above, kernels = _with_kernels_apart(scene.inner_sites[::-1])
+    found = _innermost(above, message)
+    if found is not None or (scene.operation is not None and _are_apart(scene.operation, message)):
+        return found
+    found = _innermost(kernels, message)
+    return None if found is None else replace(found, terms=tuple(replace(one, text="") for one in found.terms))
+
+
+def _innermost(sites: Sequence[Site], message: Message) -> Operation | None:
+    operations = (operation_at(site) for site in reversed(sites))
+    return next((one for one in operations if one is not None and _are_apart(one, message)), None)
 
 
 def _with_kernels_apart(sites: Sequence[Site]) -> tuple[Sequence[Site], Sequence[Site]]:
@@ -371,6 +373,7 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
     rest = [term for term in taken if id(term) not in used]
     if any(one.device not in {term.device for term in rest} for one in loose):
         rest += _results(scene, [one.device for one in loose])
+    left: list[tuple[Term, torch.Tensor | None, Operand | None]] = []
     for term in loose:
         # What torch made of an operand on the way down is where the operand is.
         mine = next((one for one in rest if one.device == term.device), None)
@@ -379,11 +382,22 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         if mine is not None and (mine.value is None or named is None or not named.qualified):
             rest.remove(mine)
             found.append(Met(operand(scene, mine), mine.value, None, mine.factory, mine.node))
-        elif len(loose) == 1 and (unknown := _only_unknown(scene)) is not None:
-            found.append(Met(operand(scene, Term(unknown.text, unknown.node, term.device)), tensor))
+        else:
+            left.append((term, tensor, named))
+    unknown = _only_unknown(scene) if len(left) == 1 else None
+    for term, tensor, named in left:
+        if unknown is not None:
+            meant = Term(unknown.text, unknown.node, term.device, tensor)
+            found.append(Met(operand(scene, meant), tensor, node=unknown.node))
         elif named is not None and all(one.operand.device != term.device for one in found):
-            found.append(Met(named, tensor))
+            found.append(Met(named if named.name else replace(named, name=_failing(scene)), tensor))
     return found
+
+
+def _failing(scene: Scene) -> str:
+    """The failing expression of the user's line, for a value inside that no name leads to."""
+    assert scene.user is not None
+    return "" if scene.operation is None else text_of(scene.user, scene.operation.node)
 
 
 def _only_unknown(scene: Scene) -> Argument | None:

@@ -76,6 +76,7 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
     yield from _of_assignment(astray)
     yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
     yield from _of_line(astray)
+    yield from _of_creation(astray, at_last=True)
 
 
 # --- a tensor -----------------------------------------------------------------------------------------------
@@ -135,17 +136,17 @@ def _statement_replaced(scope: Scope, statement: ast.Assign, text: str) -> Chang
     return replaced(scope, target, text)
 
 
-def _of_creation(astray: Astray) -> Iterator[Remedy]:
-    """Where the value is created, it is created on the device."""
+def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
+    """Where the value is created, it is created on the device; at last even by a constructor, on the device by name."""
     for link in reversed(astray.links):
         reader = link.scope.reader
         call = link.core(astray.met.operand.device)
-        if not isinstance(call, ast.Call) or _is_of_constructor(link):
+        if not isinstance(call, ast.Call) or (_is_of_constructor(link) and not at_last):
             continue
         made = reader.creates(call)
         if not made or not _is_alone(link, call):
             continue
-        device = _device_beside(astray, link, call)
+        device = _device_beside(astray, link, call) or (_quoted(astray.device) if at_last else None)
         if device is None:
             continue
         if made == "keyword":

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import types
 from collections import UserDict
 from collections.abc import Iterator, Mapping
@@ -130,7 +131,10 @@ def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[
 
 def tensors_of(owner: object) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors that attributes of an object hold, each with the way to it: `.mean`, `.batch['mask']`."""
-    if not isinstance(owner, (type, types.ModuleType, types.FunctionType, torch.optim.Optimizer)):
+    if isinstance(owner, functools.partial):
+        yield from tensors_in(owner.args, ".args")
+        yield from tensors_in(owner.keywords, ".keywords")
+    elif not isinstance(owner, (type, types.ModuleType, types.FunctionType, torch.optim.Optimizer)):
         for name, value in dictionary_of(owner).items():
             yield from tensors_in(value, f".{name}")
 

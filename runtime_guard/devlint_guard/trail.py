@@ -8,6 +8,7 @@ Where several assignments may be meant, the object itself, or the device, tells 
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -30,7 +31,7 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods
-from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, likely, makes, may_be_on, put_in
+from devlint_guard.cores import MOVES, core, holds_none_on, inner, is_elsewhere, likely, makes, may_be_on, put_in
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.links import How, Link
@@ -416,7 +417,7 @@ class _Way:
             own = scope.parameters[0]
             reached = scope.reaching(is_attribute(own, name, also_any=stores(owner, name)), None)
             for one in reached:
-                is_update = one is not None and isinstance(one.statement, ast.AugAssign)
+                is_update = one is not None and _is_update(scope, one, own, name, self.device)
                 if one is not None and not is_update and not is_none(one.value):
                     known = scope
                     if method.__name__ == "__init__" and (made := self.construction(owner)) is not None:
@@ -427,8 +428,9 @@ class _Way:
     def _of_class(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         for base in (owner if isinstance(owner, type) else type(owner)).__mro__:
             held = vars(base).get(name, UNKNOWN)
-            if isinstance(held, property) and isinstance(held.fget, FunctionType):
-                return self._returned(Scope.of(held.fget, owner), keys)
+            getter = held.fget if isinstance(held, property) else getattr(held, "func", None)
+            if isinstance(held, (property, functools.cached_property)) and isinstance(getter, FunctionType):
+                return self._returned(Scope.of(getter, owner), keys)
             if held is not UNKNOWN:
                 scope = class_scope(base)
                 if scope is None:
@@ -549,6 +551,12 @@ class _Way:
                 node, rest = found[0]
                 return Link(How.APPENDED, inside, node, variable=f"{own}.{name}", keys=(*rest, *link.keys[1:]))
         return None
+
+
+def _is_update(scope: Scope, binding: Binding, own: str, name: str, device: str) -> bool:
+    """Whether an assignment computes an attribute from itself: it leaves the device as it was."""
+    part = core(scope.reader, binding.value, device)
+    return isinstance(binding.statement, ast.AugAssign) or (part is not binding.value and is_attribute(own, name)(part))
 
 
 def _is_of_constructor(link: Link) -> bool:
