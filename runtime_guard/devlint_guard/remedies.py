@@ -90,8 +90,8 @@ def _is_written(astray: Astray) -> bool:
     match node:
         case ast.AugAssign(target=target):
             return target is here
-        case ast.Subscript(ctx=ast.Store(), value=value):
-            return value is here
+        case ast.Subscript(ctx=ast.Store(), value=container):
+            return container is here
         case ast.Call(func=function, args=arguments, keywords=keywords):
             name = function.attr if isinstance(function, ast.Attribute) else ""
             is_in_place = name.endswith("_") and not name.endswith("__")
@@ -159,14 +159,12 @@ def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
 
 def _is_alone(link: Link, call: ast.Call) -> bool:
     """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
-    statement = link.statement
-    beside: list[ast.expr] = []
-    if isinstance(statement, ast.AugAssign):
-        beside.append(statement.target)
-    for node in ast.walk(link.node):
-        if isinstance(node, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(node)):
-            sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
-            beside += [one for one in sides if not any(part is call for part in ast.walk(one))]
+    target = link.statement.target if isinstance(link.statement, ast.AugAssign) else None
+    beside: list[ast.expr] = [] if target is None else [target]
+    for part in ast.walk(link.node):
+        if isinstance(part, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(part)):
+            sides = [part.left, part.right] if isinstance(part, ast.BinOp) else [part.left, *part.comparators]
+            beside += [one for one in sides if not any(inner is call for inner in ast.walk(one))]
     return all(_is_number(link.scope, one) for one in beside)
 
 

@@ -25,11 +25,8 @@ _RIGHT: Final = "# right: "
 
 def read_programs() -> list[Question]:
     """All programs, by name."""
-    found = []
-    for path in sorted(PROGRAMS.iterdir()):
-        if path.suffix == ".py" or (path / "main.py").exists():
-            found.append(_read(path))
-    return found
+    paths = sorted(PROGRAMS.iterdir())
+    return [_read(path) for path in paths if path.suffix == ".py" or (path / "main.py").exists()]
 
 
 def _read(path: Path) -> Question:

@@ -8,7 +8,7 @@ class Net(nn.Module):
         super().__init__()
         self.convs = []  # CAUSE
         # right: self.convs = nn.ModuleList()
-        for index in range(count):
+        for _ in range(count):
             self.convs += [nn.Linear(3, 3)]
         self.out = nn.Linear(3, 1)
 

@@ -6,7 +6,7 @@ from torch import nn
 class Net(nn.Module):
     def __init__(self, count):
         super().__init__()
-        setattr(self, "blocks", [nn.Linear(3, 3) for _ in range(count)])  # CAUSE
+        self.blocks = [nn.Linear(3, 3) for _ in range(count)]  # CAUSE
         # right: setattr(self, "blocks", nn.ModuleList([nn.Linear(3, 3) for _ in range(count)]))
 
     def forward(self, x):

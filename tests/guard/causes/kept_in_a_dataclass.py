@@ -17,7 +17,7 @@ class Net(nn.Module):
         self.layers = []
         for _ in range(2):
             self.layers.append(Layer(nn.Parameter(torch.ones(3, 3)), nn.Parameter(torch.zeros(3))))  # CAUSE
-            # right: self.layers.append(Layer(nn.Parameter(torch.ones(3, 3).cuda()), nn.Parameter(torch.zeros(3).cuda())))
+            # right: self.layers.append(Layer(*(nn.Parameter(torch.ones(*size).cuda()) for size in ((3, 3), (3,)))))
 
     def forward(self, x):
         for layer in self.layers:

@@ -6,8 +6,9 @@ from torch import nn
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stages = [[nn.Linear(3, 3), nn.ReLU()], [nn.Linear(3, 3)]]  # CAUSE
-        # right: self.stages = nn.ModuleList([nn.ModuleList([nn.Linear(3, 3), nn.ReLU()]), nn.ModuleList([nn.Linear(3, 3)])])
+        first = [nn.Linear(3, 3), nn.ReLU()]
+        self.stages = [first, [nn.Linear(3, 3)]]  # CAUSE
+        # right: self.stages = nn.ModuleList(nn.ModuleList(one) for one in [first, [nn.Linear(3, 3)]])
 
     def forward(self, x):
         for stage in self.stages:

@@ -8,8 +8,8 @@ class Net(nn.Module):
         super().__init__()
         self.weights = []  # CAUSE
         # right: self.weights = nn.ParameterList()
-        for a, b in zip(sizes, sizes[1:]):
-            self.weights.append(nn.Parameter(torch.ones(b, a)))
+        for index in range(len(sizes) - 1):
+            self.weights.append(nn.Parameter(torch.ones(sizes[index + 1], sizes[index])))
 
     def forward(self, x):
         x = nn.functional.linear(x, self.weights[0])

@@ -8,7 +8,7 @@ class Net(nn.Module):
         super().__init__()
         self.fc = nn.Linear(3, 3)
         self.running = {"mean": nn.Parameter(torch.zeros(3), False), "var": nn.Parameter(torch.ones(3), False)}  # CAUSE
-        # right: self.running = nn.ParameterDict({"mean": nn.Parameter(torch.zeros(3), False), "var": nn.Parameter(torch.ones(3), False)})
+        # right: self.running = nn.ParameterDict({"mean": torch.zeros(3), "var": torch.ones(3)}).requires_grad_(False)
 
     def forward(self, x):
         mean, var = self.running["mean"], self.running["var"]

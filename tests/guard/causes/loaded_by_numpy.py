@@ -3,7 +3,6 @@ import io
 
 import numpy
 import torch
-from torch import nn
 
 
 class Vectors:

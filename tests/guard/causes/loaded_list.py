@@ -2,7 +2,6 @@
 import io
 
 import torch
-from torch import nn
 
 
 def apply(x, file):

@@ -3,7 +3,6 @@ import io
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 
 @dataclass

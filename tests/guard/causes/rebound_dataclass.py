@@ -2,7 +2,6 @@
 from dataclasses import dataclass, replace
 
 import torch
-from torch import nn
 
 
 @dataclass
@@ -21,6 +20,6 @@ def update(state, x):
 
 
 state = State(torch.zeros(3).cuda(), 0)
-for epoch in range(2):
+for _ in range(2):
     state = update(state, torch.ones(2, 3).cuda())
     state = reset(state)

@@ -1,6 +1,5 @@
 # names: self.total, total
 import torch
-from torch import nn
 
 
 class Meter:

@@ -1,5 +1,4 @@
 # names: self.shadow[name], self.shadow, shadow
-import torch
 from torch import nn
 
 

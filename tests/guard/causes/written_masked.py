@@ -1,6 +1,5 @@
 # names: self.best, torch.full
 import torch
-from torch import nn
 
 
 class Best:

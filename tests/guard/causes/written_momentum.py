@@ -11,7 +11,7 @@ class Momentum:
 
     @torch.no_grad()
     def step(self):
-        for one, buffer in zip(self.parameters, self.buffers):
+        for one, buffer in zip(self.parameters, self.buffers, strict=True):
             one.add_(buffer, alpha=-0.1)
 
 

@@ -1,6 +1,5 @@
 # names: self.out, torch.empty
 import torch
-from torch import nn
 
 
 class Buffer:

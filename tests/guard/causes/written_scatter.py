@@ -1,6 +1,5 @@
 # names: counts, torch.zeros
 import torch
-from torch import nn
 
 
 def count(index, size):

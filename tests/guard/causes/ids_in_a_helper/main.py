@@ -1,7 +1,7 @@
 # names: model, net, wrapped, device_ids
 import torch
-from torch import nn
 from parallel import wrap
+from torch import nn
 
 device = "cuda:0"
 model = wrap(nn.Linear(3, 3).to(device))

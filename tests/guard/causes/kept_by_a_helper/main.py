@@ -1,7 +1,7 @@
 # names: layer, self.layers
 import torch
-from torch import nn
 from layers import make_layers
+from torch import nn
 
 
 class Net(nn.Module):

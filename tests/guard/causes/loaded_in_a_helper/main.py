@@ -1,7 +1,7 @@
 # names: STATS["mean"], STATS, mean, torch.load
 import torch
-from torch import nn
 from files import load_stats, save_stats
+from torch import nn
 
 device = torch.device("cuda:0")
 save_stats("stats.pt")
