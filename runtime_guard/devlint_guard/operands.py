@@ -292,7 +292,7 @@ def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
     """
     above, kernels = _with_kernels_apart(scene.inner_sites[::-1])
     found = _innermost(above, message)
-    if found is not None or (scene.operation is not None and _are_apart(scene.operation, message)):
+    if found is not None or (scene.operation is not None and _is_conclusive(scene.operation, message)):
         return found
     found = _innermost(kernels, message)
     return None if found is None else replace(found, terms=tuple(replace(one, text="") for one in found.terms))
@@ -310,6 +310,11 @@ def _with_kernels_apart(sites: Sequence[Site]) -> tuple[Sequence[Site], Sequence
         if site.frame.f_code.co_name == "__torch_dispatch__" or home.startswith("torch._"):
             return sites[:number], sites[number:]
     return sites, ()
+
+
+def _is_conclusive(operation: Operation, message: Message) -> bool:
+    """Whether the values of the user's line are apart, none of them a module with tensors on several devices."""
+    return _are_apart(operation, message) and not any(" and " in term.device for term in operation.terms)
 
 
 def _are_apart(operation: Operation, message: Message) -> bool:
@@ -370,6 +375,9 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
             used.add(id(mine))
             part = part if isinstance(mine.value, nn.Module) else None
             found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
+        elif tensor is not None and all(one.operand.device != term.device for one in found):
+            # A module that holds both of two values: the second has its own path.
+            found.append(Met(found_operand(scene, tensor), tensor))
     rest = [term for term in taken if id(term) not in used]
     if any(one.device not in {term.device for term in rest} for one in loose):
         rest += _results(scene, [one.device for one in loose])

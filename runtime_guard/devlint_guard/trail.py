@@ -378,14 +378,7 @@ class _Way:
             found += list(assigned_by_ended(self.sites, owner, name, keys, value))[-1:]
         found = [one for one in found if makes(one.scope.reader, one.node, value)] or found
         if len(found) > 1:
-            done = [self._is_done(one, owner) for one in found]
-            known = [one for one, is_done in zip(found, done, strict=True) if is_done or _is_of_constructor(one)]
-            found = known if any(done) else found
-        if len(found) > 1 and self.device:
-            found = self._on_device(found) or found
-        if len(found) > 1:
-            running = [one for one in found if any(site.frame.f_code is one.scope.code for site in self.sites)]
-            found = running or [one for one in found if not _is_of_constructor(one)]
+            found = self._last_of(found, owner)
         if len(found) == 1:
             link = found[0]
             filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
@@ -393,6 +386,16 @@ class _Way:
         if found:
             return None
         return self._of_class(owner, name, keys, value)
+
+    def _last_of(self, found: list[Link], owner: object) -> list[Link]:
+        """Of several assignments of an attribute, the one that came last, as far as the source tells."""
+        done = [one for one in found if self._is_done(one, owner)]
+        if done:
+            found = [one for one in found if one in done or _is_of_constructor(one)]
+        if self.device:
+            found = self._on_device(found) or found
+        running = [one for one in found if any(site.frame.f_code is one.scope.code for site in self.sites)]
+        return running or [one for one in found if one in done] or found
 
     def _on_device(self, found: Sequence[Link]) -> list[Link]:
         """The assignments of a value that is on the device; otherwise those of one that may be."""
