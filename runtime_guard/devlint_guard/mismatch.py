@@ -237,7 +237,8 @@ def _code(scene: Scene, blamed: Met, other: Met, message: Message) -> str:
         return "DEV601"
     if role in (Role.BUFFER, Role.MODULE) and _is_criterion(scene, blamed.value):
         return "DEV108"
-    if other.operand.role is Role.MODULE or role is Role.MODULE:
+    is_input = blamed.node is None or other.node is not None or other.operand.role in (Role.ARGUMENT, Role.TEMPORARY)
+    if Role.MODULE in (role, other.operand.role) and is_input:
         return "DEV102"
     return "DEV101"
 

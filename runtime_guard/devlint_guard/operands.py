@@ -6,6 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import torch
 from torch import nn
@@ -26,7 +27,7 @@ from devlint_guard.frames import (
     user_site,
 )
 from devlint_guard.messages import Message
-from devlint_guard.stored import devices_of, is_same_or_view, modules_in, registered_in
+from devlint_guard.stored import devices_of, dictionary_of, is_same_or_view, modules_in, registered_in, table_of
 from devlint_guard.trail import trail
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
@@ -148,10 +149,27 @@ def found_operand(scene: Scene, tensor: torch.Tensor, argument: str = "") -> Ope
         argument: what the frame that met it calls it, for want of another name.
     """
     found = naming.name_of(tensor, scene.roots, [site.frame for site in scene.sites])
-    name = found.qualified or found.name or argument
+    name = _in_object(scene, tensor) or found.qualified or found.name or argument
     if found.role in (Role.OPTIMIZER_STATE, Role.GRADIENT):
         name = found.name
     return Operand(name, found.role, str(tensor.device), describe(tensor), found.qualified)
+
+
+def _in_object(scene: Scene, tensor: torch.Tensor) -> str:
+    """The path of a registered tensor from an object of the user's function, `self.model.fc.weight`; the shortest."""
+    owners = {} if scene.user is None else scene.user.frame.f_locals
+    paths = [
+        f"{path}.{name}"
+        for variable, owner in owners.items()
+        if not isinstance(owner, (nn.Module, type, ModuleType)) and not variable.startswith("__")
+        for key, part in dictionary_of(owner).items()
+        if isinstance(part, nn.Module)
+        for path, module in naming.paths_of_modules(part, f"{variable}.{key}")
+        for table in ("_parameters", "_buffers")
+        for name, one in table_of(module, table)
+        if one is tensor
+    ]
+    return min(paths, key=lambda path: ("[" in path, path.count(".")), default="")
 
 
 def _module(scene: Scene, module: nn.Module, tensor: torch.Tensor | None) -> Operand:
