@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Final
 
-from devlint_guard.bindings import Key, own_nodes, targets_of
+from torch import nn
+
+from devlint_guard.bindings import Key, bindings, is_name, is_none, own_nodes, targets_of
 from devlint_guard.callees import called, methods
+from devlint_guard.cores import is_elsewhere, may_be_on
 from devlint_guard.frames import Site
 from devlint_guard.functions import Scope
 from devlint_guard.links import How, Link
@@ -59,6 +62,67 @@ def ended(sites: Sequence[Site]) -> Iterator[Scope]:
                     yield inside
                     if depth + 1 < _DEEPEST:
                         waiting.append((inside, depth + 1))
+
+
+def last_of(found: list[Link], sites: Sequence[Site], owner: object, value: object, device: str) -> list[Link]:
+    """Of several assignments of an attribute, the one that came last, as far as the source tells.
+
+    Args:
+        found: the assignments.
+        sites: the frames of the error.
+        owner: the object.
+        value: of the attribute; a module is moved in place, so the device of what made it tells nothing.
+        device: where the value is; empty if that does not matter.
+    """
+    found = [one for one in found if not _is_at_work(one, sites)] or found
+    done = [one for one in found if _is_done(one, sites, owner)]
+    if done:
+        found = [one for one in found if one in done or _is_of_constructor(one)]
+    if device and not isinstance(value, nn.Module):
+        found = _on_device(found, device) or found
+    running = [one for one in found if any(site.frame.f_code is one.scope.code for site in sites)]
+    return running or [one for one in found if one in done] or found
+
+
+def _on_device(found: Sequence[Link], device: str) -> list[Link]:
+    """The assignments of a value that is on the device; otherwise those of one that may be."""
+    there = [one for one in found if may_be_on(one.scope.reader, one.node, device)]
+    return there or [one for one in found if not is_elsewhere(one.scope.reader, one.node, device)]
+
+
+def _is_at_work(link: Link, sites: Sequence[Site]) -> bool:
+    """Whether the failing line is the assignment itself."""
+    site = next((one for one in reversed(sites) if one.frame.f_code is link.scope.code), None)
+    first, last = getattr(link.statement, "lineno", 0), getattr(link.statement, "end_lineno", None) or 0
+    return site is not None and first <= site.line <= last
+
+
+def _is_done(link: Link, sites: Sequence[Site], owner: object) -> bool:
+    """Whether an assignment was done after the constructor, as far as the calls in the source tell."""
+    if _is_of_constructor(link):
+        return False
+    own = {method.__code__ for method in methods(type(owner))}
+    return link.scope.code not in own or is_called(sites, owner, link.scope.code.co_name)
+
+
+def _is_of_constructor(link: Link) -> bool:
+    return link.scope.code.co_name == "__init__"
+
+
+def none_at_times(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression is a variable or an attribute that the source also assigns None."""
+    match node:
+        case ast.Name(id=name):
+            assigned = bindings(scope.definition) if scope.definition is not None else ()
+            return any(is_name(name)(target) and is_none(value) for _, target, value in assigned)
+        case ast.Attribute(value=owner, attr=name):
+            for method in methods(type(scope.reader.value(owner))):
+                inside = Scope.of(method)
+                definition = None if inside is None else inside.definition
+                for _, target, value in bindings(definition) if definition is not None else ():
+                    if isinstance(target, ast.Attribute) and target.attr == name and is_none(value):
+                        return True
+    return False
 
 
 def is_called(sites: Sequence[Site], owner: object, name: str) -> bool:

@@ -31,7 +31,7 @@ def called(reader: Reader, node: ast.Call) -> tuple[object, object]:
 
 def method_of(owner: object, name: str) -> object:
     """A method as the class of an object, or a class itself, defines it."""
-    if owner is UNKNOWN or name in dictionary_of(owner):
+    if owner is UNKNOWN or (not isinstance(owner, type) and name in dictionary_of(owner)):
         return UNKNOWN
     kinds = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
     found = next((vars(base)[name] for base in kinds if name in vars(base)), UNKNOWN)

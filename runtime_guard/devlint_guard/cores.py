@@ -196,6 +196,14 @@ def makes(reader: Reader, node: ast.expr, value: object) -> bool:
     return value is not UNKNOWN and kind is type(value)
 
 
+def may_make(reader: Reader, node: ast.expr, value: object) -> bool:
+    """Whether an expression is a call of the class of an object, or of a method that the class itself has for that."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner)) if value is not UNKNOWN and reader.value(owner) is type(value):
+            return True
+    return makes(reader, node, value)
+
+
 def is_elsewhere(reader: Reader, node: ast.expr, device: str) -> bool:
     """Whether an expression is known to stand for a tensor that is not on a device."""
     match node:

@@ -54,6 +54,19 @@ def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
             change = preceded_by(holder.scope, holder.use, text)
             if change is not None:
                 yield Remedy(_MOVE, (change,), _told(_made(astray, holder)))
+    yield from _where_it_is_used(astray, module)
+
+
+def _where_it_is_used(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+    """The expression of the failing line that stands for the module is moved before that line."""
+    link = astray.links[0] if astray.links else None
+    if link is None or link.scope.reader.value(link.node) is not module:
+        return
+    if isinstance(link.node, (ast.Name, ast.Attribute, ast.Subscript)) and link.text != "self":
+        text = f"{link.text}.to({device_at(link.scope, link.node, astray.device, astray.other)})"
+        change = preceded_by(link.scope, link.node, text)
+        if change is not None:
+            yield Remedy(_MOVE, (change,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from devlint_guard.assignments import none_at_times
 from devlint_guard.bindings import is_attribute, is_name
 from devlint_guard.companions import companions
 from devlint_guard.cores import MOVES
@@ -27,7 +28,7 @@ from devlint_guard.rebound import mends_of_replaced
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, has_parameters
 from devlint_guard.targets import device_at, devices_at
-from devlint_guard.trail import none_at_times, trail, way_of
+from devlint_guard.trail import trail, way_of
 
 
 def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:

@@ -17,13 +17,12 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.assignments import assigned_by_ended, assigned_by_running, is_called
+from devlint_guard.assignments import assigned_by_ended, assigned_by_running, last_of
 from devlint_guard.bindings import (
     Binding,
     Field,
     IsTarget,
     Key,
-    bindings,
     is_attribute,
     is_name,
     is_none,
@@ -31,7 +30,18 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods
-from devlint_guard.cores import MOVES, core, holds_none_on, inner, is_elsewhere, likely, makes, may_be_on, put_in
+from devlint_guard.cores import (
+    MOVES,
+    core,
+    holds_none_on,
+    inner,
+    is_elsewhere,
+    likely,
+    makes,
+    may_be_on,
+    may_make,
+    put_in,
+)
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.links import How, Link
@@ -351,8 +361,12 @@ class _Way:
         if isinstance(node.value, ast.Name):
             # What the same function has assigned before.
             reached = scope.reaching(is_attribute(node.value.id, node.attr), node)
-            if reached and None not in reached:
-                binding = self._chosen(scope, [one for one in reached if one is not None], keys, value)
+            local = [one for one in reached if one is not None]
+            if None in reached:  # it may be from before, but not if this is where it is
+                local = [one for one in local if self.device and may_be_on(scope.reader, one.value, self.device)]
+                local = [one for one in local if not _is_update(scope, one, node.value.id, node.attr, self.device)]
+            if local:
+                binding = self._chosen(scope, local, keys, value)
                 if binding is not None:
                     name = f"{node.value.id}.{node.attr}"
                     all_keys = (*binding.keys, *keys)
@@ -376,9 +390,9 @@ class _Way:
         if not found:
             found = list(self._assigned_by_methods(owner, name, keys, value))
             found += list(assigned_by_ended(self.sites, owner, name, keys, value))[-1:]
-        found = [one for one in found if makes(one.scope.reader, one.node, value)] or found
+        found = [one for one in found if may_make(one.scope.reader, one.node, value)] or found
         if len(found) > 1:
-            found = self._last_of(found, owner)
+            found = last_of(found, self.sites, owner, value, self.device)
         if len(found) == 1:
             link = found[0]
             filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
@@ -386,28 +400,6 @@ class _Way:
         if found:
             return None
         return self._of_class(owner, name, keys, value)
-
-    def _last_of(self, found: list[Link], owner: object) -> list[Link]:
-        """Of several assignments of an attribute, the one that came last, as far as the source tells."""
-        done = [one for one in found if self._is_done(one, owner)]
-        if done:
-            found = [one for one in found if one in done or _is_of_constructor(one)]
-        if self.device:
-            found = self._on_device(found) or found
-        running = [one for one in found if any(site.frame.f_code is one.scope.code for site in self.sites)]
-        return running or [one for one in found if one in done] or found
-
-    def _on_device(self, found: Sequence[Link]) -> list[Link]:
-        """The assignments of a value that is on the device; otherwise those of one that may be."""
-        there = [one for one in found if may_be_on(one.scope.reader, one.node, self.device)]
-        return there or [one for one in found if not is_elsewhere(one.scope.reader, one.node, self.device)]
-
-    def _is_done(self, link: Link, owner: object) -> bool:
-        """Whether an assignment was done after the constructor, as far as the calls in the source tell."""
-        if _is_of_constructor(link):
-            return False
-        own = {method.__code__ for method in methods(type(owner))}
-        return link.scope.code not in own or is_called(self.sites, owner, link.scope.code.co_name)
 
     def _assigned_by_methods(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
         seen: set[str] = set()
@@ -560,26 +552,6 @@ def _is_update(scope: Scope, binding: Binding, own: str, name: str, device: str)
     """Whether an assignment computes an attribute from itself: it leaves the device as it was."""
     part = core(scope.reader, binding.value, device)
     return isinstance(binding.statement, ast.AugAssign) or (part is not binding.value and is_attribute(own, name)(part))
-
-
-def _is_of_constructor(link: Link) -> bool:
-    return link.scope.code.co_name == "__init__"
-
-
-def none_at_times(scope: Scope, node: ast.expr) -> bool:
-    """Whether an expression is a variable or an attribute that the source also assigns None, or gives as a default."""
-    match node:
-        case ast.Name(id=name):
-            assigned = bindings(scope.definition) if scope.definition is not None else ()
-            return any(is_name(name)(target) and is_none(value) for _, target, value in assigned)
-        case ast.Attribute(value=owner, attr=name):
-            for method in methods(type(scope.reader.value(owner))):
-                inside = Scope.of(method)
-                definition = None if inside is None else inside.definition
-                for _, target, value in bindings(definition) if definition is not None else ():
-                    if isinstance(target, ast.Attribute) and target.attr == name and is_none(value):
-                        return True
-    return False
 
 
 _PASS_ON: Final = frozenset(
