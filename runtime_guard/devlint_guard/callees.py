@@ -18,7 +18,8 @@ from devlint_guard.stored import UNKNOWN, dictionary_of
 def called(reader: Reader, node: ast.Call) -> tuple[object, object]:
     """The function of the user's, or the class, that a call runs, and the object whose method it is."""
     function, owner = reader.value(node.func), UNKNOWN
-    if isinstance(node.func, ast.Attribute) and function is UNKNOWN:
+    is_of_class = isinstance(function, (classmethod, staticmethod))  # as a class itself stores them
+    if isinstance(node.func, ast.Attribute) and (function is UNKNOWN or is_of_class):
         owner = reader.value(node.func.value)
         function = method_of(owner, node.func.attr)
     if isinstance(function, nn.Module):
