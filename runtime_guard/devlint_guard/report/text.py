@@ -266,9 +266,9 @@ def _told(finding: Finding, history: Sequence[Step]) -> Iterator[Step | int]:
     and has to be looked at where it is moved.
     """
     changed = {(one.place.file, one.place.line) for one in finding.changes}
-    rank = {number: (number > 0, number < len(history) - 1, number > 1) for number in range(len(history))}
-    ordered = sorted(rank, key=lambda number: (not _is_at(history[number], changed), rank[number], -number))
-    shown = set(range(len(history))) if len(history) <= _MOST_STEPS else set(ordered[:_MOST_STEPS])
+    last = len(history) - 1
+    to_end = {number: min(number, last - number) for number in range(len(history))}
+    shown = sorted(to_end, key=lambda number: (not _is_at(history[number], changed), to_end[number]))[:_MOST_STEPS]
     hidden = 0
     for number, step in enumerate(history):
         if number not in shown:
