@@ -276,7 +276,7 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | Non
     if mine.role is Role.ATTRIBUTE:
         key = mine.qualified.rpartition(".")[2] or mine.name
         if key.isidentifier():
-            return [f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`']
+            return [f'register it, so that it moves with the module: `self.register_buffer("{key}", …)`']
         return ["keep it as a buffer, not in a container, so that it moves with its module"]
     if mine.role is Role.MODULE:
         return [f"move the module to where its input is: `{moved(mine.name, target)}`"]

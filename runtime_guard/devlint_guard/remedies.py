@@ -121,9 +121,11 @@ def _of_attribute(astray: Astray) -> Iterator[Remedy]:
             and statement.end_lineno == statement.lineno
         ):
             value = link.scope.source.of(statement.value)
-            change = _statement_replaced(link.scope, statement, f'{own}.register_buffer("{name}", {value})')
+            registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
+            change = _statement_replaced(link.scope, statement, registered)
             if change is not None:
-                yield Remedy("register it, so that it moves with its module", (change,))
+                text = f'register it, so that it moves with the module: `{own}.register_buffer("{name}", …)`'
+                yield Remedy(text, (change,))
 
 
 def _is_assigned_before(link: Link, own: str, name: str) -> bool:

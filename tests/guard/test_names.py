@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from click.testing import CliRunner
+from devlint.cli import devlint
 from devlint_guard.finding import Finding
 
 from tests.guard.pretended import Way, explained
@@ -172,6 +174,72 @@ def test_a_checkpoint_is_created_by_the_function_that_loads_it(judge: Judge, tmp
     finding = explained(judge, text, file=tmp_path / "program.py", way="run").finding
     assert finding is not None
     assert [step.message for step in finding.operands[0].history][:1] == ["created on cpu by torch.load"]
+
+
+def test_hooks_of_lightning_have_the_names_of_the_module(judge: Judge, tmp_path: Path) -> None:
+    pytest.importorskip("lightning")
+    text = """
+import lightning
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+class Lit(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+        self.weights = torch.ones(2)  # CAUSE
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return nn.functional.cross_entropy(self.fc(x), y, weight=self.weights)
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+loader = DataLoader(TensorDataset(torch.ones(4, 3), torch.zeros(4, dtype=torch.long)), batch_size=2)
+trainer = lightning.Trainer(accelerator="gpu", devices=1, max_epochs=1, logger=False, enable_checkpointing=False,
+                            enable_progress_bar=False, enable_model_summary=False)
+trainer.fit(Lit(), loader)
+"""
+    file = tmp_path / "program.py"
+    file.write_text(text, encoding="utf-8")
+    finding = explained(judge, text, file=file, devices=1).finding
+    assert finding is not None
+    assert finding.operands[0].name == "self.weights"
+    assert finding.operands[0].qualified.endswith(".weights")
+    assert _line_of_cause(text) in _lines(finding)
+    carry_out(finding.changes)
+    assert explained(judge, file.read_text(encoding="utf-8"), file=file, devices=1).verdict.outcome == "ok"
+
+
+def test_an_attribute_is_registered_as_the_linter_does(judge: Judge, tmp_path: Path) -> None:
+    text = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.scale = torch.ones(3)
+
+    def forward(self, x):
+        return self.fc(x) * self.scale
+
+Net().cuda()(torch.ones(2, 3).cuda())
+"""
+    file, fixed = tmp_path / "program.py", tmp_path / "fixed.py"
+    for one in (file, fixed):
+        one.write_text(text, encoding="utf-8")
+    finding = explained(judge, text, file=file).finding
+    assert finding is not None
+    report = CliRunner().invoke(devlint, ["check", str(file), "--select", "DEV201"]).output
+    assert f"[{finding.code}]" in report
+    assert f"help: {finding.help[0]}" in report
+    CliRunner().invoke(devlint, ["check", str(fixed), "--select", "DEV201", "--fix"])
+    carry_out(finding.changes)
+    assert file.read_text(encoding="utf-8") == fixed.read_text(encoding="utf-8") != text
 
 
 def _line_of_cause(text: str) -> int:
