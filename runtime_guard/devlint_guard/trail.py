@@ -549,9 +549,11 @@ class _Way:
 
 
 def _is_update(scope: Scope, binding: Binding, own: str, name: str, device: str) -> bool:
-    """Whether an assignment computes an attribute from itself: it leaves the device as it was."""
-    part = core(scope.reader, binding.value, device)
-    return isinstance(binding.statement, ast.AugAssign) or (part is not binding.value and is_attribute(own, name)(part))
+    """Whether an assignment computes an attribute from its value before the method: it leaves the device as it was."""
+    if isinstance(binding.statement, ast.AugAssign):
+        return True
+    part, is_target = core(scope.reader, binding.value, device), is_attribute(own, name)
+    return part is not binding.value and is_target(part) and None in scope.reaching(is_target, part)
 
 
 _PASS_ON: Final = frozenset(

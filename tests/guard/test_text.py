@@ -163,5 +163,5 @@ def test_of_many_steps_both_ends_and_the_changed_line_are_shown(file: str) -> No
         ("", "2 more steps"),
         ("step 8", ""),
     ]
-    few = render(replace(long, operands=(replace(blamed, history=steps[:4]), *others)))
+    few = render(replace(long, operands=(replace(blamed, history=steps[:5]), *others)))
     assert "more step" not in few

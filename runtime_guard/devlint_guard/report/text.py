@@ -268,7 +268,8 @@ def _told(finding: Finding, history: Sequence[Step]) -> Iterator[Step | int]:
     changed = {(one.place.file, one.place.line) for one in finding.changes}
     last = len(history) - 1
     to_end = {number: min(number, last - number) for number in range(len(history))}
-    shown = sorted(to_end, key=lambda number: (not _is_at(history[number], changed), to_end[number]))[:_MOST_STEPS]
+    first = sorted(to_end, key=lambda number: (not _is_at(history[number], changed), to_end[number]))[:_MOST_STEPS]
+    shown = {*first, *(number for number in to_end if {number - 1, number + 1} <= set(first))}  # a count is no shorter
     hidden = 0
     for number, step in enumerate(history):
         if number not in shown:
