@@ -126,6 +126,15 @@ embed = nn.Embedding(4, 3).cuda()
 embed(torch.LongTensor([0, 1]))  # CAUSE
 """,
     ),
+    "lengths_by_position": (
+        "torch.tensor([3, 2])",
+        """
+from torch.nn.utils.rnn import pack_padded_sequence
+
+torch.set_default_device("cuda")
+pack_padded_sequence(torch.ones(3, 2, 1), torch.tensor([3, 2]))  # CAUSE
+""",
+    ),
     "mask_computed_in_the_call": (
         "mask.bool()",
         """
