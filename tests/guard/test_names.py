@@ -159,7 +159,9 @@ def test_names_are_those_of_the_program(judge: Judge, tmp_path: Path, name: str,
     assert wanted in (blamed.name, *(step.message.partition("`")[2].rstrip("`") for step in blamed.history)), blamed
     assert _line_of_cause(START + text) in {*_lines(finding)}
     own = _names(ast.parse(START + text)) | set(dir(builtins))
-    for line in (finding.message, *finding.help, *(one.after.removeprefix(one.before) for one in finding.changes)):
+    named = [f"`{one.name}`" for one in finding.operands]
+    changed = [f"`{one.after.strip()}`" for one in finding.changes]
+    for line in (*named, *finding.help, *changed):
         assert _names_quoted(line) <= own, line
     carry_out(finding.changes)
     assert explained(judge, file.read_text(encoding="utf-8"), file=file).verdict.outcome == "ok", finding.changes
