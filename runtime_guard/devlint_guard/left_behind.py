@@ -264,7 +264,7 @@ def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Remedy]:
         definition = None if inside is None else inside.definition
         if inside is None or definition is None:
             continue
-        name = _name_of_torch_nn(inside)
+        name = name_of_torch_nn(inside)
         for _, target, assigned in bindings(definition):
             if isinstance(target, ast.Attribute) and target.attr == key and name:
                 before = f"{name}.{kind}({f'{name}.{inner}(one) for one in ' if inner else ''}"
@@ -276,7 +276,7 @@ def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Remedy]:
                     yield Remedy(text, changes, Step(told, inside.place(assigned)))
 
 
-def _name_of_torch_nn(scope: Scope) -> str:
+def name_of_torch_nn(scope: Scope) -> str:
     """What the file calls `torch.nn`."""
     for name, value in scope.more_names.items():
         if value is nn:

@@ -21,7 +21,7 @@ from devlint_guard.edits import followed_by, merged, preceded_by, replaced, stat
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Finding, Operand
 from devlint_guard.functions import Scope
-from devlint_guard.left_behind import kept_in_container, module_of, moves_of, tensor_of
+from devlint_guard.left_behind import kept_in_container, module_of, moves_of, name_of_torch_nn, tensor_of
 from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
 from devlint_guard.rebound import mends_of_replaced
@@ -105,27 +105,32 @@ def _is_written(astray: Astray) -> bool:
 
 
 def _of_attribute(astray: Astray) -> Iterator[Remedy]:
-    """A tensor that a module has in a plain attribute becomes a buffer, if the constructor alone assigns it."""
+    """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
+
+    It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
+    optimizer could change.
+    """
     for link in astray.links[:0:-1]:
         own, _, name = link.variable.partition(".")
         if link.how is not How.ASSIGNED or not name or link.scope.code.co_name != "__init__":
             continue
         owner = link.scope.names.get(own)
-        if not isinstance(owner, nn.Module) or not isinstance(dictionary_of(owner).get(name), torch.Tensor):
-            continue
-        statement = link.statement
-        if (
-            isinstance(statement, ast.Assign)
-            and not _is_assigned_before(link, own, name)
-            and len(statement.targets) == 1
-            and statement.end_lineno == statement.lineno
-        ):
-            value = link.scope.source.of(statement.value)
-            registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
-            change = _statement_replaced(link.scope, statement, registered)
-            if change is not None:
-                text = f'register it, so that it moves with the module: `{own}.register_buffer("{name}", …)`'
-                yield Remedy(text, (change,))
+        tensor = dictionary_of(owner).get(name) if isinstance(owner, nn.Module) else None
+        match link.statement:
+            case ast.Assign(targets=[ast.Attribute()], value=assigned) if isinstance(tensor, torch.Tensor):
+                if _is_assigned_before(link, own, name) or link.statement.end_lineno != link.statement.lineno:
+                    continue
+                value = link.scope.source.of(assigned)
+                torch_nn = name_of_torch_nn(link.scope) if tensor.requires_grad and tensor.is_leaf else ""
+                if torch_nn:
+                    text = "make it a parameter, so that it moves with the module"
+                    registered = f"{own}.{name} = {torch_nn}.Parameter({value})"
+                else:
+                    text = f'register it, so that it moves with the module: `{own}.register_buffer("{name}", …)`'
+                    registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
+                change = _statement_replaced(link.scope, link.statement, registered)
+                if change is not None:
+                    yield Remedy(text, (change,))
 
 
 def _is_assigned_before(link: Link, own: str, name: str) -> bool:
