@@ -121,7 +121,7 @@ def _left_behind(path: str, module: Module, registered: set[int], usual: str) ->
             message = (
                 f"`{operand.name}` is on {operand.device} but its module on {device}: it is not a registered buffer"
             )
-            remedy = f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`'
+            remedy = f'register it, so that it moves with the module: `self.register_buffer("{key}", …)`'
             yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
 
 

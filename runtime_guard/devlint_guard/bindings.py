@@ -23,6 +23,9 @@ Key = object
 ELEMENT: Final = object()
 """Any element of a container."""
 
+ANY_NAME: Final = ""
+"""The attribute of a target that `setattr` assigns under a name that the source does not spell out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -72,13 +75,13 @@ def is_name(name: str) -> IsTarget:
     return lambda target: isinstance(target, ast.Name) and target.id == name
 
 
-def is_attribute(owner: str, name: str) -> IsTarget:
-    """Whether a target is an attribute of a variable: `self.table`."""
+def is_attribute(owner: str, name: str, *, also_any: bool = False) -> IsTarget:
+    """Whether a target is an attribute of a variable: `self.table`; on demand also one of a name that is not known."""
 
     def matches(target: ast.expr) -> bool:
         match target:
             case ast.Attribute(value=ast.Name(id=of), attr=attr):
-                return (of, attr) == (owner, name)
+                return of == owner and (attr == name or (also_any and attr == ANY_NAME))
         return False
 
     return matches
@@ -200,8 +203,13 @@ class _Flow:
 
     def _with(self, node: ast.stmt, state: Reached) -> Reached:
         """The state after a statement that may bind the variable."""
-        bound = [Binding(node, value, keys) for target, value, keys in targets_of(node) if self._is_target(target)]
-        return (bound[-1],) if bound and state else state
+        found = [one for one in targets_of(node) if self._is_target(one[0])]
+        if not found or not state:
+            return state
+        target, value, keys = found[-1]
+        bound = (Binding(node, value, keys),)
+        is_certain = not isinstance(target, ast.Attribute) or target.attr != ANY_NAME
+        return bound if is_certain else _joined(state, bound)
 
     def _if(self, node: ast.If, state: Reached) -> Reached:
         if self._is_here(node.test):
@@ -256,7 +264,10 @@ def targets_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, .
     match node:
         case ast.Assign():
             for target in node.targets:
-                yield from _pairs(target, node.value)
+                for one, value, keys in _pairs(target, node.value):
+                    yield from ((alias, value, keys) for alias in (one, *_attributes_behind(one)))
+        case ast.Expr(value=ast.Call() as call):
+            yield from _stored_by(call)
         case ast.AnnAssign(value=ast.expr() as value):
             yield from _pairs(node.target, value)
         case ast.AugAssign(target=target):
@@ -272,6 +283,30 @@ def targets_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, .
         for inner in ast.walk(part) if isinstance(part, ast.expr) else ():
             if isinstance(inner, ast.NamedExpr):
                 yield inner.target, inner.value, ()
+
+
+def _attributes_behind(target: ast.expr) -> Iterator[ast.expr]:
+    """The attribute that a target assigns without naming it as one: by a table of its object, or by its data."""
+    match target:
+        case ast.Subscript(value=ast.Attribute(value=owner, attr=table), slice=ast.Constant(value=str() as name)):
+            if table in ("__dict__", "_parameters", "_buffers", "_modules"):
+                yield ast.copy_location(ast.Attribute(owner, name, ast.Store()), target)
+        case ast.Attribute(value=ast.Attribute() as tensor, attr="data"):
+            yield tensor
+
+
+def _stored_by(call: ast.Call) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, ...]]]:
+    """What a call assigns to an attribute: `setattr`, or a method that registers a tensor or a module."""
+    match call:
+        case ast.Call(func=ast.Name(id="setattr"), args=[owner, key, value]):
+            pass
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[key, value, *_]):
+            if method not in ("register_buffer", "register_parameter", "add_module", "register_module", "__setattr__"):
+                return
+        case _:
+            return
+    name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ANY_NAME
+    yield ast.copy_location(ast.Attribute(owner, name, ast.Store()), call), value, ()
 
 
 def _loaded(target: ast.expr) -> ast.expr:

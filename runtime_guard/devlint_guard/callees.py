@@ -18,7 +18,8 @@ from devlint_guard.stored import UNKNOWN, dictionary_of
 def called(reader: Reader, node: ast.Call) -> tuple[object, object]:
     """The function of the user's, or the class, that a call runs, and the object whose method it is."""
     function, owner = reader.value(node.func), UNKNOWN
-    if isinstance(node.func, ast.Attribute) and function is UNKNOWN:
+    is_of_class = isinstance(function, (classmethod, staticmethod))  # as a class itself stores them
+    if isinstance(node.func, ast.Attribute) and (function is UNKNOWN or is_of_class):
         owner = reader.value(node.func.value)
         function = method_of(owner, node.func.attr)
     if isinstance(function, nn.Module):
@@ -31,7 +32,7 @@ def called(reader: Reader, node: ast.Call) -> tuple[object, object]:
 
 def method_of(owner: object, name: str) -> object:
     """A method as the class of an object, or a class itself, defines it."""
-    if owner is UNKNOWN or name in dictionary_of(owner):
+    if owner is UNKNOWN or (not isinstance(owner, type) and name in dictionary_of(owner)):
         return UNKNOWN
     kinds = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
     found = next((vars(base)[name] for base in kinds if name in vars(base)), UNKNOWN)

@@ -55,6 +55,8 @@ def _candidates(astray: Astray, others: Sequence[Met]) -> Iterator[Found]:
         return
     here = astray.links[0]
     yield from ((here.scope, one.node, How.HERE) for one in others if one.node is not None)
+    operation = astray.scene.operation if here.scope.site is astray.scene.user else None
+    yield from ((here.scope, one.node, How.HERE) for one in (operation.terms if operation else ()))
     yield from ((here.scope, node, How.HERE) for node in _in_same_expression(astray, here))
     for link in astray.links:
         if link.how is How.PASSED and link.scope.site is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Final
@@ -95,6 +96,9 @@ def _inner_of_call(reader: Reader, node: ast.Call, keys: tuple[Key, ...], device
         return _receiver(reader, node, node.func, keys, device)
     if any(function is one for one in _WRAPPERS) and node.args:
         return node.args[0], (), False
+    if function is functools.partial:
+        part = likely(reader, [*node.args[1:], *(one.value for one in node.keywords)], device)
+        return None if part is None else (part, (), False)
     if function is torch.device and not device and node.args:
         return node.args[0], (), False
     if _is_of_torch(function):
@@ -147,6 +151,13 @@ _WRAPPERS: Final = (torch.autograd.Variable, nn.Parameter)
 """Classes whose objects have the tensor that they are given, or share its memory."""
 
 
+def unwrapped(reader: Reader, node: ast.expr) -> ast.expr:
+    """The tensor that a wrapping constructor such as `nn.Parameter` is given; otherwise the expression itself."""
+    while isinstance(node, ast.Call) and node.args and any(reader.value(node.func) is one for one in _WRAPPERS):
+        node = node.args[0]
+    return node
+
+
 def _is_of_dtype(reader: Reader, node: ast.Call) -> bool:
     """Whether a call of `to` names a dtype alone."""
     return len(node.args) == 1 and not node.keywords and isinstance(reader.value(node.args[0]), torch.dtype)
@@ -176,6 +187,21 @@ def may_be_on(reader: Reader, node: ast.expr, device: str) -> bool:
         return any(str(tensor.device) == device for _, tensor in tensors_in(value))
     found = reader.device(node)
     return found is not None and str(found).partition(":")[0] == device.partition(":")[0]
+
+
+def makes(reader: Reader, node: ast.expr, value: object) -> bool:
+    """Whether an expression is a call of the class of an object, or of a `functools.partial` of it."""
+    function = reader.value(node.func) if isinstance(node, ast.Call) else UNKNOWN
+    kind = function.func if isinstance(function, functools.partial) else function
+    return value is not UNKNOWN and kind is type(value)
+
+
+def may_make(reader: Reader, node: ast.expr, value: object) -> bool:
+    """Whether an expression is a call of the class of an object, or of a method that the class itself has for that."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner)) if value is not UNKNOWN and reader.value(owner) is type(value):
+            return True
+    return makes(reader, node, value)
 
 
 def is_elsewhere(reader: Reader, node: ast.expr, device: str) -> bool:

@@ -136,6 +136,7 @@ def _is_annotated(error: BaseException) -> bool:
 def _add_note(error: BaseException, text: str) -> None:
     add_note = getattr(error, "add_note", None)
     if add_note is not None:
-        add_note(text)
-    elif error.args and isinstance(error.args[0], str):
+        if text not in getattr(error, "__notes__", ()):  # two guards may fail alike
+            add_note(text)
+    elif error.args and isinstance(error.args[0], str) and text not in error.args[0]:
         error.args = (f"{error.args[0]}\n{text}", *error.args[1:])

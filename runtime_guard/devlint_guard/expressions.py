@@ -7,6 +7,7 @@ only the device of its result may be known: `torch.zeros(2)` is on the default d
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -149,7 +150,7 @@ class Reader:
         """The expressions whose values an operation takes."""
         match node:
             case ast.Call():
-                if isinstance(self.value(node.func), nn.Module):
+                if isinstance(self.value(node.func), (nn.Module, functools.partial)):
                     yield node.func
                 elif isinstance(node.func, ast.Attribute):
                     yield node.func.value
@@ -369,8 +370,9 @@ class Reader:
         if function is torch.Generator:
             return as_device(self.value(node.args[0])) if node.args else torch.device("cpu")
         if isinstance(function, nn.Module):
-            # What a wrapper of several devices returns is on one that it chooses.
-            devices = [] if isinstance(function, nn.DataParallel) else devices_of(function)
+            if isinstance(function, nn.DataParallel) and function.device_ids:
+                return torch.device("cuda", function.output_device)  # it gathers its results there
+            devices = devices_of(function)
             return torch.device(devices[0]) if len(devices) == 1 else None
         if function is UNKNOWN or isinstance(function, types.MethodDescriptorType | types.BuiltinMethodType):
             method = self._device_of_method(node)

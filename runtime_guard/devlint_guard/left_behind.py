@@ -16,7 +16,7 @@ from devlint_guard.edits import followed_by, preceded_by, surrounded
 from devlint_guard.finding import Step
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope
-from devlint_guard.links import Link
+from devlint_guard.links import Link, shortened
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.stored import devices_of, dictionary_of, modules_in, parts_of, registered_in
 from devlint_guard.targets import device_at, devices_at
@@ -30,17 +30,21 @@ def module_of(astray: Astray) -> nn.Module | None:
     value = astray.met.value
     if isinstance(value, nn.Module):
         return value
-    if not astray.links:
-        return None
-    part = astray.links[0].tensor(astray.met.operand.device)
-    tensor = value if part is None else part
-    return naming.holder_of(tensor, astray.scene.roots) if isinstance(tensor, torch.Tensor) else None
+    tensor = tensor_of(astray)
+    return None if tensor is None else naming.holder_of(tensor, astray.scene.roots)
+
+
+def tensor_of(astray: Astray) -> torch.Tensor | None:
+    """The tensor that the value is, or that it was taken from on the failing line."""
+    part = astray.links[0].tensor(astray.met.operand.device) if astray.links else None
+    value = astray.met.value if part is None else part
+    return value if isinstance(value, torch.Tensor) and astray.links else None
 
 
 def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
     """The lines that may move a module, the best first."""
     if "[" in naming.module_path(module, astray.scene.roots):
-        yield from _kept_in_container(astray, module)
+        yield from kept_in_container(astray, module)
     for holder in _holders(astray, module):
         yield from _moved_where_made(astray, holder)
     yield from _of_file(astray, module)
@@ -50,6 +54,19 @@ def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
             change = preceded_by(holder.scope, holder.use, text)
             if change is not None:
                 yield Remedy(_MOVE, (change,), _told(_made(astray, holder)))
+    yield from _where_it_is_used(astray, module)
+
+
+def _where_it_is_used(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+    """The expression of the failing line that stands for the module is moved before that line."""
+    link = astray.links[0] if astray.links else None
+    if link is None or link.scope.reader.value(link.node) is not module:
+        return
+    if isinstance(link.node, (ast.Name, ast.Attribute, ast.Subscript)) and link.text != "self":
+        text = f"{link.text}.to({device_at(link.scope, link.node, astray.device, astray.other)})"
+        change = preceded_by(link.scope, link.node, text)
+        if change is not None:
+            yield Remedy(_MOVE, (change,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +198,7 @@ def _told(made: tuple[Scope, ast.expr, str] | None) -> Step | None:
     if made is None:
         return None
     scope, node, name = made
-    text = scope.source.of(node)
-    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return Step(f"is part of `{name}`, made by `{short}`", scope.place(node))
-
-
-_LONGEST = 60
+    return Step(f"is part of `{name}`, made by `{shortened(scope.source.of(node))}`", scope.place(node))
 
 
 def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
@@ -207,40 +219,64 @@ def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
 # --- in a list or dict --------------------------------------------------------------------------------------
 
 
-def _kept_in_container(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
-    """The plain list or dict of modules becomes one that moves with the module that holds it."""
+def kept_in_container(astray: Astray, item: nn.Module | torch.Tensor) -> Iterator[Remedy]:
+    """The plain list or dict of modules or parameters becomes one that moves with the module that holds it."""
     for root in astray.scene.roots.values():
         for _, holder in naming.paths_of_modules(root, ""):
             for key, value in dictionary_of(holder).items():
-                inside = (
-                    value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ()
-                )
-                if key.startswith("_") or not any(
-                    isinstance(one, nn.Module) and any(part is module for part in modules_in(one)) for one in inside
-                ):
-                    continue
-                kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
-                yield from _wrapped(holder, key, kind)
+                if not key.startswith("_") and any(_is_part(item, one) for one in _elements_in(value)):
+                    yield from _wrapped(holder, key, value)
 
 
-def _wrapped(holder: nn.Module, key: str, kind: str) -> Iterator[Remedy]:
+def _elements_in(container: object) -> list[object]:
+    """The elements of a container, and of those in it."""
+    inside = list(container.values()) if isinstance(container, dict) else container
+    if not isinstance(inside, (list, tuple)):
+        return []
+    return [*inside, *(part for one in inside for part in _elements_in(one))]
+
+
+def _is_part(item: nn.Module | torch.Tensor, element: object) -> bool:
+    return element is item or (isinstance(element, nn.Module) and any(one is item for one in modules_in(element)))
+
+
+def _kind_for(container: object) -> str:
+    """The class of torch.nn that holds the same elements and registers them; empty where there is none."""
+    elements = list(container.values()) if isinstance(container, dict) else container
+    if not isinstance(elements, (list, tuple)) or not elements:
+        return ""
+    if isinstance(container, dict) and not all(isinstance(key, str) for key in container):
+        return ""
+    for kind, name in ((nn.Module, "Module"), (nn.Parameter, "Parameter")):
+        if all(isinstance(one, kind) for one in elements):
+            return f"{name}{'Dict' if isinstance(container, dict) else 'List'}"
+    return ""
+
+
+def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Remedy]:
+    kind, inner = _kind_for(value), ""
+    if not kind and isinstance(value, (list, tuple)) and len(kinds := {_kind_for(one) for one in value}) == 1:
+        kind, inner = "ModuleList", kinds.pop()
+    if not kind or (inner == "" and kind != _kind_for(value)):
+        return
     for function in (one for base in type(holder).__mro__ for one in vars(base).values() if hasattr(one, "__code__")):
         inside = Scope.of(function, holder)
         definition = None if inside is None else inside.definition
         if inside is None or definition is None:
             continue
-        name = _name_of_torch_nn(inside)
-        for _, target, value in bindings(definition):
+        name = name_of_torch_nn(inside)
+        for _, target, assigned in bindings(definition):
             if isinstance(target, ast.Attribute) and target.attr == key and name:
-                changes = surrounded(inside, value, f"{name}.{kind}(", ")")
+                before = f"{name}.{kind}({f'{name}.{inner}(one) for one in ' if inner else ''}"
+                changes = surrounded(inside, assigned, before, ")")
                 if changes:
-                    text = f"keep the modules in `nn.{kind}`, so that they move with the module that holds them"
-                    container = "dict" if kind == "ModuleDict" else "list"
-                    told = f"is kept in `{inside.source.of(target)}`, a Python {container}"
-                    yield Remedy(text, changes, Step(told, inside.place(value)))
+                    what = "parameters" if kind.startswith("Parameter") else "modules"
+                    text = f"keep the {what} in `nn.{kind}`, so that they move with the module that holds them"
+                    told = f"is kept in `self.{key}`, a Python {type(value).__name__}"
+                    yield Remedy(text, changes, Step(told, inside.place(assigned)))
 
 
-def _name_of_torch_nn(scope: Scope) -> str:
+def name_of_torch_nn(scope: Scope) -> str:
     """What the file calls `torch.nn`."""
     for name, value in scope.more_names.items():
         if value is nn:

@@ -30,6 +30,7 @@ class How(enum.Enum):
     RETURNED = "is returned as"
     YIELDED = "is yielded as"
     PLACED = "is placed on"
+    GATHERED = "is gathered by"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,7 @@ class Link:
     @property
     def step(self) -> Step:
         """As a report tells it."""
-        text = self.text
-        short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-        return Step(f"{self.how.value} `{short}`", self.scope.place(self.node))
+        return Step(f"{self.how.value} `{shortened(self.text)}`", self.scope.place(self.node))
 
     @property
     def names_a_tensor(self) -> bool:
@@ -82,6 +81,11 @@ class Link:
                 return None
             node, keys, _ = part
         return value
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long piece of source."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:

@@ -14,6 +14,7 @@ from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.links import Link, steps_of
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.operands import Met, Scene, found_operand, meeting, operand
+from devlint_guard.parallel import misplaced
 from devlint_guard.remedies import remedy_for
 from devlint_guard.remedy import Astray, Remedy
 from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
@@ -25,7 +26,8 @@ def apart(scene: Scene, message: Message) -> Finding:
     """The finding on values that are apart, when PyTorch has raised."""
     if "function" in message.fields:
         return _of_backward(message)
-    return finding_on(scene, meeting(scene, message), message)
+    found = misplaced(scene)
+    return found if found is not None else finding_on(scene, meeting(scene, message), message)
 
 
 def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
@@ -235,7 +237,8 @@ def _code(scene: Scene, blamed: Met, other: Met, message: Message) -> str:
         return "DEV601"
     if role in (Role.BUFFER, Role.MODULE) and _is_criterion(scene, blamed.value):
         return "DEV108"
-    if other.operand.role is Role.MODULE or role is Role.MODULE:
+    is_input = blamed.node is None or other.node is not None or other.operand.role in (Role.ARGUMENT, Role.TEMPORARY)
+    if Role.MODULE in (role, other.operand.role) and is_input:
         return "DEV102"
     return "DEV101"
 
@@ -273,7 +276,7 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | Non
     if mine.role is Role.ATTRIBUTE:
         key = mine.qualified.rpartition(".")[2] or mine.name
         if key.isidentifier():
-            return [f'register it, so that it moves with its module: `self.register_buffer("{key}", …)`']
+            return [f'register it, so that it moves with the module: `self.register_buffer("{key}", …)`']
         return ["keep it as a buffer, not in a container, so that it moves with its module"]
     if mine.role is Role.MODULE:
         return [f"move the module to where its input is: `{moved(mine.name, target)}`"]

@@ -11,7 +11,7 @@ from torch import nn
 
 from devlint_guard.finding import Role
 from devlint_guard.frames import Site, is_user_code
-from devlint_guard.stored import dictionary_of, table_of, tensors_in
+from devlint_guard.stored import dictionary_of, shares_memory, table_of, tensors_in
 
 Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""
@@ -59,7 +59,7 @@ def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
     """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
     if tensor._is_view() and tensor._base is not None:
         tensor = tensor._base
-    for matches in (_is, _shares_memory):
+    for matches in (_is, _has_its_memory):
         for root in roots.values():
             for _, module in paths_of_modules(root, ""):
                 for name in ("_parameters", "_buffers"):
@@ -73,12 +73,8 @@ def _is(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one is other
 
 
-def _shares_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
-    try:
-        same = one.untyped_storage()._cdata == other.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):  # a tensor without a storage of its own
-        return False
-    return same and one.shape == other.shape
+def _has_its_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return shares_memory(one, other) and one.shape == other.shape
 
 
 def module_path(module: nn.Module, roots: Roots) -> str:
@@ -124,14 +120,25 @@ def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Modul
 
 def _unregistered_modules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
     for key, value in list(dictionary_of(module).items()):
-        if key.startswith("_"):
-            continue
-        items: Iterable[tuple[object, object]] = ()
-        if isinstance(value, (list, tuple)):
-            items = enumerate(value)
-        elif isinstance(value, dict):
-            items = value.items()
-        yield from ((f"{path}.{key}[{at!r}]", one) for at, one in items if isinstance(one, nn.Module))
+        if not key.startswith("_"):
+            yield from _modules_of_container(value, f"{path}.{key}")
+
+
+def _modules_of_container(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, nn.Module]]:
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    elif isinstance(value, dict):
+        items = value.items()
+    for key, one in items:
+        if isinstance(one, nn.Module):
+            yield f"{path}[{key!r}]", one
+        elif depth < _DEEPEST:
+            yield from _modules_of_container(one, f"{path}[{key!r}]", depth + 1)
+
+
+_DEEPEST = 2
+"""So many containers, each an element of the next, are looked through for modules."""
 
 
 def roots_on(sites: Sequence[Site]) -> dict[str, nn.Module]:

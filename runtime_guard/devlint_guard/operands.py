@@ -6,6 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import torch
 from torch import nn
@@ -22,10 +23,11 @@ from devlint_guard.frames import (
     place_in,
     place_of,
     source_of,
+    text_of,
     user_site,
 )
 from devlint_guard.messages import Message
-from devlint_guard.stored import devices_of, modules_in, registered_in
+from devlint_guard.stored import devices_of, dictionary_of, is_same_or_view, modules_in, registered_in, table_of
 from devlint_guard.trail import trail
 
 History = Callable[[torch.Tensor], tuple[Step, ...]]
@@ -147,10 +149,27 @@ def found_operand(scene: Scene, tensor: torch.Tensor, argument: str = "") -> Ope
         argument: what the frame that met it calls it, for want of another name.
     """
     found = naming.name_of(tensor, scene.roots, [site.frame for site in scene.sites])
-    name = found.qualified or found.name or argument
+    name = _in_object(scene, tensor) or found.qualified or found.name or argument
     if found.role in (Role.OPTIMIZER_STATE, Role.GRADIENT):
         name = found.name
     return Operand(name, found.role, str(tensor.device), describe(tensor), found.qualified)
+
+
+def _in_object(scene: Scene, tensor: torch.Tensor) -> str:
+    """The path of a registered tensor from an object of the user's function, `self.model.fc.weight`; the shortest."""
+    owners = {} if scene.user is None else scene.user.frame.f_locals
+    paths = [
+        f"{path}.{name}"
+        for variable, owner in owners.items()
+        if not isinstance(owner, (nn.Module, type, ModuleType)) and not variable.startswith("__")
+        for key, part in dictionary_of(owner).items()
+        if isinstance(part, nn.Module)
+        for path, module in naming.paths_of_modules(part, f"{variable}.{key}")
+        for table in ("_parameters", "_buffers")
+        for name, one in table_of(module, table)
+        if one is tensor
+    ]
+    return min(paths, key=lambda path: ("[" in path, path.count(".")), default="")
 
 
 def _module(scene: Scene, module: nn.Module, tensor: torch.Tensor | None) -> Operand:
@@ -242,7 +261,8 @@ def _results(scene: Scene, named: Sequence[str]) -> Iterator[Term]:
     """The results of functions of the user's: each is where the value was that it was computed from."""
     for one in scene.operation.open_terms if scene.operation and scene.user else ():
         assert scene.user is not None
-        links = trail(scene.sites, scene.user, one.node, "") if isinstance(one.node, ast.Call) else []
+        is_computed = isinstance(one.node, (ast.Call, ast.Compare, ast.BinOp, ast.UnaryOp))
+        links = trail(scene.sites, scene.user, one.node, "") if is_computed else []
         known = (link.scope.reader.device(link.core("")) for link in links[1:])
         device = next((device for device in known if device is not None), None)
         if device is not None and (not named or str(device) in named):
@@ -284,14 +304,39 @@ def _owner_of_line(scene: Scene, carried: Carried) -> nn.Module | None:
 
 
 def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
-    """The operation of the innermost frame below the user's whose terms are apart as the message says."""
-    for site in scene.inner_sites:
-        operation = operation_at(site)
-        if operation is None:
-            continue
-        if len(operation.devices) > 1 and _agree(operation.devices, message.devices):
-            return operation
-    return None
+    """The operation of the innermost frame below the user's whose terms are apart as the message says.
+
+    PyTorch's own Python kernels come last: what reaches them may be a copy or a view, under a name that tells nothing.
+    """
+    above, kernels = _with_kernels_apart(scene.inner_sites[::-1])
+    found = _innermost(above, message)
+    if found is not None or (scene.operation is not None and _is_conclusive(scene.operation, message)):
+        return found
+    found = _innermost(kernels, message)
+    return None if found is None else replace(found, terms=tuple(replace(one, text="") for one in found.terms))
+
+
+def _innermost(sites: Sequence[Site], message: Message) -> Operation | None:
+    operations = (operation_at(site) for site in reversed(sites))
+    return next((one for one in operations if one is not None and _are_apart(one, message)), None)
+
+
+def _with_kernels_apart(sites: Sequence[Site]) -> tuple[Sequence[Site], Sequence[Site]]:
+    """The frames that lead to an operator, and those of the Python code that stands for it."""
+    for number, site in enumerate(sites):
+        home = str(site.frame.f_globals.get("__name__"))
+        if site.frame.f_code.co_name == "__torch_dispatch__" or home.startswith("torch._"):
+            return sites[:number], sites[number:]
+    return sites, ()
+
+
+def _is_conclusive(operation: Operation, message: Message) -> bool:
+    """Whether the values of the user's line are apart, none of them a module with tensors on several devices."""
+    return _are_apart(operation, message) and not any(" and " in term.device for term in operation.terms)
+
+
+def _are_apart(operation: Operation, message: Message) -> bool:
+    return len(operation.devices) > 1 and _agree(operation.devices, message.devices)
 
 
 def _agree(devices: set[str], named: Sequence[str]) -> bool:
@@ -340,16 +385,21 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
     loose: list[Term] = []
     for term in inner.terms:
         tensor = term.value if isinstance(term.value, torch.Tensor) else None
-        mine = next((one for one in taken if tensor is not None and _is_or_holds(one, tensor)), None)
+        parts = ((one, None if tensor is None else _part_of(one, tensor)) for one in taken)
+        mine, part = next(((one, part) for one, part in parts if part is not None), (None, None))
         if mine is None:
             loose.append(term)
         elif id(mine) not in used:
             used.add(id(mine))
-            part = tensor if isinstance(mine.value, nn.Module) else None
+            part = part if isinstance(mine.value, nn.Module) else None
             found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
+        elif tensor is not None and all(one.operand.device != term.device for one in found):
+            # A module that holds both of two values: the second has its own path.
+            found.append(Met(found_operand(scene, tensor), tensor))
     rest = [term for term in taken if id(term) not in used]
     if any(one.device not in {term.device for term in rest} for one in loose):
         rest += _results(scene, [one.device for one in loose])
+    left: list[tuple[Term, torch.Tensor | None, Operand | None]] = []
     for term in loose:
         # What torch made of an operand on the way down is where the operand is.
         mine = next((one for one in rest if one.device == term.device), None)
@@ -358,11 +408,22 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         if mine is not None and (mine.value is None or named is None or not named.qualified):
             rest.remove(mine)
             found.append(Met(operand(scene, mine), mine.value, None, mine.factory, mine.node))
-        elif len(loose) == 1 and (unknown := _only_unknown(scene)) is not None:
-            found.append(Met(operand(scene, Term(unknown.text, unknown.node, term.device)), tensor))
+        else:
+            left.append((term, tensor, named))
+    unknown = _only_unknown(scene) if len(left) == 1 else None
+    for term, tensor, named in left:
+        if unknown is not None:
+            meant = Term(unknown.text, unknown.node, term.device, tensor)
+            found.append(Met(operand(scene, meant), tensor, node=unknown.node))
         elif named is not None and all(one.operand.device != term.device for one in found):
-            found.append(Met(named, tensor))
+            found.append(Met(named if named.name else replace(named, name=_failing(scene)), tensor))
     return found
+
+
+def _failing(scene: Scene) -> str:
+    """The failing expression of the user's line, for a value inside that no name leads to."""
+    assert scene.user is not None
+    return "" if scene.operation is None else text_of(scene.user, scene.operation.node)
 
 
 def _only_unknown(scene: Scene) -> Argument | None:
@@ -371,7 +432,11 @@ def _only_unknown(scene: Scene) -> Argument | None:
     return likely[0] if len(likely) == 1 else None
 
 
-def _is_or_holds(term: Term, tensor: torch.Tensor) -> bool:
-    if isinstance(term.value, nn.Module):
-        return bool(naming.name_of(tensor, {"": term.value}).qualified)
-    return term.value is tensor
+def _part_of(term: Term, tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor of a term that another one is, or is a view of; of a module, the one that it holds."""
+    if not isinstance(term.value, nn.Module):
+        is_own = isinstance(term.value, torch.Tensor) and is_same_or_view(term.value, tensor)
+        return term.value if is_own and isinstance(term.value, torch.Tensor) else None
+    if naming.name_of(tensor, {"": term.value}).qualified:
+        return tensor
+    return next((one for one in registered_in(term.value) if is_same_or_view(one, tensor)), None)

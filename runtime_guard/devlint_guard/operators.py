@@ -14,7 +14,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -27,6 +27,7 @@ from devlint_guard.callers import Caller, caller_of
 from devlint_guard.conflicts import Conflict, Value, finding_of
 from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.finding import Finding
+from devlint_guard.frames import is_user_code
 from devlint_guard.naming import Roots
 from devlint_guard.operands import History
 from devlint_guard.regimes import Regime, regime_of
@@ -64,10 +65,22 @@ class Call(NamedTuple):
 
     def caller(self) -> Caller | None:
         """The user's line that it comes from; to be asked for while the watcher is being told."""
+        return caller_of(self._frame(), self.thread)
+
+    def is_below(self, code: CodeType) -> bool:
+        """Whether a function of a library, between the user's line and the operator, has called it."""
+        frame = self._frame()
+        while frame is not None and not is_user_code(frame.f_code, frame.f_globals.get("__name__")):
+            if frame.f_code is code:
+                return True
+            frame = frame.f_back
+        return False
+
+    def _frame(self) -> FrameType | None:
         frame: FrameType | None = sys._getframe()
         while frame is not None and frame.f_code is not OperatorMode._run_watched.__code__:
             frame = frame.f_back
-        return caller_of(frame, self.thread)
+        return frame
 
 
 Ended = Callable[[Exception | None], None]

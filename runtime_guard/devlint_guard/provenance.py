@@ -127,6 +127,7 @@ class Provenance:
             base = name_of(call.overload).partition(".")[0]
             # torch.tensor makes its tensor unseen, and lifts it.
             by = "torch.tensor" if base == "lift_fresh" else f"torch.{base}"
+            by = "torch.load" if base == "empty" and call.is_below(torch.load.__code__) else by
             self._remember(call.result, (_Event(None, call.result.device, by, call.caller()),))
 
     # --- what is replaced ---

@@ -13,6 +13,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from devlint_guard.assignments import none_at_times
 from devlint_guard.bindings import is_attribute, is_name
 from devlint_guard.companions import companions
 from devlint_guard.cores import MOVES
@@ -20,11 +21,12 @@ from devlint_guard.edits import followed_by, merged, preceded_by, replaced, stat
 from devlint_guard.expressions import attached
 from devlint_guard.finding import Change, Finding, Operand
 from devlint_guard.functions import Scope
-from devlint_guard.left_behind import module_of, moves_of
+from devlint_guard.left_behind import kept_in_container, module_of, moves_of, name_of_torch_nn, tensor_of
 from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
+from devlint_guard.rebound import mends_of_replaced
 from devlint_guard.remedy import Astray, Remedy
-from devlint_guard.stored import UNKNOWN, dictionary_of
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, has_parameters
 from devlint_guard.targets import device_at, devices_at
 from devlint_guard.trail import trail, way_of
 
@@ -59,13 +61,13 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         return
     module = module_of(astray)
     if module is not None:
+        yield from mends_of_replaced(astray, module)
         yield from moves_of(astray, module)
         return
     if not astray.links:
         return
-    if _is_written(astray):
-        yield from _of_line(astray)
-        return
+    if isinstance(tensor := tensor_of(astray), nn.Parameter):
+        yield from kept_in_container(astray, tensor)
     yield from _of_attribute(astray)
     if (container := _container(astray)) is not None:
         yield from _of_elements(astray, container)
@@ -73,8 +75,9 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
         yield from _of_creation(astray)
     yield from _of_move(astray)
     yield from _of_assignment(astray)
-    yield from _of_variable(astray)
+    yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
     yield from _of_line(astray)
+    yield from _of_creation(astray, at_last=True)
 
 
 # --- a tensor -----------------------------------------------------------------------------------------------
@@ -84,36 +87,50 @@ def _is_written(astray: Astray) -> bool:
     """Whether the failing operation fills the value in place: a copy would be filled instead."""
     operation = astray.scene.operation
     node = None if operation is None else operation.node
+    here, reader = astray.links[0].node, astray.links[0].scope.reader
     match node:
         case ast.AugAssign(target=target):
-            return target is astray.links[0].node
-        case ast.Subscript(ctx=ast.Store(), value=value):
-            return value is astray.links[0].node
-        case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
-            return receiver is astray.links[0].node and name.endswith("_") and not name.endswith("__")
+            return target is here
+        case ast.Subscript(ctx=ast.Store(), value=container):
+            return container is here
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            name = function.attr if isinstance(function, ast.Attribute) else ""
+            is_in_place = name.endswith("_") and not name.endswith("__")
+            receiver = [function.value] if isinstance(function, ast.Attribute) else []
+            filled = [*receiver, *arguments[:1]] if is_in_place else []
+            filled += [one.value for one in keywords if one.arg == "out"]
+            value = reader.value(here)
+            return any(one is here or (value is not UNKNOWN and reader.value(one) is value) for one in filled)
     return False
 
 
 def _of_attribute(astray: Astray) -> Iterator[Remedy]:
-    """A tensor that a module has in a plain attribute becomes a buffer, if the constructor alone assigns it."""
+    """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
+
+    It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
+    optimizer could change.
+    """
     for link in astray.links[:0:-1]:
         own, _, name = link.variable.partition(".")
         if link.how is not How.ASSIGNED or not name or link.scope.code.co_name != "__init__":
             continue
         owner = link.scope.names.get(own)
-        if not isinstance(owner, nn.Module) or not isinstance(dictionary_of(owner).get(name), torch.Tensor):
-            continue
-        statement = link.statement
-        if (
-            isinstance(statement, ast.Assign)
-            and not _is_assigned_before(link, own, name)
-            and len(statement.targets) == 1
-            and statement.end_lineno == statement.lineno
-        ):
-            value = link.scope.source.of(statement.value)
-            change = _statement_replaced(link.scope, statement, f'{own}.register_buffer("{name}", {value})')
-            if change is not None:
-                yield Remedy("register it, so that it moves with its module", (change,))
+        tensor = dictionary_of(owner).get(name) if isinstance(owner, nn.Module) else None
+        match link.statement:
+            case ast.Assign(targets=[ast.Attribute()], value=assigned) if isinstance(tensor, torch.Tensor):
+                if _is_assigned_before(link, own, name) or link.statement.end_lineno != link.statement.lineno:
+                    continue
+                value = link.scope.source.of(assigned)
+                torch_nn = name_of_torch_nn(link.scope) if tensor.requires_grad and tensor.is_leaf else ""
+                if torch_nn:
+                    text = "make it a parameter, so that it moves with the module"
+                    registered = f"{own}.{name} = {torch_nn}.Parameter({value})"
+                else:
+                    text = f'register it, so that it moves with the module: `{own}.register_buffer("{name}", …)`'
+                    registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
+                change = _statement_replaced(link.scope, link.statement, registered)
+                if change is not None:
+                    yield Remedy(text, (change,))
 
 
 def _is_assigned_before(link: Link, own: str, name: str) -> bool:
@@ -127,17 +144,17 @@ def _statement_replaced(scope: Scope, statement: ast.Assign, text: str) -> Chang
     return replaced(scope, target, text)
 
 
-def _of_creation(astray: Astray) -> Iterator[Remedy]:
-    """Where the value is created, it is created on the device."""
+def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
+    """Where the value is created, it is created on the device; at last even by a constructor, on the device by name."""
     for link in reversed(astray.links):
         reader = link.scope.reader
         call = link.core(astray.met.operand.device)
-        if not isinstance(call, ast.Call) or (link.how is How.ASSIGNED and "." in link.variable):
+        if not isinstance(call, ast.Call) or (_is_of_constructor(link) and not at_last):
             continue
         made = reader.creates(call)
-        if not made:
+        if not made or not _is_alone(link, call):
             continue
-        device = _device_beside(astray, link, call)
+        device = _device_beside(astray, link, call) or (_quoted(astray.device) if at_last else None)
         if device is None:
             continue
         if made == "keyword":
@@ -146,6 +163,32 @@ def _of_creation(astray: Astray) -> Iterator[Remedy]:
             change = followed_by(link.scope, call, f".to({device})")
         if change is not None:
             yield Remedy("create it where it is used", (change,))
+
+
+def _is_alone(link: Link, call: ast.Call) -> bool:
+    """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
+    target = link.statement.target if isinstance(link.statement, ast.AugAssign) else None
+    beside: list[ast.expr] = [] if target is None else [target]
+    for part in ast.walk(link.node):
+        if isinstance(part, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(part)):
+            sides = [part.left, part.right] if isinstance(part, ast.BinOp) else [part.left, *part.comparators]
+            beside += [one for one in sides if not any(inner is call for inner in ast.walk(one))]
+    return all(_is_number(link.scope, one) for one in beside)
+
+
+def _is_number(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression stands for no tensor: it is computed of numbers."""
+    if isinstance(node, ast.Constant) or isinstance(scope.reader.value(node), (int, float)):
+        return True
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    return bool(parts) and all(_is_number(scope, one) for one in parts)
+
+
+def _is_of_constructor(link: Link) -> bool:
+    """Whether the constructor of a module assigns an attribute: it runs before the module is moved."""
+    own = link.scope.names.get(link.variable.partition(".")[0])
+    is_attribute_of_module = link.how is How.ASSIGNED and "." in link.variable and isinstance(own, nn.Module)
+    return is_attribute_of_module and link.scope.code.co_name == "__init__"
 
 
 def _container(astray: Astray) -> object:
@@ -184,9 +227,22 @@ def _of_assignment(astray: Astray) -> Iterator[Remedy]:
         if owner is UNKNOWN or isinstance(owner, nn.Module) or not isinstance(link.value, torch.Tensor):
             continue
         device = next(devices_at(link.scope, link.node, astray.device, None, astray.scene.sites), None)
-        change = None if device is None else followed_by(link.scope, link.node, f".to({device})")
+        if device is None:
+            continue
+        if _may_be_none(astray, link):
+            text = link.text
+            change = replaced(link.scope, link.node, f"None if {text} is None else {text}.to({device})")
+        else:
+            change = followed_by(link.scope, link.node, f".to({device})")
         if change is not None:
             yield Remedy("move it where it is kept", (change,))
+
+
+def _may_be_none(astray: Astray, link: Link) -> bool:
+    """Whether other calls may pass None for the parameter that an assignment stores."""
+    deeper = astray.links[list(astray.links).index(link) + 1 :]
+    given = deeper[0] if isinstance(link.node, ast.Name) and deeper and deeper[0].how is How.PASSED else None
+    return given is not None and none_at_times(given.scope, given.node)
 
 
 def _of_move(astray: Astray) -> Iterator[Remedy]:
@@ -222,6 +278,14 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
                 | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"))
             ) if name in link.scope.parameters and link.scope.site is None:
                 return f"{name}.device"
+    own = link.scope.parameters[0] if link.scope.parameters else ""
+    module = link.scope.names.get(own)
+    if (
+        isinstance(module, nn.Module)
+        and link.scope.code.co_name != "__init__"
+        and devices_of(module) == [astray.device]
+    ):
+        return f"next({own}.{'parameters' if has_parameters(module) else 'buffers'}()).device"
     return f'"{astray.device}"' if link.scope.site is not None else None
 
 
@@ -251,6 +315,20 @@ def _of_variable(astray: Astray) -> Iterator[Remedy]:
             else:
                 told.append(remedy)
     yield from told
+
+
+def _of_filled(astray: Astray) -> Iterator[Remedy]:
+    """An attribute that an operation fills in place is moved before: the object keeps the tensor that is filled."""
+    scope, node = astray.links[0].scope, astray.links[0].node
+    match node:
+        case ast.Attribute(value=ast.Name(), attr=name):
+            owner = scope.reader.value(node.value)
+            if owner is not UNKNOWN and isinstance(dictionary_of(owner).get(name), torch.Tensor):
+                text = scope.source.of(node)
+                device = device_at(scope, node, astray.device, astray.other)
+                change = preceded_by(scope, node, f"{text} = {text}.to({device})")
+                if change is not None:
+                    yield Remedy("move it before it is filled in place", (change,))
 
 
 def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:

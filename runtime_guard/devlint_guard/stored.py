@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import collections
+import functools
 import types
 from collections import UserDict
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import torch
 from torch import nn
@@ -47,6 +48,14 @@ class _Example(NamedTuple):
 
 
 _NAMED_TUPLE_FIELD: Final = type(vars(_Example)["field"])
+
+
+def stores(owner: object, name: str) -> bool:
+    """Whether an object itself has an attribute, not just its class."""
+    if name in dictionary_of(owner):
+        return True
+    tables = ("_parameters", "_buffers", "_modules") if isinstance(owner, nn.Module) else ()
+    return any(name == key for table in tables for key, _ in table_of(cast(nn.Module, owner), table))
 
 
 def dictionary_of(owner: object) -> Mapping[str, object]:
@@ -90,6 +99,19 @@ def element(owner: object, key: object) -> object:
     return found
 
 
+def is_same_or_view(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a second tensor is a first one, or a view of it, as the transposed weight of a layer is."""
+    return one is other or (other._is_view() and other._base is one) or shares_memory(one, other)
+
+
+def shares_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors have one storage."""
+    try:
+        return bool(one.untyped_storage()._cdata == other.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):  # a tensor without a storage of its own
+        return False
+
+
 _DEEPEST = 4
 
 
@@ -109,7 +131,10 @@ def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[
 
 def tensors_of(owner: object) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors that attributes of an object hold, each with the way to it: `.mean`, `.batch['mask']`."""
-    if not isinstance(owner, (type, types.ModuleType, types.FunctionType, torch.optim.Optimizer)):
+    if isinstance(owner, functools.partial):
+        yield from tensors_in(owner.args, ".args")
+        yield from tensors_in(owner.keywords, ".keywords")
+    elif not isinstance(owner, (type, types.ModuleType, types.FunctionType, torch.optim.Optimizer)):
         for name, value in dictionary_of(owner).items():
             yield from tensors_in(value, f".{name}")
 

@@ -134,7 +134,7 @@ def _has_moved(scope: Scope, value: object) -> bool:
     if scope.call is None:
         return True
     caller, call = scope.call
-    return _has_moved(caller, value) if caller.site is None else _moves_after(caller, call.lineno, value)
+    return caller.site is None or _moves_after(caller, call.lineno, value)
 
 
 def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:

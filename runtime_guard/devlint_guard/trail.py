@@ -8,6 +8,7 @@ Where several assignments may be meant, the object itself, or the device, tells 
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -16,6 +17,7 @@ from typing import Final
 import torch
 from torch import nn
 
+from devlint_guard.assignments import assigned_by_ended, assigned_by_running, last_of
 from devlint_guard.bindings import (
     Binding,
     Field,
@@ -28,11 +30,22 @@ from devlint_guard.bindings import (
     targets_of,
 )
 from devlint_guard.callees import called, code_named, method_of, methods
-from devlint_guard.cores import MOVES, holds_none_on, inner, is_elsewhere, may_be_on, put_in
+from devlint_guard.cores import (
+    MOVES,
+    core,
+    holds_none_on,
+    inner,
+    is_elsewhere,
+    likely,
+    makes,
+    may_be_on,
+    may_make,
+    put_in,
+)
 from devlint_guard.frames import Site, node_at
 from devlint_guard.functions import Scope, class_scope, given_by, imported, rest_of, top_of
 from devlint_guard.links import How, Link
-from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of
+from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in, parts_of, stores
 
 _MOST: Final = 16
 """More links than this are no explanation."""
@@ -54,11 +67,19 @@ def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value:
     if scope is None:
         return []
     way = _Way(sites, device)
-    links = way.followed(Link(How.HERE, scope, node, value=UNKNOWN if value is None else value))
+    keys = _attribute_with(scope.reader.value(node), value)
+    links = way.followed(Link(How.HERE, scope, node, keys=keys, value=UNKNOWN if value is None else value))
     if not any("." in link.variable for link in links):
         kept = _kept_in(sites, value)
         links += [] if kept is None else way.followed(kept)
     return links
+
+
+def _attribute_with(held: object, value: object) -> tuple[Key, ...]:
+    """The attribute of an object that holds a tensor, as a distribution does; empty for a tensor itself."""
+    if value is None or held is value or isinstance(held, (nn.Module, type, ModuleType)):
+        return ()
+    return next(((Field(name),) for name, one in dictionary_of(held).items() if one is value), ())
 
 
 def _kept_in(sites: Sequence[Site], value: object) -> Link | None:
@@ -79,9 +100,14 @@ def way_of(sites: Sequence[Site], link: Link, device: str) -> list[Link]:
     return _Way(sites, device).followed(link)
 
 
-def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object) -> Link | None:
-    """The assignment that gave an attribute of an object its value."""
-    return _Way(sites, "").of_attribute(owner, name, (), value)
+def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object, device: str = "") -> Link | None:
+    """The assignment that gave an attribute of an object its value; of several, one of a value on the device."""
+    return _Way(sites, device).of_attribute(owner, name, (), value)
+
+
+def constructed(sites: Sequence[Site], owner: object) -> tuple[Scope, ast.Call] | None:
+    """The call that made an object which a variable of a running function, or an attribute of one, holds."""
+    return _Way(sites, "").construction(owner)
 
 
 def of_global(scope: Scope, name: str) -> Link | None:
@@ -128,7 +154,7 @@ class _Way:
             case ast.Attribute():
                 return self._of_member(scope, node, keys, value)
             case ast.Call():
-                return self._of_call(scope, node, keys) or self._of_place(scope, node)
+                return self._of_call(scope, node, keys, value) or self._of_place(scope, node)
         return None
 
     # --- variables ---
@@ -324,7 +350,7 @@ class _Way:
     def _made(self, first: Link | None, owner: object) -> tuple[Scope, ast.Call] | None:
         for link in self.followed(first) if first is not None else ():
             for node in ast.walk(link.node):
-                if isinstance(node, ast.Call) and link.scope.reader.value(node.func) is type(owner):
+                if isinstance(node, ast.Call) and makes(link.scope.reader, node, owner):
                     return link.scope, node
         return None
 
@@ -335,8 +361,12 @@ class _Way:
         if isinstance(node.value, ast.Name):
             # What the same function has assigned before.
             reached = scope.reaching(is_attribute(node.value.id, node.attr), node)
-            if reached and None not in reached:
-                binding = self._chosen(scope, [one for one in reached if one is not None], keys, value)
+            local = [one for one in reached if one is not None]
+            if None in reached:  # it may be from before, but not if this is where it is
+                local = [one for one in local if self.device and may_be_on(scope.reader, one.value, self.device)]
+                local = [one for one in local if not _is_update(scope, one, node.value.id, node.attr, self.device)]
+            if local:
+                binding = self._chosen(scope, local, keys, value)
                 if binding is not None:
                     name = f"{node.value.id}.{node.attr}"
                     all_keys = (*binding.keys, *keys)
@@ -348,15 +378,21 @@ class _Way:
             return None if top is None else self.of_variable_of_file(top, node.attr, keys, value)
         if value is UNKNOWN and not keys:
             value = scope.reader.value(node)
-        return self.of_attribute(owner, node.attr, keys, value)
+        found = self.of_attribute(owner, node.attr, keys, value)
+        if found is None and not isinstance(owner, (nn.Module, type)):
+            # What an object stores that no line of the program assigns, its constructor was given.
+            return Link(How.TAKEN, scope, node.value, keys=(Field(node.attr), *keys))
+        return found
 
     def of_attribute(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         """The assignment of an attribute: by a running function, a method of its class, or the body of the class."""
-        found = list(self._assigned_outside(owner, name, keys, value))[-1:]
-        found = found or list(self._assigned_by_methods(owner, name, keys, value))
+        found = list(assigned_by_running(self.sites, owner, name, keys, value))[-1:]
+        if not found:
+            found = list(self._assigned_by_methods(owner, name, keys, value))
+            found += list(assigned_by_ended(self.sites, owner, name, keys, value))[-1:]
+        found = [one for one in found if may_make(one.scope.reader, one.node, value)] or found
         if len(found) > 1:
-            there = [one for one in found if may_be_on(one.scope.reader, one.node, self.device)]
-            found = there if self.device else found
+            found = last_of(found, self.sites, owner, value, self.device)
         if len(found) == 1:
             link = found[0]
             filled = self._filled_attribute(owner, name, link) if link.scope.parameters else None
@@ -364,19 +400,6 @@ class _Way:
         if found:
             return None
         return self._of_class(owner, name, keys, value)
-
-    def _assigned_outside(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
-        own = {method.__code__ for method in methods(type(owner))}
-        for site in self.sites:
-            scope = Scope.at(site) if site.is_user and site.frame.f_code not in own else None
-            definition = None if scope is None else scope.definition
-            for node in own_nodes(definition) if definition is not None else ():
-                for target, assigned, inside in targets_of(node):
-                    if isinstance(target, ast.Attribute) and target.attr == name and isinstance(node, ast.stmt):
-                        assert scope is not None
-                        if scope.reader.value(target.value) is owner:
-                            text = scope.source.of(target)
-                            yield Link(How.ASSIGNED, scope, assigned, node, text, (*inside, *keys), value)
 
     def _assigned_by_methods(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Iterator[Link]:
         seen: set[str] = set()
@@ -387,9 +410,9 @@ class _Way:
             if method.__name__ != "__init__":  # of which one calls the next
                 seen.add(method.__name__)
             own = scope.parameters[0]
-            reached = scope.reaching(is_attribute(own, name), None)
+            reached = scope.reaching(is_attribute(own, name, also_any=stores(owner, name)), None)
             for one in reached:
-                is_update = one is not None and isinstance(one.statement, ast.AugAssign)
+                is_update = one is not None and _is_update(scope, one, own, name, self.device)
                 if one is not None and not is_update and not is_none(one.value):
                     known = scope
                     if method.__name__ == "__init__" and (made := self.construction(owner)) is not None:
@@ -400,8 +423,9 @@ class _Way:
     def _of_class(self, owner: object, name: str, keys: tuple[Key, ...], value: object) -> Link | None:
         for base in (owner if isinstance(owner, type) else type(owner)).__mro__:
             held = vars(base).get(name, UNKNOWN)
-            if isinstance(held, property) and isinstance(held.fget, FunctionType):
-                return self._returned(Scope.of(held.fget, owner), keys)
+            getter = held.fget if isinstance(held, property) else getattr(held, "func", None)
+            if isinstance(held, (property, functools.cached_property)) and isinstance(getter, FunctionType):
+                return self._returned(Scope.of(getter, owner), keys)
             if held is not UNKNOWN:
                 scope = class_scope(base)
                 if scope is None:
@@ -414,15 +438,17 @@ class _Way:
 
     # --- functions ---
 
-    def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...]) -> Link | None:
+    def _of_call(self, scope: Scope, node: ast.Call, keys: tuple[Key, ...], value: object) -> Link | None:
         """What a function of the user's returned or yielded, or a constructor stored."""
         function, owner = called(scope.reader, node)
+        if isinstance(owner, nn.DataParallel) and (made := self.construction(owner)) is not None:
+            return Link(How.GATHERED, *made)
         if isinstance(owner, nn.Module) and self.device != "cpu" and self.device in devices_of(owner):
             return None  # it is where the module is
         if isinstance(function, type):
             return self._of_constructor(scope, node, function, keys)
         inside = Scope.of(function, owner, (scope, node)) if isinstance(function, FunctionType) else None
-        return self._returned(inside, keys)
+        return self._returned(inside, keys, value)
 
     def _of_constructor(self, scope: Scope, node: ast.Call, kind: type, keys: tuple[Key, ...]) -> Link | None:
         """The assignment of an attribute by the constructor that a call runs."""
@@ -432,21 +458,33 @@ class _Way:
             return None
         inside = Scope.of(method, call=(scope, node)) if isinstance(method, FunctionType) else None
         if inside is None or not inside.parameters:
-            given = next((one.value for one in node.keywords if one.arg == first.name), None)
-            return None if given is None else Link(How.PASSED, scope, given, variable=first.name, keys=tuple(rest))
+            return self._of_library(scope, node, method, first.name, tuple(rest))
         own = inside.parameters[0]
         return self._bound_at_end(inside, is_attribute(own, first.name), f"{own}.{first.name}", tuple(rest), UNKNOWN)
 
-    def _returned(self, scope: Scope | None, keys: tuple[Key, ...]) -> Link | None:
+    def _of_library(
+        self, scope: Scope, node: ast.Call, method: object, name: str, keys: tuple[Key, ...]
+    ) -> Link | None:
+        """What a constructor without source was given for an attribute: by its name, or the only thing that fits."""
+        code = method.__code__ if isinstance(method, FunctionType) else None
+        found = None if code is None else given_by(node, code, name, keys)
+        if found is None:
+            given = [one for one in node.args if not isinstance(one, ast.Starred)]
+            part = likely(scope.reader, [*given, *(one.value for one in node.keywords)], self.device)
+            found = None if part is None else (part, keys)
+        return None if found is None else Link(How.PASSED, scope, found[0], variable=name, keys=found[1])
+
+    def _returned(self, scope: Scope | None, keys: tuple[Key, ...], value: object = UNKNOWN) -> Link | None:
         definition = None if scope is None else scope.definition
         if scope is None or definition is None:
             return None
         yielded = [one for one in own_nodes(definition) if isinstance(one, ast.Yield) and one.value is not None]
         if yielded and keys:
-            value = yielded[0].value if len(yielded) == 1 else None
-            return None if value is None else Link(How.YIELDED, scope, value, yielded[0], keys=keys[1:])
+            given = yielded[0].value if len(yielded) == 1 else None
+            return None if given is None else Link(How.YIELDED, scope, given, yielded[0], keys=keys[1:])
         returned = [one for one in own_nodes(definition) if isinstance(one, ast.Return) and scope.is_reached(one)]
         values = [one.value for one in returned if one.value is not None]
+        values = [one for one in values if not keys and makes(scope.reader, one, value)] or values
         if len(values) > 1:
             values = [one for one in values if may_be_on(scope.reader, one, self.device)] if self.device else values
         return Link(How.RETURNED, scope, values[0], keys=keys) if len(values) == 1 else None
@@ -508,6 +546,14 @@ class _Way:
                 node, rest = found[0]
                 return Link(How.APPENDED, inside, node, variable=f"{own}.{name}", keys=(*rest, *link.keys[1:]))
         return None
+
+
+def _is_update(scope: Scope, binding: Binding, own: str, name: str, device: str) -> bool:
+    """Whether an assignment computes an attribute from its value before the method: it leaves the device as it was."""
+    if isinstance(binding.statement, ast.AugAssign):
+        return True
+    part, is_target = core(scope.reader, binding.value, device), is_attribute(own, name)
+    return part is not binding.value and is_target(part) and None in scope.reaching(is_target, part)
 
 
 _PASS_ON: Final = frozenset(

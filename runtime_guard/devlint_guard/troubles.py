@@ -27,14 +27,15 @@ from devlint_guard.blame import (
     values_on,
     whole_expression,
 )
-from devlint_guard.edits import followed_by, merged, preceded_by, replaced, with_keyword
-from devlint_guard.expressions import Argument, Term, as_device, attached
+from devlint_guard.edits import followed_by, merged, replaced, with_keyword
+from devlint_guard.expressions import Term, attached
 from devlint_guard.finding import Change, Finding, Operand, Role
 from devlint_guard.frames import place_of, text_of
 from devlint_guard.functions import Scope
 from devlint_guard.messages import Message, Trouble
 from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
+from devlint_guard.parallel import data_parallel, distributed
 from devlint_guard.remedies import moved_by_choice, node_of, with_argument, with_constant, with_method
 from devlint_guard.stored import UNKNOWN, attribute, devices_of
 from devlint_guard.trail import trail
@@ -411,63 +412,7 @@ def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:
     return value if isinstance(value, nn.Module) else None
 
 
-# --- parallel modules ---------------------------------------------------------------------------------------
-
-
-def _data_parallel(scene: Scene, message: Message) -> Finding:
-    found = _parallel_operands(scene)
-    wanted = next(iter(message.devices), "")
-    has = next(iter(message.devices[1:]), "")
-    text = f"`{first_name(found)}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
-    return Finding(
-        "DEV401",
-        text if wanted and has else f"`{first_name(found)}` does not go with its devices",
-        operands=found,
-        help=(
-            f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
-            "the inputs may be anywhere: DataParallel scatters them",
-        ),
-        changes=_wrapped_moved(scene, found, wanted),
-    )
-
-
-def _wrapped_moved(scene: Scene, found: tuple[Operand, ...], wanted: str) -> tuple[Change, ...]:
-    """A line before the call that moves the module; where it is wrapped on the failing line, the module in the call."""
-    place = node_of(scene, found[0]) if found and wanted else None
-    if place is None or found[0].role is not Role.MODULE:
-        return ()
-    scope, node = place
-    operation = scene.operation.node if scene.operation else None
-    if isinstance(operation, ast.Call) and node is operation.func:
-        change = preceded_by(scope, node, f'{scope.source.of(node)}.to("{wanted}")')
-    else:
-        change = followed_by(scope, node, f'.to("{wanted}")')
-    return () if change is None else (change,)
-
-
-def _distributed(scene: Scene, message: Message) -> Finding:
-    found = _parallel_operands(scene)
-    return Finding(
-        "DEV402",
-        f"`{first_name(found)}`: the module and its `device_ids` do not go together",
-        operands=found,
-        help=("move the module to one device and name that one, `device_ids=[local_rank]`; leave it out on the CPU",),
-        changes=_moved_to_its_id(scene, found),
-    )
-
-
-def _moved_to_its_id(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]:
-    """The module in the call, moved to the one device that the call names, if the module is on the CPU as a whole."""
-    place = node_of(scene, found[0]) if found and found[0].role is Role.MODULE else None
-    ids = [one.node for one in arguments_of(scene) if one.keyword == "device_ids"]
-    if place is None or len(ids) != 1 or not isinstance(ids[0], (ast.List, ast.Tuple)) or len(ids[0].elts) != 1:
-        return ()
-    scope, node = place
-    value = scope.reader.value(node)
-    if not isinstance(value, nn.Module) or devices_of(value) != ["cpu"]:
-        return ()
-    change = followed_by(scope, node, f".to({scope.source.of(ids[0].elts[0])})")
-    return () if change is None else (change,)
+# --- groups of processes -----------------------------------------------------------------------------------
 
 
 def _collective(scene: Scene, message: Message) -> Finding:
@@ -482,28 +427,6 @@ def _collective(scene: Scene, message: Message) -> Finding:
             'or give the group a backend for both: `init_process_group("cpu:gloo,cuda:nccl")`',
         ),
     )
-
-
-def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
-    """The module that is wrapped, or called, and the device ids that it is given."""
-    if scene.user is None or scene.operation is None:
-        return whole_expression(scene, "")
-    modules = [operand(scene, one) for one in terms_of(scene) if isinstance(one.value, nn.Module)]
-    node = scene.operation.node
-    if not modules and isinstance(node, ast.Call):
-        wrapped = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), node.func)
-        modules = [Operand(text_of(scene.user, wrapped), Role.MODULE, "", place=place_of(scene.user, wrapped))]
-    ids = [one for one in arguments_of(scene) if one.keyword in ("device_ids", "output_device")]
-    ids += [one for one in arguments_of(scene) if not one.keyword and isinstance(one.node, ast.List)]
-    # A device that is none of CUDA is wrong with any module.
-    ids.sort(key=lambda one: not _is_on_cpu(one))
-    named = [Operand(one.text, Role.UNKNOWN, "", place=place_of(scene.user, one.node)) for one in ids]
-    return blamed([*named, *modules[:1]] if ids and _is_on_cpu(ids[0]) else [*modules[:1], *named])
-
-
-def _is_on_cpu(argument: Argument) -> bool:
-    device = as_device(argument.value)
-    return device is not None and device.type == "cpu"
 
 
 WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
@@ -521,8 +444,8 @@ WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
     Trouble.CHECKPOINT: _checkpoint,
     Trouble.FORKED: _forked,
     Trouble.NO_ATTRIBUTE: _no_attribute,
-    Trouble.DATA_PARALLEL: _data_parallel,
-    Trouble.DISTRIBUTED: _distributed,
+    Trouble.DATA_PARALLEL: data_parallel,
+    Trouble.DISTRIBUTED: distributed,
     Trouble.COLLECTIVE: _collective,
 }
 """Writes the finding for each trouble."""

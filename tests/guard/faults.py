@@ -222,6 +222,130 @@ where = 'cpu'
 made = torch.zeros(2, 3, device=where)
 says(there, made)
 """,
+    "replaced": """
+def replace(owner, name):
+    setattr(owner, name, nn.Parameter(torch.ones(2, 3)))
+    owner.fc.weight = nn.Parameter(torch.ones(3, 3))
+replace(net, 'extra')
+net.inner.part = nn.Linear(3, 3).cpu()
+says(there, net.fc)
+says(there, net.fc.weight)
+""",
+    "replaced_again": """
+class State:
+    def __init__(self):
+        self.table = None
+    def reset(self):
+        self.table = torch.ones(2, 3)
+    def load(self, table):
+        self.table = table
+class Holder:
+    def __init__(self, table):
+        self.device = 'cuda:0'
+        self.table = table
+state = State()
+state.reset()
+state.load(torch.zeros(2, 3))
+holder = Holder(state.table)
+says(there, holder.table)
+""",
+    "parameters_in_a_list": """
+class Bag(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [[nn.Linear(3, 3)]]
+        self.scales = [nn.Parameter(torch.ones(3))]
+bag = Bag()
+try:
+    says(there, bag.parts[0][0])
+except RuntimeError:
+    pass
+says(there, bag.scales[0])
+""",
+    "given_to_a_library": """
+import functools
+from torch.distributions import Normal
+spread = torch.ones(2, 3)
+shape = Normal(torch.zeros(2, 3), spread)
+part = functools.partial(says, there, other=torch.ones(2, 3) * 2)
+part(shape.scale)
+""",
+    "filled": """
+class Meter:
+    def __init__(self):
+        self.total = torch.zeros(2, 3)
+    def add(self, value):
+        says(value, out=self.total)
+Meter().add(there)
+""",
+    "replaced_by_a_function": """
+def prune(net, kept):
+    net.fc.weight = nn.Parameter(kept)
+def grow(net):
+    net.fc.bias = nn.Parameter(torch.ones(3))
+net.to('cpu')
+grow(net)
+says(there, net.fc.bias)
+""",
+    "replaced_by_an_argument": """
+def prune(net, kept):
+    net.fc.weight = nn.Parameter(kept)
+net.to('cpu')
+prune(net, torch.ones(3, 3).to(torch.float32))
+says(there, net.fc.weight)
+""",
+    "registry": """
+heads = {'a': nn.Linear(3, 3)}
+says(there, heads['a'])
+""",
+    "shown_in_a_branch": """
+def chosen(flag, value):
+    result = value
+    if flag:
+        result = torch.ones(2, 3)
+    else:
+        result = value.cuda()
+    return says(there, result)
+chosen(len(x) > 1, x)
+""",
+    "around": """
+def outer(scale):
+    def inside(value):
+        return says(value, scale)
+    return inside
+outer(torch.ones(2, 3))(there)
+""",
+    "registered": """
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.ones(2, 3)
+    def forward(self, value):
+        return says(value, self.scale)
+Scaled()(there)
+""",
+    "of_the_file": """
+TABLE = [torch.ones(2, 3)]
+def use(value, **given):
+    return says(value, TABLE[0], [given['beside']])
+use(there, beside=there)
+""",
+    "given_or_made": """
+def use(value, mask):
+    if mask.ndim > 2:
+        mask = mask[0]
+    if value is None:
+        mask = value.cpu()
+    return says(value, mask)
+use(there, torch.ones(2, 3))
+""",
+    "computed_in_the_call": """
+said = {'one': (lambda value: value)(x)}
+out = torch.zeros(2, 3)
+def fill(value, out):
+    says(value.abs(), out.add_(1))
+fill(there, out)
+""",
     "comprehended": """
 [says(there, one) for one in [torch.ones(2, 3)]]
 """,
@@ -231,6 +355,59 @@ kept += says(there, kept)
 """,
 }
 FAILING |= {name: SAYS + text for name, text in APART.items()}
+FAILING["wrapped"] = (
+    SAYS
+    + """
+class Part(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+ids = [1, 0]
+with FakeTensorMode(allow_non_fake_inputs=True):
+    wrapped = nn.DataParallel(Part(there), device_ids=ids)
+    wrapped.device_ids, wrapped.src_device_obj = ids, torch.device("cuda:1")
+    wrapped(x)
+"""
+)
+FAILING["made_before"] = (
+    """
+import pickle
+import torch
+
+class Meter:
+    def __init__(self, total=None):
+        self.total = torch.zeros(2, 3)
+        self.last = total
+    def add(self, value, says):
+        says(value, out=self.total)
+
+class State:
+    def __init__(self):
+        self.table = None
+    def load(self, text):
+        self.table = pickle.loads(text)
+
+class Holder:
+    def __init__(self, table, device):
+        self.device = device
+        self.table = table
+    def use(self, value, says):
+        says(value, self.table)
+
+state, meter = State(), Meter()
+state.load(pickle.dumps(torch.ones(2, 3)))
+holder = Holder(state.table, "cuda:0")
+"""
+    + SAYS
+    + """
+for use in (meter.add, holder.use):
+    try:
+        use(there, says)
+    except RuntimeError as error:
+        last = error
+raise last
+"""
+)
 
 TEXTS = {
     Trouble.HOST_ACCESS: "can't convert cuda:0 device type tensor to numpy",

@@ -163,14 +163,20 @@ def main() -> None:
             answers = [(question, answer(judge, question, way)) for question in questions]
             if not options.quiet:
                 for question, one in answers:
-                    _print(way, question, one, verbose=options.verbose)
-            ran = [one for _, one in answers if not one.mended.startswith("cannot run")]
-            operand, cause = sum(one.operand for one in ran), sum(one.cause for one in ran)
-            mended = sum(one.mended == "ok" for one in ran)
-            print(f"{way}: of {len(ran)} programs, operand {operand}, cause {cause}, first change mends {mended}")
+                    print_answer(way, question, one, verbose=options.verbose)
+            print(figures(way, [one for _, one in answers]))
 
 
-def _print(way: Way, question: Question, one: Answer, *, verbose: bool) -> None:
+def figures(way: Way, answers: Iterable[Answer]) -> str:
+    """How many of the programs that could run were explained."""
+    ran = [one for one in answers if not one.mended.startswith("cannot run")]
+    operand, cause = sum(one.operand for one in ran), sum(one.cause for one in ran)
+    mended = sum(one.mended == "ok" for one in ran)
+    return f"{way}: of {len(ran)} programs, operand {operand}, cause {cause}, first change mends {mended}"
+
+
+def print_answer(way: Way, question: Question, one: Answer, *, verbose: bool) -> None:
+    """Prints one line on a program, and on demand its explanation."""
     operand, cause = ("operand" if one.operand else "-"), ("cause" if one.cause else "-")
     print(f"{way:8} {question.row['id']:32} {operand:8} {cause:6} {one.mended}")
     if verbose and one.finding is not None:

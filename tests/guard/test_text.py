@@ -138,3 +138,30 @@ def test_the_change_is_a_diff_of_the_users_lines(file: str) -> None:
     inserted = replace(_finding(file), changes=(Change(place, before, f"    mask = mask.to(x.device)\n{before}"),))
     assert "            + mask = mask.to(x.device)\n" in render(inserted)
     assert "            - " not in render(inserted)
+
+
+def test_of_many_steps_both_ends_and_the_changed_line_are_shown(file: str) -> None:
+    finding = _finding(file)
+    blamed, *others = finding.operands
+    steps = tuple(Step(f"step {number}", Place("far.py", number, 1, number, 9)) for number in range(1, 9))
+    long = replace(finding, operands=(replace(blamed, history=steps), *others))
+    text = render(long)
+    assert re.findall(r"`mask` (step \d)|… (\d more steps) …", text) == [
+        ("step 1", ""),
+        ("step 2", ""),
+        ("", "4 more steps"),
+        ("step 7", ""),
+        ("step 8", ""),
+    ]
+    change = Change(Place("far.py", 5, 0, 5), "a = b", "a = b.to(x.device)")
+    changed = render(replace(long, changes=(change,)))
+    assert re.findall(r"`mask` (step \d)|… (\d more steps?) …", changed) == [
+        ("step 1", ""),
+        ("step 2", ""),
+        ("", "2 more steps"),
+        ("step 5", ""),
+        ("", "2 more steps"),
+        ("step 8", ""),
+    ]
+    few = render(replace(long, operands=(replace(blamed, history=steps[:5]), *others)))
+    assert "more step" not in few

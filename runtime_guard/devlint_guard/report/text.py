@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from devlint_guard.finding import Finding, Operand, Place, Role, ranks_named
+from devlint_guard.finding import Finding, Operand, Place, Role, Step, ranks_named
 from devlint_guard.frames import source_line
 from devlint_guard.quoting import printable
 
@@ -239,9 +239,13 @@ def _marks(text: str, operands: list[Operand], width: int, shift: int) -> Iterat
 
 def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     for operand in finding.operands:
-        for index, step in enumerate(operand.history if operand.blamed else ()):
-            where = "" if step.place is None else f" ({_where(step.place)})"
-            yield "" if index else "cause", f"{_quoted(operand)} {step.message}{where}"
+        for index, step in enumerate(_told(finding, operand.history) if operand.blamed else ()):
+            label = "" if index else "cause"
+            if isinstance(step, int):
+                yield label, f"… {step} more {'step' if step == 1 else 'steps'} …"
+            else:
+                where = "" if step.place is None else f" ({_where(step.place)})"
+                yield label, f"{_quoted(operand)} {step.message}{where}"
     for operand in finding.operands:
         if not _within(operand.place, finding.place) if finding.place else True:
             yield "value", f"{_quoted(operand)} ({_what(operand)}) is on {operand.device}"
@@ -253,6 +257,38 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     for index, text in enumerate(finding.help):
         yield "or" if index else "help", text
     yield "silence", f'with allow("{finding.code}", reason="…"):'
+
+
+def _told(finding: Finding, history: Sequence[Step]) -> Iterator[Step | int]:
+    """The steps to show, and in the place of others how many there are.
+
+    They are those at both ends and on the lines to change, since the value was made at one end, is used at the other,
+    and has to be looked at where it is moved.
+    """
+    changed = {(one.place.file, one.place.line) for one in finding.changes}
+    last = len(history) - 1
+    to_end = {number: min(number, last - number) for number in range(len(history))}
+    first = sorted(to_end, key=lambda number: (not _is_at(history[number], changed), to_end[number]))[:_MOST_STEPS]
+    shown = {*first, *(number for number in to_end if {number - 1, number + 1} <= set(first))}  # a count is no shorter
+    hidden = 0
+    for number, step in enumerate(history):
+        if number not in shown:
+            hidden += 1
+            continue
+        if hidden:
+            yield hidden
+        hidden = 0
+        yield step
+    if hidden:
+        yield hidden
+
+
+def _is_at(step: Step, lines: set[tuple[str, int]]) -> bool:
+    return step.place is not None and (step.place.file, step.place.line) in lines
+
+
+_MOST_STEPS = 4
+"""A note tells so many steps of a cause; the report has all."""
 
 
 def _where(place: Place) -> str:
