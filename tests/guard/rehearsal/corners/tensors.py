@@ -141,6 +141,62 @@ def nested_factory_of_jagged_tensors() -> None:
     assert at(x) == "cuda:0"
 
 
+def nested_factory_of_parts_on_several_devices() -> None:
+    torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3, device="cuda")])
+
+
+def nested_factory_of_parts_on_one_device() -> None:
+    parts = [torch.ones(2, device="cuda:1"), torch.ones(3, device="cuda:1")]
+    assert at(torch.nested.nested_tensor(parts)) == at(torch.nested.as_nested_tensor(parts)) == "cuda:1"
+
+
+def jagged_tensors_through_a_layer() -> None:
+    parts = [torch.ones(2, 4, device="cuda"), torch.ones(3, 4, device="cuda")]
+    x = torch.nested.as_nested_tensor(parts, layout=torch.jagged)
+    y = nn.Linear(4, 2).cuda()(x).relu() * 2
+    assert at(y) == at(y.values()) == at(y.unbind()[0]) == at(y.to_padded_tensor(0.0)) == "cuda:0"
+    assert at(x.cpu()) == at(x.cpu().values()) == "cpu"
+
+
+def jagged_tensor_and_a_layer_on_the_cpu() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], device="cuda", layout=torch.jagged)
+    nn.Linear(4, 2)(x)
+
+
+def jagged_tensor_with_offsets_elsewhere() -> None:
+    torch.nested.nested_tensor_from_jagged(torch.ones(5, 4, device="cuda"), torch.tensor([0, 2, 5]))
+
+
+def gradient_of_a_jagged_tensor() -> None:
+    part = torch.ones(2, 4, device="cuda", requires_grad=True)
+    x = torch.nested.as_nested_tensor([part, torch.ones(3, 4, device="cuda")], layout=torch.jagged)
+    (x * 2).values().sum().backward()
+    assert part.grad is not None and at(part.grad) == "cuda:0"
+
+
+class Wrapper(torch.Tensor):
+    """Wraps a tensor, and hands each operator on to it."""
+
+    inner: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> Wrapper:
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device)  # type: ignore[attr-defined]
+        made.inner = inner
+        return made  # type: ignore[no-any-return]
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        inner = [one.inner if isinstance(one, Wrapper) else one for one in args]
+        return Wrapper(func(*inner, **(kwargs or {})))
+
+
+def wrapper_of_a_tensor() -> None:
+    x = Wrapper(torch.ones(2, device="cuda"))
+    assert at(x * 2) == at((x * 2).inner) == "cuda:0"
+    x * torch.ones(2)
+
+
 def factory_with_an_index() -> None:
     assert at(torch.ones(2, device=1)) == at(torch.tensor([1], device=1)) == "cuda:1"
     assert at(torch.ones(2, device="cuda:1").new_zeros(1, device=0)) == "cuda:0"
