@@ -171,29 +171,29 @@ def gradient_of_a_jagged_tensor() -> None:
     part = torch.ones(2, 4, device="cuda", requires_grad=True)
     x = torch.nested.as_nested_tensor([part, torch.ones(3, 4, device="cuda")], layout=torch.jagged)
     (x * 2).values().sum().backward()
-    assert part.grad is not None and at(part.grad) == "cuda:0"
+    assert at(part.grad) == "cuda:0"
 
 
-class Wrapper(torch.Tensor):
+class Wrapper(Tensor):
     """Wraps a tensor, and hands each operator on to it."""
 
-    inner: torch.Tensor
+    wrapped: Tensor
 
     @staticmethod
-    def __new__(cls, inner: torch.Tensor) -> Wrapper:
-        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device)  # type: ignore[attr-defined]
-        made.inner = inner
-        return made  # type: ignore[no-any-return]
+    def __new__(cls, wrapped: Tensor) -> Wrapper:
+        made: Wrapper = Tensor._make_wrapper_subclass(cls, wrapped.shape, dtype=wrapped.dtype, device=wrapped.device)
+        made.wrapped = wrapped
+        return made
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        inner = [one.inner if isinstance(one, Wrapper) else one for one in args]
-        return Wrapper(func(*inner, **(kwargs or {})))
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
+        wrapped = [one.wrapped if isinstance(one, Wrapper) else one for one in args]
+        return Wrapper(func(*wrapped, **(kwargs or {})))
 
 
 def wrapper_of_a_tensor() -> None:
     x = Wrapper(torch.ones(2, device="cuda"))
-    assert at(x * 2) == at((x * 2).inner) == "cuda:0"
+    assert at(x * 2) == at((x * 2).wrapped) == "cuda:0"
     x * torch.ones(2)
 
 
