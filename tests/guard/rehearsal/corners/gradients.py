@@ -291,6 +291,41 @@ def hook_uses_a_tensor_on_the_cpu() -> None:
     net(torch.ones(1, 2, device="cuda")).sum().backward()
 
 
+def hook_of_a_node_leaves_the_gradient() -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0].cpu(), *inputs[1:]))
+    y.sum().backward()
+
+
+def hook_of_a_node_returns_too_few_gradients() -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0].cpu(),))
+    y.sum().backward()
+
+
+def hook_before_a_node_leaves_the_gradient() -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0].cpu(),))
+    y.sum().backward()
+
+
+def hooks_of_nodes_scale_the_gradient() -> None:
+    x = torch.ones(2, device="cuda", requires_grad=True)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 3,))
+    handle = y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 5, *inputs[1:]))
+    y.sum().backward()
+    assert x.grad.tolist() == [30.0, 30.0]
+    handle.remove()
+
+
+def hook_of_a_leaf_leaves_the_gradient() -> None:
+    x = torch.ones(2, device="cuda", requires_grad=True)
+    node = x.expand_as(x).grad_fn.next_functions[0][0]
+    node.register_prehook(lambda outputs: (outputs[0].cpu(),))
+    (x * 2).sum().backward()
+
+
 def hook_after_accumulation() -> None:
     net, seen = nn.Linear(2, 2).to("cuda:1"), []
     net.weight.register_post_accumulate_grad_hook(lambda parameter: seen.append(at(parameter.grad)))
