@@ -332,6 +332,12 @@ def data_of_another_device() -> None:
     net(torch.ones(1, 2, device="cuda"))
 
 
+def pickled_device() -> None:
+    text = pickle.dumps(torch.device("cuda:1"))
+    assert b"devlint" not in text
+    assert pickle.loads(text) == torch.device("cuda", 1) == torch.device(1)
+
+
 def pickled_tensor() -> None:
     x = pickle.loads(pickle.dumps({"a": torch.ones(2, device="cuda:1"), "b": torch.ones(2)}))
     assert (at(x["a"]), at(x["b"])) == ("cuda:1", "cpu")
