@@ -1,8 +1,8 @@
 """`python -m tests.guard.rehearsal.worded FOLDER …`: whether other releases of torch have the words of a rehearsal.
 
-Each folder holds another installed torch, such as `ENVIRONMENT/lib/python3.12/site-packages`. The script takes the parts
-of all messages that a rehearsal raises, and looks for them in the libraries and Python files of torch. It prints each
-part that the installed release has and another one lacks. A release that lacks none may stand in `words.KNOWN`.
+Each folder holds another installed torch, such as `ENVIRONMENT/lib/python3.12/site-packages`. The script takes the
+parts of all messages that a rehearsal raises, and looks for them in the libraries and Python files of torch. It prints
+each part that the installed release has and another one lacks. A release that lacks none may stand in `words.KNOWN`.
 """
 
 from __future__ import annotations
