@@ -42,11 +42,11 @@ def install(replaced: Replacements) -> None:
 
 def _install_functions(replaced: Replacements) -> None:
     function: Any = _autograd.function
-    apply = function.Function.__dict__["apply"].__func__
+    apply = function.Function.__dict__["apply"]  # a method of a class, in Python or in C
 
-    @functools.wraps(apply)
+    @functools.wraps(function.Function.apply)
     def remembering(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        result = apply(cls, *args, **kwargs)
+        result = apply.__get__(None, cls)(*args, **kwargs)
         node = _node_of(result)
         if isinstance(node, function.BackwardCFunction) and node._forward_cls is cls:
             outputs = result if isinstance(result, tuple) else (result,)

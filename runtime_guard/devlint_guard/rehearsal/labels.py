@@ -153,7 +153,22 @@ def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
     return ()
 
 
+def _transformed(tensor: Tensor) -> Tensor | None:
+    """Return the tensor inside of one that a transformation has made, such as `vmap`; None for every other tensor."""
+    functions = _C._functorch
+    if functions.is_functorch_wrapped_tensor(tensor):
+        return functions.get_unwrapped(tensor)  # type: ignore[no-any-return]
+    if functions.is_legacy_batchedtensor(tensor):  # torch.autograd.grad(is_grads_batched=True)
+        _C._vmapmode_increment_nesting()
+        level = _C._vmapmode_decrement_nesting()
+        return torch._remove_batch_dim(tensor, level, 1, 0)
+    return None
+
+
 def _without_storage(tensor: Tensor) -> torch.device:
+    inside = _transformed(tensor)
+    if inside is not None:
+        return label(inside)
     parts = _parts(tensor)
     return label(parts[-1]) if parts else _of_wrapper(tensor)
 
@@ -172,5 +187,9 @@ def _of_wrapper(tensor: Tensor) -> torch.device:
 
 
 def _put_without_storage(tensor: Tensor, device: torch.device) -> None:
+    inside = _transformed(tensor)
+    if inside is not None:
+        put(inside, device)
+        return
     for part in _parts(tensor):
         put(part, device)

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 import torch
 
-KNOWN: Final = frozenset({(2, 11), (2, 12), (2, 13)})
+KNOWN: Final = frozenset({(2, 11), (2, 12), (2, 13), (2, 14)})
 """The releases whose words these are."""
 
 _release = tuple(int(part) for part in torch.__version__.split(".")[:2])
