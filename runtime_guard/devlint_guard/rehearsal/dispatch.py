@@ -252,9 +252,11 @@ def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
 
 
 def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
-    if plan.results is _NOTHING_NEW:
+    # A view of a sparse tensor has indices of its own, so that it is new here.
+    has_views = all(_C._has_storage(one.tensor) for one in operands)
+    if plan.results is _NOTHING_NEW and has_views:
         return
-    makes_new = plan.makes_new
+    makes_new = plan.makes_new if has_views else [True] * len(plan.makes_new)
     values = result if isinstance(result, (tuple, list)) and len(makes_new) > 1 else (result,)
     for value, is_new in zip(values[:1] if plan.is_packing else values, makes_new, strict=False):
         if not is_new:

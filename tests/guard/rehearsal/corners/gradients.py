@@ -3,7 +3,7 @@
 The judge and a rehearsal must end each function alike. An assertion says what PyTorch does on a machine with devices.
 """
 
-# mypy: disable-error-code="attr-defined, index, no-untyped-call, call-overload, no-any-return, misc"
+# mypy: disable-error-code="attr-defined, index, no-untyped-call, call-overload, no-any-return, misc, union-attr"
 
 from __future__ import annotations
 

@@ -131,6 +131,16 @@ def legacy_default_type() -> None:
     torch.ones(2) + torch.ones(2, device="cuda")
 
 
+def default_device_inside_of_an_override() -> None:
+    class Own:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> str:
+            return at(torch.ones(2)) + at(torch.tensor(1.0))
+
+    torch.set_default_device("cuda")
+    assert torch.sum(Own()) == "cpucpu"
+
+
 def nested_factory() -> None:
     x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device="cuda")
     assert at(x) == "cuda:0"
