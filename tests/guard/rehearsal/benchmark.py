@@ -10,7 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import torch
 from devlint_guard.rehearsal import rehearse
@@ -58,7 +58,8 @@ def _gpt2(device: str, width: int = 32) -> Step:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(vocab_size=64, n_positions=64, n_embd=width, n_layer=2, n_head=2)
-    net = GPT2LMHeadModel(config).to(device)
+    net: Any = GPT2LMHeadModel(config)
+    net.to(device)
     words = torch.randint(0, 64, (4, 32), device=device)
     return _trained(net, lambda: net(words, labels=words).loss)
 
