@@ -292,12 +292,12 @@ def _run_for_subclass(func: Any, types: Sequence[type], args: Sequence[Any], kwa
     If the class calls the kernel and no other operator, nobody has compared devices. The results are labelled all the
     same, so that they do not count as tensors on the CPU. A wrapper has no memory that a kernel could read.
     """
-    if not _known or _WITHOUT_MEMORY.issuperset(types):
+    if _WITHOUT_MEMORY.issuperset(types):
         return func(*args, **kwargs)
     with _Watching() as watching:
         result = func(*args, **kwargs)
     makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in func._schema.returns)
-    if watching.has_seen or not makes_tensors:
+    if watching.has_seen or not makes_tensors or not _known:
         return result
     plan = Plan(func)
     operands = plan.operands(args, kwargs)

@@ -11,7 +11,17 @@ from torch import Tensor
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import marked
-from devlint_guard.rehearsal.labels import CPU, is_pinned, label, pin, put, put_wrapper, seen_device, storage_label
+from devlint_guard.rehearsal.labels import (
+    CPU,
+    is_pinned,
+    is_wrapper,
+    label,
+    pin,
+    put,
+    put_wrapper,
+    seen_device,
+    storage_label,
+)
 from devlint_guard.rehearsal.machine import resolve, start
 from devlint_guard.rehearsal.replacements import Replacements
 
@@ -128,6 +138,9 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
+    if is_wrapper(tensor):  # its class moves what it wraps
+        with marked():
+            return torch.ops.aten._to_copy.default(tensor, device=device, **options)  # type: ignore[no-any-return]
     with marked():
         made = torch.ops.aten._to_copy.default(tensor, device=CPU if device.type == "cuda" else device, **options)
     return put(made, device)

@@ -168,6 +168,22 @@ def jagged_tensors_through_a_layer() -> None:
     assert at(x.cpu()) == at(x.cpu().values()) == "cpu"
 
 
+def jagged_tensor_that_moves() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], layout=torch.jagged)
+    y = x.to("cuda:1")
+    assert (
+        at(nn.Linear(4, 2).to("cuda:1")(y)) == at(y.values()) == at(y.offsets()) == at(y.double().values()) == "cuda:1"
+    )
+    assert at(x.cuda().values()) == at(x.cuda().offsets()) == "cuda:0"
+    assert at(y.cpu().values()) == at(y.cpu().offsets()) == at(x.values()) == at(x.offsets()) == at(x * 2) == "cpu"
+
+
+def jagged_tensor_that_moves_with_its_gradient() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], layout=torch.jagged, requires_grad=True)
+    x.to("cuda").values().sum().backward()
+    assert at(x.grad) == at(x.grad.values()) == "cpu"
+
+
 def jagged_tensor_and_a_layer_on_the_cpu() -> None:
     x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], device="cuda", layout=torch.jagged)
     nn.Linear(4, 2)(x)
