@@ -181,6 +181,7 @@ def jagged_tensor_that_moves() -> None:
 def jagged_tensor_that_moves_with_its_gradient() -> None:
     x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], layout=torch.jagged, requires_grad=True)
     x.to("cuda").values().sum().backward()
+    assert x.grad is not None
     assert at(x.grad) == at(x.grad.values()) == "cpu"
 
 
