@@ -407,8 +407,12 @@ class Reader:
         function = self.value(node.func)
         name = getattr(function, "__name__", "")
         if name in _FACTORIES and getattr(torch, name, None) is function:
-            return "move" if name.endswith("Tensor") else "keyword"  # the old constructors take no device
+            # The old constructors take no device, and a generator draws only on devices of its own type.
+            return "move" if name.endswith("Tensor") or self._has_generator(node) else "keyword"
         return "move" if function is torch.from_numpy else ""
+
+    def _has_generator(self, node: ast.Call) -> bool:
+        return any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
 
     def _is_factory(self, node: ast.expr) -> bool:
         """Whether a call creates a tensor from no other, with no device given."""

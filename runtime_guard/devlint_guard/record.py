@@ -171,13 +171,11 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """How a rehearsed run has ended.
+    """How a rehearsed run has ended; `Program` has the command and the time.
 
     Attributes:
-        command: the program and its arguments.
         devices: the number of pretended devices.
         steps: the number of steps that the program's optimizers took.
-        seconds: the time that the program ran.
         outcome: `judged`, `device-error`, `not-all-judged` or `failed`.
         exit_code: the code for the outcome.
         ending: the outcome in words.
@@ -185,10 +183,8 @@ class Rehearsal:
         not_judged: a sentence for each thing that was not judged.
     """
 
-    command: tuple[str, ...]
     devices: int
     steps: int
-    seconds: float
     outcome: str
     exit_code: int
     ending: str

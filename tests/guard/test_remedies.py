@@ -48,6 +48,25 @@ c.d.t = torch.ones(3)
 torch.ones(3).cuda() * c.d.t  # CAUSE
 """,
     ),
+    "numbers_of_a_generator": (
+        "noise",
+        """
+generator = torch.Generator().manual_seed(0)
+x = torch.ones(3).cuda()
+noise = torch.randn(3, generator=generator)  # CAUSE
+x + noise
+""",
+    ),
+    "numbers_of_a_generator_that_is_none": (
+        "noise",
+        """
+def sample(x, generator=None):
+    noise = torch.randn(3, generator=generator)  # CAUSE
+    return x + noise
+
+sample(torch.ones(3).cuda())
+""",
+    ),
     "module_left_behind": (
         "criterion",
         """

@@ -377,6 +377,15 @@ def _packed(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return operands[0].device
 
 
+def _nested(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow nested/NestedTensorUtils.h, wrap_tensor_node: the parts are concatenated."""
+    first = operands[0].device
+    for one in operands:
+        if one.device != first:
+            raise words.not_common("tensors", one.device, first, "wrapper_CUDA_cat")
+    return first
+
+
 _BY_HAND: Final[dict[str, Rule]] = {
     "copy": _self_device,
     "_copy_from": _self_device,
@@ -404,6 +413,7 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "_local_scalar_dense": _self_device,
     "resize_as": _self_device,
     "mv": _matrix_with_vector,
+    "_nested_tensor_from_tensor_list": _nested,
     "cholesky_solve": _solve,
     "linspace": _self_device,
     "logspace": _self_device,

@@ -100,13 +100,13 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if types and not _PLAIN.issuperset(types):
+            return _run_for_subclass(func, types, args, kwargs or {})
         plan = _plan_of(id(func))
         if plan is None:
             if not isinstance(func, torch._ops.OpOverload):
                 return func(*args, **(kwargs or {}))
             plan = _plans[id(func)] = Plan(func)
-        if types and not _PLAIN.issuperset(types):
-            return _run_for_subclass(plan, types, args, kwargs or {})
         if not plan.is_plain:
             return _run_any(plan, args, kwargs or {})
         target = None
@@ -252,9 +252,11 @@ def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
 
 
 def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
-    if plan.results is _NOTHING_NEW:
+    # A view of a sparse tensor has indices of its own, so that it is new here.
+    has_views = all(_C._has_storage(one.tensor) for one in operands)
+    if plan.results is _NOTHING_NEW and has_views:
         return
-    makes_new = plan.makes_new
+    makes_new = plan.makes_new if has_views else [True] * len(plan.makes_new)
     values = result if isinstance(result, (tuple, list)) and len(makes_new) > 1 else (result,)
     for value, is_new in zip(values[:1] if plan.is_packing else values, makes_new, strict=False):
         if not is_new:
@@ -267,8 +269,42 @@ def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequ
                     put(one, operands[each].device if plan.base.startswith("_foreach") and operands else target)
 
 
-def _run_for_subclass(plan: Plan, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    if _known and not _WITHOUT_MEMORY.issuperset(types):
+class _Watching(RehearsalMode):
+    """Judges what a class with a dispatch of its own makes an operator of, and remembers whether there was anything."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.has_seen = False
+
+    @uncompiled
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if types and not _WITHOUT_MEMORY.issuperset(types):
+            return NotImplemented  # the class decides, and what it calls comes here
+        self.has_seen = True
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _run_for_subclass(func: Any, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run an operator with tensors of a class that has a dispatch of its own.
+
+    If the class calls the kernel and no other operator, nobody has compared devices. The results are labelled all the
+    same, so that they do not count as tensors on the CPU. A wrapper has no memory that a kernel could read.
+    """
+    if _WITHOUT_MEMORY.issuperset(types):
+        return func(*args, **kwargs)
+    with _Watching() as watching:
+        result = func(*args, **kwargs)
+    makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in func._schema.returns)
+    if watching.has_seen or not makes_tensors or not _known:
+        return result
+    plan = Plan(func)
+    operands = plan.operands(args, kwargs)
+    if not any(labels.is_wrapper(one.tensor) for one in operands):
         names = ", ".join(sorted({kind.__name__ for kind in types}))
         UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
-    return plan.overload(*args, **kwargs)
+        devices = {one.device for one in operands}
+        if len(devices) == 1:
+            _label_results(plan, result, devices.pop(), operands)
+    return result

@@ -31,9 +31,10 @@ def install(replaced: Replacements) -> None:
     """Check what custom functions and hooks return."""
     _install_functions(replaced)
     tensor: Any = Tensor
-    node: Any = _autograd.function.BackwardCFunction
     replaced.put(tensor, "register_hook", _registering(tensor.register_hook))
-    replaced.put(node, "register_hook", _registering(node.register_hook))
+    # PyTorch's C++ code keeps the hooks of each node of the graph by this function (python_cpp_function.cpp).
+    nodes: Any = _autograd.function._HookMixin
+    replaced.put(nodes, "_register_hook", staticmethod(_registering(nodes._register_hook)))
 
 
 # --- custom functions -----------------------------------------------------------------------------------------
@@ -41,11 +42,11 @@ def install(replaced: Replacements) -> None:
 
 def _install_functions(replaced: Replacements) -> None:
     function: Any = _autograd.function
-    apply = function.Function.__dict__["apply"].__func__
+    apply = function.Function.__dict__["apply"]  # a method of a class, in Python or in C
 
-    @functools.wraps(apply)
+    @functools.wraps(function.Function.apply)
     def remembering(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        result = apply(cls, *args, **kwargs)
+        result = apply.__get__(None, cls)(*args, **kwargs)
         node = _node_of(result)
         if isinstance(node, function.BackwardCFunction) and node._forward_cls is cls:
             outputs = result if isinstance(result, tuple) else (result,)
@@ -113,10 +114,10 @@ def _check(node: Any, result: Any, devices: _Devices) -> Any:
 
 
 def _registering(register: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what registers a hook of a tensor, or of a custom function, whose result is checked."""
+    """Return what registers a hook of a tensor, or of a node of the graph, whose result is checked."""
 
     @functools.wraps(register)
-    def register_hook(self: Any, hook: Callable[..., Any]) -> Any:
+    def register_hook(owner: Any, hook: Callable[..., Any]) -> Any:
         @functools.wraps(hook)
         def called(given: Any, *args: Any) -> Any:
             result = hook(given, *args)
@@ -124,16 +125,16 @@ def _registering(register: Callable[..., Any]) -> Callable[..., Any]:
                 _check_hook(hook, before, after)
             return result
 
-        return register(self, called)
+        return register(owner, called)
 
     return register_hook
 
 
 def _pairs(given: Any, result: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(given, tuple) and isinstance(result, tuple):
-        yield from zip(given, result, strict=False)
-    else:
+    if not (isinstance(given, tuple) and isinstance(result, tuple)):
         yield given, result
+    elif len(given) == len(result):  # PyTorch compares the lengths first
+        yield from zip(given, result, strict=True)
 
 
 def _check_hook(hook: Callable[..., Any], before: Any, after: Any) -> None:

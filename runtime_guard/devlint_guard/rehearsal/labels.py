@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
 
 ANYWHERE: Final = torch.device("meta", 127)
 """Labels a helper tensor that PyTorch's C++ code made for an operation, whose device cannot be seen.
@@ -31,6 +32,7 @@ known: dict[int, tuple[int, torch.device]] = {}
 """By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
 
 _pinned: dict[int, int] = {}
+_wrappers: Any = WeakIdKeyDictionary()
 _limit = 4_096
 
 
@@ -106,8 +108,20 @@ def is_pinned(tensor: Tensor) -> bool:
     return bool(_pinned) and bool(_C._has_storage(tensor)) and _address(tensor) in _pinned
 
 
+def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
+    """Give a tensor without memory of its own a label, and return the tensor."""
+    _wrappers[tensor] = device
+    return tensor
+
+
+def is_wrapper(tensor: Tensor) -> bool:
+    """Whether a tensor is known to have no memory of its own."""
+    return tensor in _wrappers
+
+
 def forget() -> None:
     """Drop all labels."""
+    _wrappers.clear()
     for reference, _ in known.values():
         _Storage._free_weak_ref(reference)
     for reference in _pinned.values():
@@ -139,13 +153,31 @@ def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
     return ()
 
 
+def _transformed(tensor: Tensor) -> Tensor | None:
+    """Return the tensor inside of one that a transformation has made, such as `vmap`; None for every other tensor."""
+    functions = _C._functorch
+    if functions.is_functorch_wrapped_tensor(tensor):
+        return functions.get_unwrapped(tensor)  # type: ignore[no-any-return]
+    if functions.is_legacy_batchedtensor(tensor):  # torch.autograd.grad(is_grads_batched=True)
+        _C._vmapmode_increment_nesting()
+        level = _C._vmapmode_decrement_nesting()
+        return torch._remove_batch_dim(tensor, level, 1, 0)
+    return None
+
+
 def _without_storage(tensor: Tensor) -> torch.device:
+    inside = _transformed(tensor)
+    if inside is not None:
+        return label(inside)
     parts = _parts(tensor)
     return label(parts[-1]) if parts else _of_wrapper(tensor)
 
 
 def _of_wrapper(tensor: Tensor) -> torch.device:
-    """Return the device of the first tensor inside of one that wraps others, such as a DTensor."""
+    """Return the device that a wrapper was given, or that of the first tensor inside of it."""
+    told = _wrappers.get(tensor)
+    if told is not None:
+        return told  # type: ignore[no-any-return]
     flatten = getattr(type(tensor), "__tensor_flatten__", None)
     if flatten is not None:
         inner = getattr(tensor, flatten(tensor)[0][0])
@@ -155,5 +187,9 @@ def _of_wrapper(tensor: Tensor) -> torch.device:
 
 
 def _put_without_storage(tensor: Tensor, device: torch.device) -> None:
+    inside = _transformed(tensor)
+    if inside is not None:
+        put(inside, device)
+        return
     for part in _parts(tensor):
         put(part, device)

@@ -54,6 +54,7 @@ class Result:
         steps: the number of steps that the program's optimizers took.
         seconds: the time that the program ran.
         ending: the end of the program in words.
+        stopped: why the rehearsal ended the program, in a few words; empty if it did not.
         error: the class and the text of the exception that ended the program; empty without one.
         outcome: what the exit code tells.
         unjudged: a sentence for each thing that was not judged.
@@ -64,24 +65,27 @@ class Result:
     steps: int = 0
     seconds: float = 0.0
     ending: str = "the program ran to its end"
+    stopped: str = ""
     error: str = ""
     outcome: Outcome = Outcome.JUDGED
     unjudged: list[str] = field(default_factory=list)
     record: Record | None = None
 
-    def recorded(self, command: Sequence[str]) -> Rehearsal:
-        """Return the result as reports hold it."""
-        return Rehearsal(
-            command=tuple(command),
+    def added_to(self, record: Record) -> Record:
+        """Return the record of a guard with the result."""
+        program = record.program
+        if program is not None and self.stopped:
+            program = replace(program, ended=self.stopped)
+        rehearsal = Rehearsal(
             devices=self.devices,
             steps=self.steps,
-            seconds=round(self.seconds, 3),
             outcome=self.outcome.name.lower().replace("_", "-"),
             exit_code=int(self.outcome),
             ending=self.ending,
             error=self.error,
             not_judged=tuple(self.unjudged),
         )
+        return replace(record, program=program, rehearsal=rehearsal)
 
 
 def launch(
@@ -113,8 +117,7 @@ def launch(
         return INTERRUPTED
     _tell(result)
     if result.record is not None and report is not None:
-        record = replace(result.record, rehearsal=result.recorded([target, *arguments]))
-        write(record, path_of_rank(Path(report)))
+        write(result.added_to(result.record), path_of_rank(Path(report)))
     return int(result.outcome)
 
 
@@ -142,11 +145,12 @@ def attempt(
         try:
             run_prepared(spec, watch)
         except StepsDone:
+            result.stopped = f"ended by --steps {steps}"
             result.ending = (
                 f"the program was ended after {_count(result.steps, 'step')}, so code behind them did not run"
             )
         except Stopped:
-            result.ending = "the rehearsal stopped"
+            result.ending = result.stopped = "the rehearsal stopped"
         except SystemExit as error:
             code = status_of(error)
             if code:

@@ -11,7 +11,17 @@ from torch import Tensor
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import marked
-from devlint_guard.rehearsal.labels import CPU, is_pinned, label, pin, put, seen_device, storage_label
+from devlint_guard.rehearsal.labels import (
+    CPU,
+    is_pinned,
+    is_wrapper,
+    label,
+    pin,
+    put,
+    put_wrapper,
+    seen_device,
+    storage_label,
+)
 from devlint_guard.rehearsal.machine import resolve, start
 from devlint_guard.rehearsal.replacements import Replacements
 
@@ -20,6 +30,9 @@ _Base: Any = _C.TensorBase
 _nn: Any = torch.nn
 _UNASKED = (_nn.Parameter, _nn.parameter.UninitializedTensorMixin)
 """Classes whose `__torch_function__` knows PyTorch's own methods by identity, or does nothing."""
+
+_DEVICE_OF_WRAPPER = 7
+"""The position of the device among the arguments of `_make_wrapper_subclass` (python_variable.cpp)."""
 
 _is_grad_needed = _Base.requires_grad.__get__
 
@@ -52,12 +65,18 @@ def _seen_by_modes(method: Callable[..., Any]) -> Callable[..., Any]:
 # --- attributes ---------------------------------------------------------------------------------------------
 
 
+class _Attribute(property):
+    """An attribute of `Tensor` that knows its class, as those written in C do: `torch._dynamo` asks for it."""
+
+    __objclass__ = Tensor
+
+
 def _install_devices(replaced: Replacements, tensor: Any) -> None:
-    replaced.put(tensor, "device", property(seen_device))
-    replaced.put(tensor, "is_cuda", property(lambda self: label(self).type == "cuda"))
-    replaced.put(tensor, "is_cpu", property(lambda self: seen_device(self).type == "cpu"))
+    replaced.put(tensor, "device", _Attribute(seen_device))
+    replaced.put(tensor, "is_cuda", _Attribute(lambda self: label(self).type == "cuda"))
+    replaced.put(tensor, "is_cpu", _Attribute(lambda self: seen_device(self).type == "cpu"))
     replaced.put(tensor, "get_device", _get_device)
-    replaced.put(tensor, "grad", property(_Base.grad.__get__, _set_grad, _Base.grad.__delete__))
+    replaced.put(tensor, "grad", _Attribute(_Base.grad.__get__, _set_grad, _Base.grad.__delete__))
     replaced.put(torch, "get_device", _get_device)
     replaced.put(tensor, "record_stream", _record_stream)
 
@@ -119,6 +138,9 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
+    if is_wrapper(tensor):  # its class moves what it wraps
+        with marked():
+            return torch.ops.aten._to_copy.default(tensor, device=device, **options)  # type: ignore[no-any-return]
     with marked():
         made = torch.ops.aten._to_copy.default(tensor, device=CPU if device.type == "cuda" else device, **options)
     return put(made, device)
@@ -239,6 +261,18 @@ def _constructor(*args: Any, **kwargs: Any) -> Any:
         return _Base.__new__(*args, **kwargs)
 
 
+def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
+    """Stand for the constructor of classes that wrap tensors: autograd knows no CUDA device here."""
+    has_position = len(args) > _DEVICE_OF_WRAPPER
+    given = args[_DEVICE_OF_WRAPPER] if has_position else kwargs.get("device")
+    device = CPU if given is None else resolve(given)
+    if device.type == "cuda" and has_position:
+        args = (*args[:_DEVICE_OF_WRAPPER], CPU, *args[_DEVICE_OF_WRAPPER + 1 :])
+    elif device.type == "cuda":
+        kwargs["device"] = CPU
+    return put_wrapper(_Base._make_wrapper_subclass(*args, **kwargs), device)
+
+
 def _set(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Follow Resize.h, checkSetStorage, which no mode sees the storage for."""
     source = args[0] if args else kwargs.get("source")
@@ -256,6 +290,7 @@ def _install_moves(replaced: Replacements, tensor: Any) -> None:
     replaced.put(tensor, "new_tensor", _new_tensor)
     replaced.put(tensor, "new", _new)
     replaced.put(tensor, "__new__", _constructor)
+    replaced.put(tensor, "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))
     replaced.put(tensor, "set_", _set)
 
 

@@ -32,7 +32,8 @@ _DTYPES = {
 
 def install(replaced: Replacements) -> None:
     """Replace the types and the functions that take them."""
-    replaced.put(torch, "device", device)
+    if not _takes_numbers():
+        replaced.put(torch, "device", device)
     for name, dtype in _DTYPES.items():
         original = getattr(torch, name)
         for owner in (torch, _cuda):
@@ -47,6 +48,15 @@ def install(replaced: Replacements) -> None:
     _install_default(replaced)
 
 
+def _takes_numbers() -> bool:
+    """Whether this build of torch has accelerators: only then PyTorch makes a device of a number."""
+    try:
+        _RealDevice(0)
+    except RuntimeError:
+        return False
+    return True
+
+
 class _DeviceType(type):
     """Makes every device an instance of `device`."""
 
@@ -58,7 +68,12 @@ class _DeviceType(type):
 
 
 class device(metaclass=_DeviceType):  # noqa: N801  (PyTorch's name)
-    """Stands for `torch.device`, for which a number is the index of an accelerator."""
+    """Stands for `torch.device`, for which a number is the index of an accelerator.
+
+    It has PyTorch's name, by which a pickled device finds its class.
+    """
+
+    __module__ = "torch"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: D102  (the class says it)
         if len(args) == 1 and not kwargs and type(args[0]) is int:

@@ -1,7 +1,8 @@
 """PyTorch's words: the exceptions that a machine with CUDA devices would raise.
 
-PyTorch rewords its messages from time to time. The words here are those of the release `KNOWN`, with which they were
-compared. In every other release a message begins with "PyTorch would refuse", since its words may differ.
+PyTorch rewords its messages from time to time. The words here were compared with those of torch 2.13, and their parts
+stand in the libraries of all releases in `KNOWN` (`tests.guard.rehearsal.worded`). In every other release a message
+begins with "PyTorch would refuse", since its words may differ.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any, Final, NoReturn
 
 import torch
 
-KNOWN: Final = (2, 13)
-"""The release whose words these are."""
+KNOWN: Final = frozenset({(2, 11), (2, 12), (2, 13), (2, 14)})
+"""The releases whose words these are."""
 
 _release = tuple(int(part) for part in torch.__version__.split(".")[:2])
-_is_known = _release == KNOWN
+_is_known = _release in KNOWN
 
 _ASYNCHRONOUS: Final = (
     "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
@@ -27,7 +28,7 @@ _CudaError: Callable[[str], Exception] = getattr(torch, "AcceleratorError", Runt
 
 
 def refusal(message: str, kind: type[Exception] = RuntimeError) -> Exception:
-    """Return the exception for an operation that PyTorch refuses, with its message in the known release."""
+    """Return the exception for an operation that PyTorch refuses, with its message in a known release."""
     return kind(message if _is_known else f"PyTorch would refuse: {message}")
 
 

@@ -113,9 +113,8 @@ def _rehearsal(rehearsal: Rehearsal | None) -> str:
     unjudged = f'<p class="note">Not checked:</p>\n<ul>{items}</ul>\n' if items else ""
     return (
         f'<section id="rehearsal">\n<h2>Rehearsal</h2>\n<div class="card">\n'
-        f"<p><code>{escape(' '.join(rehearsal.command))}</code></p>\n"
-        f"<p>On {machine}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}, "
-        f"{rehearsal.seconds:.1f} s).</p>\n{error}{unjudged}</div>\n</section>"
+        f"<p>On {machine}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}).</p>\n"
+        f"{error}{unjudged}</div>\n</section>"
     )
 
 

@@ -104,4 +104,4 @@ def _part(data: dict[str, Any]) -> Part:
 def _rehearsal(data: dict[str, Any] | None) -> Rehearsal | None:
     if data is None:
         return None
-    return Rehearsal(**{**data, "command": tuple(data["command"]), "not_judged": tuple(data["not_judged"])})
+    return Rehearsal(**{**data, "not_judged": tuple(data["not_judged"])})

@@ -27,8 +27,13 @@ def test_wrong():
     scale = torch.ones(3)
     torch.ones(3).to("cuda:1") * scale
 
-def test_ragged():
-    torch.nested.nested_tensor([torch.ones(2).cuda()], layout=torch.jagged)
+class Own(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_dispatch__(func, types, args, kwargs or {})
+
+def test_own_class():
+    torch.ones(2).cuda().as_subclass(Own) * 2
 
 def test_other():
     assert torch.cuda.is_available() is False
@@ -71,8 +76,8 @@ def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -
     assert "2 passed, 3 would raise, 2 not checked, 1 failed for another reason" in summary, ended.stdout
     assert "test_some.py::test_wrong would raise RuntimeError: Expected all tensors to be on the same device" in summary
     assert "test_some.py::TestOld::test_numpy would raise TypeError: can't convert cuda:0 device type" in summary
-    assert "test_some.py::test_ragged was not checked: " in summary
-    assert "takes tensors of the class NestedTensor" in summary
+    assert "test_some.py::test_own_class was not checked: " in summary
+    assert "takes tensors of the class Own" in summary
     assert "test_some.py::test_mesh was not checked: " in summary
     assert "a rehearsal cannot run DTensors" in summary
     failure = ended.stdout.partition(" test_wrong ")[2].partition("____ ")[0]

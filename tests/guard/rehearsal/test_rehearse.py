@@ -168,16 +168,20 @@ def test_sparse_and_nested_tensors_have_devices() -> None:
     with rehearse(devices=2):
         made = torch.sparse_coo_tensor(indices, values, (2, 2), device="cuda:1")
         of_values = torch.sparse_csr_tensor(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), values.cuda())
+        of_parts = torch.sparse_coo_tensor(indices.cuda(), values.cuda(), (2, 2))
         ragged = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device="cuda")
         devices = (
             made,
             made.to_dense(),
             of_values,
             torch.eye(2).cuda().to_sparse(),
+            of_parts.mT,
+            of_parts[0],
+            of_parts.t().to_dense(),
             ragged,
             ragged.to_padded_tensor(0.0),
         )
-        assert [str(one.device) for one in devices] == ["cuda:1", "cuda:1", *["cuda:0"] * 4]
+        assert [str(one.device) for one in devices] == ["cuda:1", "cuda:1", *["cuda:0"] * 7]
         assert str(torch.sparse.mm(made, torch.ones(2, 2, device="cuda:1")).device) == "cuda:1"
         for other in (torch.ones(2, 2), torch.ones(2, 2, device="cuda:0")):
             with pytest.raises(RuntimeError, match=SPLIT):

@@ -131,14 +131,18 @@ def test_what_was_not_judged_is_named_with_its_line(tmp_path: Path) -> None:
     program = """\
 import torch
 
-parts = [torch.ones(2).cuda(), torch.ones(3).cuda()]
-ragged = torch.nested.nested_tensor(parts, layout=torch.jagged)
-print(ragged.shape[0])
+class Own(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_dispatch__(func, types, args, kwargs or {})
+
+product = torch.ones(2).cuda().as_subclass(Own) * 2
+print((product + torch.ones(2).cuda()).device)
 """
     ended = rehearse(tmp_path, program)
-    assert ended.stdout == "2\n"
+    assert ended.stdout == "cuda:0\n"
     assert ended.returncode == 3
-    assert "program.py:4: detach takes tensors of the class NestedTensor" in ended.stderr
+    assert "program.py:8: mul.Tensor takes tensors of the class Own" in ended.stderr
 
 
 def test_compiled_code_runs_as_eager_code_and_the_output_says_so(tmp_path: Path) -> None:
@@ -187,12 +191,28 @@ def test_the_report_holds_the_result_and_what_the_guard_has_seen(tmp_path: Path)
     assert rehearsal["outcome"] == "device-error"
     assert rehearsal["exit_code"] == ended.returncode == 1
     assert rehearsal["devices"] == 2
-    assert rehearsal["command"] == ["program.py"]
+    assert report["program"]["script"] == "program.py"
     assert rehearsal["error"].startswith("RuntimeError: Expected all tensors")
     assert [one["code"] for one in report["findings"]] == ["DEV201"]
     assert report["devices"] == [f"cuda:{index} (Pretended GPU)" for index in (0, 1)]
     assert render(read(json.dumps(report))) == (tmp_path / "report.json").read_text(encoding="utf-8")
     assert "devlint_guard" not in ended.stderr.partition("RuntimeError")[2]
+
+
+def test_the_report_names_the_program_once_and_its_end(tmp_path: Path) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(2, 2).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+while True:
+    net(torch.ones(1, 2).cuda()).sum().backward()
+    optimizer.step()
+"""
+    rehearse(tmp_path, program, "--steps", "2", "--report", "report.html", "program.py", "--name", "some")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("program.py --name some") == 1
+    assert "program.py --name some: ended by --steps 2 after" in page
+    assert "the program was ended after 2 steps, so code behind them did not run" in page
 
 
 def test_the_report_opens_as_a_page(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 The judge and a rehearsal must end each function alike. An assertion says what PyTorch does on a machine with devices.
 """
 
-# mypy: disable-error-code="attr-defined, index, no-untyped-call, call-overload, no-any-return, misc"
+# mypy: disable-error-code="attr-defined, index, no-untyped-call, call-overload, no-any-return, misc, union-attr"
 
 from __future__ import annotations
 
@@ -289,6 +289,41 @@ def hook_uses_a_tensor_on_the_cpu() -> None:
     net, mask = nn.Linear(2, 2).cuda(), torch.ones(2, 2)
     net.weight.register_hook(lambda grad: grad * mask)
     net(torch.ones(1, 2, device="cuda")).sum().backward()
+
+
+def hook_of_a_node_leaves_the_gradient() -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0].cpu(), *inputs[1:]))
+    y.sum().backward()
+
+
+def hook_of_a_node_returns_too_few_gradients() -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0].cpu(),))
+    y.sum().backward()
+
+
+def hook_before_a_node_leaves_the_gradient() -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0].cpu(),))
+    y.sum().backward()
+
+
+def hooks_of_nodes_scale_the_gradient() -> None:
+    x = torch.ones(2, device="cuda", requires_grad=True)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 3,))
+    handle = y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 5, *inputs[1:]))
+    y.sum().backward()
+    assert x.grad.tolist() == [30.0, 30.0]
+    handle.remove()
+
+
+def hook_of_a_leaf_leaves_the_gradient() -> None:
+    x = torch.ones(2, device="cuda", requires_grad=True)
+    node = x.expand_as(x).grad_fn.next_functions[0][0]
+    node.register_prehook(lambda outputs: (outputs[0].cpu(),))
+    (x * 2).sum().backward()
 
 
 def hook_after_accumulation() -> None:

@@ -73,6 +73,38 @@ def inference_mode_of_a_loss() -> None:
         nn.functional.cross_entropy(torch.ones(2, 3, device="cuda"), torch.tensor([0, 1]))
 
 
+def devices_inside_of_transformed_functions() -> None:
+    from torch.func import grad, vmap
+
+    def inside(one: Tensor) -> Tensor:
+        zeros = torch.zeros(2, device=one.device)
+        assert at(one) == at(one * 2) == at(zeros) == at(torch.zeros_like(one)) == at(one.new_ones(2)) == "cuda:0"
+        assert at(one.to("cuda:1")) == "cuda:1"
+        assert at(one.cpu()) == at(one.cpu() * 2) == "cpu"
+        assert one.is_cuda
+        assert not one.cpu().is_cuda
+        return (one + zeros).sum() + one.cpu().sum().cuda()
+
+    x = torch.ones(3, 2, device="cuda")
+    assert at(vmap(inside)(x)) == at(grad(inside)(x[0])) == at(vmap(grad(inside))(x)) == "cuda:0"
+
+
+def transformed_function_that_leaves_its_device() -> None:
+    torch.func.vmap(lambda one: one * one.cpu())(torch.ones(3, 2, device="cuda"))
+
+
+def gradients_in_a_batch() -> None:
+    x = torch.ones(2, device="cuda", requires_grad=True)
+    rows = torch.eye(2, device="cuda")
+    assert at(torch.autograd.grad(x**2, x, rows, is_grads_batched=True)[0]) == "cuda:0"
+    assert at(torch.autograd.functional.jacobian(torch.sin, x.detach(), vectorize=True)) == "cuda:0"
+
+
+def gradients_in_a_batch_on_the_cpu() -> None:
+    x = torch.ones(2, device="cuda", requires_grad=True)
+    torch.autograd.grad(x**2, x, torch.eye(2), is_grads_batched=True)
+
+
 def transform_of_a_function_with_a_tensor_on_the_cpu() -> None:
     torch.func.vmap(lambda one: one + torch.ones(2))(torch.ones(3, 2, device="cuda"))
 

@@ -131,6 +131,16 @@ def legacy_default_type() -> None:
     torch.ones(2) + torch.ones(2, device="cuda")
 
 
+def default_device_inside_of_an_override() -> None:
+    class Own:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> str:
+            return at(torch.ones(2)) + at(torch.tensor(1.0))
+
+    torch.set_default_device("cuda")
+    assert torch.sum(Own()) == "cpucpu"
+
+
 def nested_factory() -> None:
     x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device="cuda")
     assert at(x) == "cuda:0"
@@ -139,6 +149,79 @@ def nested_factory() -> None:
 def nested_factory_of_jagged_tensors() -> None:
     x = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device="cuda", layout=torch.jagged)
     assert at(x) == "cuda:0"
+
+
+def nested_factory_of_parts_on_several_devices() -> None:
+    torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3, device="cuda")])
+
+
+def nested_factory_of_parts_on_one_device() -> None:
+    parts = [torch.ones(2, device="cuda:1"), torch.ones(3, device="cuda:1")]
+    assert at(torch.nested.nested_tensor(parts)) == at(torch.nested.as_nested_tensor(parts)) == "cuda:1"
+
+
+def jagged_tensors_through_a_layer() -> None:
+    parts = [torch.ones(2, 4, device="cuda"), torch.ones(3, 4, device="cuda")]
+    x = torch.nested.as_nested_tensor(parts, layout=torch.jagged)
+    y = nn.Linear(4, 2).cuda()(x).relu() * 2
+    assert at(y) == at(y.values()) == at(y.unbind()[0]) == at(y.to_padded_tensor(0.0)) == "cuda:0"
+    assert at(x.cpu()) == at(x.cpu().values()) == "cpu"
+
+
+def jagged_tensor_that_moves() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], layout=torch.jagged)
+    y = x.to("cuda:1")
+    assert (
+        at(nn.Linear(4, 2).to("cuda:1")(y)) == at(y.values()) == at(y.offsets()) == at(y.double().values()) == "cuda:1"
+    )
+    assert at(x.cuda().values()) == at(x.cuda().offsets()) == "cuda:0"
+    assert at(y.cpu().values()) == at(y.cpu().offsets()) == at(x.values()) == at(x.offsets()) == at(x * 2) == "cpu"
+
+
+def jagged_tensor_that_moves_with_its_gradient() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], layout=torch.jagged, requires_grad=True)
+    x.to("cuda").values().sum().backward()
+    assert x.grad is not None
+    assert at(x.grad) == at(x.grad.values()) == "cpu"
+
+
+def jagged_tensor_and_a_layer_on_the_cpu() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)], device="cuda", layout=torch.jagged)
+    nn.Linear(4, 2)(x)
+
+
+def jagged_tensor_with_offsets_elsewhere() -> None:
+    torch.nested.nested_tensor_from_jagged(torch.ones(5, 4, device="cuda"), torch.tensor([0, 2, 5]))
+
+
+def gradient_of_a_jagged_tensor() -> None:
+    part = torch.ones(2, 4, device="cuda", requires_grad=True)
+    x = torch.nested.as_nested_tensor([part, torch.ones(3, 4, device="cuda")], layout=torch.jagged)
+    (x * 2).values().sum().backward()
+    assert at(part.grad) == "cuda:0"
+
+
+class Wrapper(Tensor):
+    """Wraps a tensor, and hands each operator on to it."""
+
+    wrapped: Tensor
+
+    @staticmethod
+    def __new__(cls, wrapped: Tensor) -> Wrapper:
+        made: Wrapper = Tensor._make_wrapper_subclass(cls, wrapped.shape, dtype=wrapped.dtype, device=wrapped.device)
+        made.wrapped = wrapped
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
+        wrapped = [one.wrapped if isinstance(one, Wrapper) else one for one in args]
+        return Wrapper(func(*wrapped, **(kwargs or {})))
+
+
+def wrapper_of_a_tensor() -> None:
+    x = Wrapper(torch.ones(2, device="cuda"))
+    assert at(x * 2) == at((x * 2).wrapped) == "cuda:0"
+    x * torch.ones(2)
 
 
 def factory_with_an_index() -> None:
@@ -274,6 +357,12 @@ def data_of_another_device() -> None:
     net.weight.data = net.weight.data.cuda()
     assert at(net.weight) == "cuda:0"
     net(torch.ones(1, 2, device="cuda"))
+
+
+def pickled_device() -> None:
+    text = pickle.dumps(torch.device("cuda:1"))
+    assert b"devlint" not in text
+    assert pickle.loads(text) == torch.device("cuda", 1) == torch.device(1)
 
 
 def pickled_tensor() -> None:
