@@ -13,6 +13,8 @@ from devlint.cli import devlint
 from devlint.flake8 import Plugin
 from devlint.settings import Settings
 
+from tests.cli.git import commit, git
+
 LIB = "import torch\n\n\ndef shifted(x):\n    steps = torch.arange(3)\n    return x + steps\n"
 ONE = "import torch\n\nfrom lib import shifted\n\nx = torch.ones(3, device='cuda:0')\nshifted(x)\nshifted(x * 2)\n"
 TWO = "import torch\n\nfrom lib import shifted\n\nshifted(torch.ones(3, device='cuda:0'))\n"
@@ -117,6 +119,20 @@ def test_a_baseline_that_names_the_calls_still_holds() -> None:
     _devlint("baseline", ".", "--select", "DEV101", "--prune")
     assert [one["file"] for one in json.loads(Path("accepted.json").read_text())["entries"]] == ["lib.py"]
     assert _devlint("check", ".", "--select", "DEV101", "--fail-on-stale").exit_code == 0
+
+
+@pytest.mark.parametrize("paths", [(".",), ("two.py",)])
+def test_a_call_that_shows_an_old_mistake_is_new_since_a_commit(paths: tuple[str, ...], tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main", ".")
+    _write("one.py", "import lib\n")
+    _write("two.py", TWO.replace("cuda:0", "cpu"))
+    commit(tmp_path)
+    assert _reports("--diff-base", "main", *paths) == []
+    _write("two.py", TWO)
+    assert _reports("--diff-base", "main", *paths) == [("lib.py", 6, "DEV101")]
+    commit(tmp_path)
+    _write("two.py", f"# a new line\n{TWO}")
+    assert _reports("--diff-base", "main", *paths) == []
 
 
 def test_flake8_and_show_report_at_the_call() -> None:
