@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import ConflictKind
+from devlint.facts import Conflict, ConflictKind, PinnedDeviceTensor
 
 from devlint_rules.support.conflict_rule import ConflictRule
 
@@ -12,7 +13,7 @@ class DeviceTensorForCpuArgument(ConflictRule):
     """
     ## What it does
     Reports a tensor on an accelerator for an argument that must be on the CPU: the lengths of `pack_padded_sequence`,
-    the indices of `tensor_split`, the tensor of `pin_memory`.
+    the indices of `tensor_split`, the `x` of `x.pin_memory()`.
 
     ## Why is this bad
     Programs follow the rule "everything on one device", and these few arguments are exceptions. They raise if they move
@@ -52,3 +53,7 @@ class DeviceTensorForCpuArgument(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.CPU_ARGUMENT
+
+    def is_for_another_rule(self, node: cst.CSTNode, conflict: Conflict) -> bool:
+        """`pin-device-tensor` reports the creation of a pinned tensor: `torch.ones(3, device=…, pin_memory=True)`."""
+        return bool(self.facts_of(node, PinnedDeviceTensor)) and conflict.operation == "pin_memory"

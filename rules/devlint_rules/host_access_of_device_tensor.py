@@ -1,4 +1,4 @@
-"""host-access-of-device-tensor: numpy reads a tensor that is not on the CPU."""
+"""host-access-of-device-tensor: numpy reads a tensor that is, or probably is, on a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class HostAccessOfDeviceTensor(ConflictRule):
     """
     ## What it does
     Reports `.numpy()` on a tensor on an accelerator, and other operations in which numpy reads such a tensor:
-    `np.asarray(x)`, `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting.
+    `np.asarray(x)`, `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting. If only callers decide on the device, the rule
+    reports a tensor that is probably on an accelerator, such as an input of `forward`.
 
     ## Why is this bad
     numpy arrays are in the memory of the host. `.numpy()` shares the memory of a CPU tensor and raises for any other,
