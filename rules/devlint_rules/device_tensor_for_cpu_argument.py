@@ -43,7 +43,8 @@ class DeviceTensorForCpuArgument(ConflictRule):
 
     ## Known limits
     devlint reports a parameter only with evidence that callers have it on an accelerator: it is an element of a batch
-    that `forward` takes, or it moves to a device that the program chooses.
+    that `forward` takes, or it moves to a device that the program chooses. `pin-device-tensor` reports
+    `pin_memory=True` of a function that creates a tensor; this rule reports it only if `pin-device-tensor` is off.
 
     ## PyTorch says
     RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor
