@@ -43,7 +43,7 @@ class HostAccessOfDeviceTensor(ConflictRule):
     to a device of the program, or a value on which the code calls `.detach()`. devlint does not report:
 
     * tests, and functions whose name says that they prepare data;
-    * functions that use `map_location="cpu"`, and functions that passes a CPU tensor to a function that devlint does not follow;
+    * functions that use `map_location="cpu"`, and functions that pass a CPU tensor to a function that devlint does not follow;
     * a value with several keys of a batch, such as `batch["a"]["b"]`.
 
     devlint knows the conversions of numpy, `matplotlib.pyplot` and `sklearn.metrics`, and of no other library.
