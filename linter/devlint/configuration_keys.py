@@ -55,7 +55,7 @@ KEYS: Final = (
     Key("signatures", Kind.FILES, "Files that describe the devices of other libraries."),
     Key("observed", Kind.FILES, "JSON reports of recorded runs."),
     Key("devices", Kind.COUNT, "The number of CUDA devices of the machine; any number if it is not set."),
-    Key("min-certainty", Kind.CERTAINTY, "Report no error that is less certain: certain, on-accelerator or possible."),
+    Key("min-certainty", Kind.CERTAINTY, "Report nothing that is less certain: certain, on-accelerator or possible."),
     Key("baseline", Kind.FILE, "The file with the accepted reports."),
 )
 """All keys, in the order of the documentation."""

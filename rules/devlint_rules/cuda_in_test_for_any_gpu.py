@@ -84,7 +84,7 @@ class CudaInTestForAnyGpu(Rule):
         self.report(
             node,
             f"this needs CUDA, but `{_DECORATOR}` runs the test on a GPU of any vendor",
-            advice="use `torch.accelerator.current_accelerator()`, or the constant that your tests have for it",
+            advice="use `torch.accelerator.current_accelerator()`, or the constant that your tests have for the GPU",
         )
 
 

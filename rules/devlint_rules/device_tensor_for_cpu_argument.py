@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import libcst as cst
 from devlint.diagnostics import Severity
-from devlint.facts import ConflictKind
+from devlint.facts import Conflict, ConflictKind, PinnedDeviceTensor
 
 from devlint_rules.support.conflict_rule import ConflictRule
 
@@ -12,7 +13,7 @@ class DeviceTensorForCpuArgument(ConflictRule):
     """
     ## What it does
     Reports a tensor on an accelerator for an argument that must be on the CPU: the lengths of `pack_padded_sequence`,
-    the indices of `tensor_split`, the tensor of `pin_memory`.
+    the indices of `tensor_split`, the `x` of `x.pin_memory()`.
 
     ## Why is this bad
     Programs follow the rule "everything on one device", and these few arguments are exceptions. They raise if they move
@@ -42,7 +43,8 @@ class DeviceTensorForCpuArgument(ConflictRule):
 
     ## Known limits
     devlint reports a parameter only with evidence that callers have it on an accelerator: it is an element of a batch
-    that `forward` takes, or it moves to a device that the program chooses.
+    that `forward` takes, or it moves to a device that the program chooses. `pin-device-tensor` reports
+    `pin_memory=True` of a function that creates a tensor; this rule reports it only if `pin-device-tensor` is off.
 
     ## PyTorch says
     RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor
@@ -52,3 +54,7 @@ class DeviceTensorForCpuArgument(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.CPU_ARGUMENT
+
+    def is_for_another_rule(self, node: cst.CSTNode, conflict: Conflict) -> bool:
+        """`pin-device-tensor` reports the creation of a pinned tensor: `torch.ones(3, device=…, pin_memory=True)`."""
+        return bool(self.facts_of(node, PinnedDeviceTensor)) and conflict.operation == "pin_memory"

@@ -1,4 +1,4 @@
-"""host-access-of-device-tensor: numpy reads a tensor that is not on the CPU."""
+"""host-access-of-device-tensor: numpy reads a tensor that is, or probably is, on a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class HostAccessOfDeviceTensor(ConflictRule):
     """
     ## What it does
     Reports `.numpy()` on a tensor on an accelerator, and other operations in which numpy reads such a tensor:
-    `np.asarray(x)`, `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting.
+    `np.asarray(x)`, `np.sqrt(x)`, `x + array`, `array[0] = x`, plotting. If only callers decide on the device, the rule
+    reports a tensor that is probably on an accelerator, such as an input of `forward`.
 
     ## Why is this bad
     numpy arrays are in the memory of the host. `.numpy()` shares the memory of a CPU tensor and raises for any other,
@@ -42,7 +43,7 @@ class HostAccessOfDeviceTensor(ConflictRule):
     to a device of the program, or a value on which the code calls `.detach()`. devlint does not report:
 
     * tests, and functions whose name says that they prepare data;
-    * functions that use `map_location="cpu"`, and functions that passes a CPU tensor to a function that devlint does not follow;
+    * functions that use `map_location="cpu"`, and functions that pass a CPU tensor to a function that devlint does not follow;
     * a value with several keys of a batch, such as `batch["a"]["b"]`.
 
     devlint knows the conversions of numpy, `matplotlib.pyplot` and `sklearn.metrics`, and of no other library.

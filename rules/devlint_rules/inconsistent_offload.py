@@ -77,5 +77,5 @@ class InconsistentOffload(OperationRule):
                 labels=(Label(offloaded.place, "cpu"), Label(kept.place, there)),
                 related=(*story(offloaded.trace, offloaded.name), *story(kept.trace, kept.name)),
                 pytorch=TWO_DEVICES_LATER,
-                advice=f"collect {quoted(f'{kept.name}.cpu()')}, or both without a copy",
+                advice=f"collect {quoted(f'{kept.name}.cpu()')}, or collect both without a copy to the CPU",
             )

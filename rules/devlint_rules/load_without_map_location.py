@@ -72,7 +72,7 @@ class LoadWithoutMapLocation(OperationRule):
                 node,
                 f"{quoted(load.function)} without `map_location` puts each tensor on the device it was saved from",
                 pytorch="Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
-                advice='add `map_location="cpu"`, or the device of the module that loads it',
+                advice='set `map_location` to `"cpu"`, or to the device of the module that gets the tensors',
                 fix=self._to_the_cpu(self.place_of(node)),
             )
 

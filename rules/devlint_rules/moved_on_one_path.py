@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Certainty, Label, Severity
+from devlint.domain.device import UNNAMED
 from devlint.facts import PartialMove
 from devlint.rule import OperationRule
 
@@ -67,7 +68,8 @@ class MovedOnOnePath(OperationRule):
         """Reports the moves at the node."""
         for found in self.facts_of(node, PartialMove):
             moved, other = found.moved, found.other
-            told, remedy = f"another path uses {quoted(other.name)}, which nothing moves", "move it after the branches"
+            own = "the value of this expression" if moved.name == UNNAMED else quoted(moved.name)
+            told, remedy = f"another path uses {quoted(other.name)}, which nothing moves", "move it on both paths"
             if found.other_moves:
                 told, remedy = (
                     f"another path moves {quoted(other.name)} instead",
@@ -75,7 +77,7 @@ class MovedOnOnePath(OperationRule):
                 )
             self.report(
                 node,
-                f"one path moves {quoted(moved.name)}, {told}",
+                f"one path moves {own}, {told}",
                 certainty=Certainty.POSSIBLE,
                 labels=(Label(moved.place, "one path"), Label(other.place, "another path")),
                 related=(*story(moved.trace, moved.name), *story(other.trace, other.name)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
-from devlint.diagnostics import Severity
-from devlint.facts import StaleOptimizer
+from devlint.diagnostics import Place, Severity
+from devlint.facts import StaleOptimizer, Step
 from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import in_words, quoted, story
@@ -69,6 +71,11 @@ class OptimizerStateBeforeMove(OperationRule):
                 f"the state of {name} is on {in_words(stale.state)}, "
                 f"but its parameters have moved to {in_words(stale.parameters)}",
                 certainty=stale.certainty,
-                related=story(stale.trace),
+                related=story([_told(step, self.place_of(node)) for step in stale.trace]),
                 advice=f"move the module before {name} is created, loaded or stepped",
             )
+
+
+def _told(step: Step, reported: Place) -> Step:
+    """A step of the story; an optimizer that made its state at the reported line did so in an earlier run of it."""
+    return replace(step, what=f"{step.what}: in an earlier run of this line") if step.place == reported else step

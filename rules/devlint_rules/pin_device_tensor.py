@@ -63,5 +63,5 @@ class PinDeviceTensor(OperationRule):
                 f"{pinned.name} gives tensors on {where}, but `pin_memory` takes CPU tensors only",
                 related=story(pinned.related),
                 pytorch=pinned.message,
-                advice="remove `pin_memory`, or keep the tensors of the dataset on the CPU",
+                advice="keep the tensors on the CPU and move them after they are pinned, or remove `pin_memory`",
             )

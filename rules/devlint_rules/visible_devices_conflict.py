@@ -16,8 +16,8 @@ _TOO_FEW = "CUDA error: invalid device ordinal"
 class VisibleDevicesConflict(OperationRule):
     """
     ## What it does
-    Reports `os.environ["CUDA_VISIBLE_DEVICES"] = …` after CUDA has started, and a CUDA device that the program has
-    hidden by this variable.
+    Reports `os.environ["CUDA_VISIBLE_DEVICES"] = …` after CUDA has read this variable, and a CUDA device that the
+    program has hidden by this variable.
 
     ## Why is this bad
     CUDA reads the variable once, when it starts: with the first tensor on a device, and also with
@@ -64,7 +64,7 @@ class VisibleDevicesConflict(OperationRule):
             if conflict.problem is VisibilityProblem.LATE:
                 self.report(
                     node,
-                    f"CUDA_VISIBLE_DEVICES is set to {quoted(conflict.text)} too late: CUDA has started",
+                    f"CUDA_VISIBLE_DEVICES is set to {quoted(conflict.text)} too late: CUDA has read it already",
                     related=story(conflict.related),
                     advice="set it before the program uses CUDA or checks for CUDA, or set it outside of the program",
                 )

@@ -431,7 +431,7 @@ def test_lost_index() -> None:
     [
         (
             VisibilityConflict(VisibilityProblem.LATE, '"0"', None, None, ()),
-            'CUDA_VISIBLE_DEVICES is set to `"0"` too late: CUDA has started',
+            'CUDA_VISIBLE_DEVICES is set to `"0"` too late: CUDA has read it already',
             None,
         ),
         (

@@ -53,7 +53,7 @@ _SETTINGS = (
     click.option(
         "--min-certainty",
         type=click.Choice(["certain", "on-accelerator", "possible"]),
-        help="Hide less certain errors. `certain`: fails on every path; `on-accelerator`: fails on an accelerator; "
+        help="Hide less certain reports. `certain`: fails on every path; `on-accelerator`: fails on an accelerator; "
         "`possible`: fails for some callers.  [default: on-accelerator; opt-in rules report at every level]",
     ),
     click.option("--config", type=_PATH, help="Use this TOML file or profile for every source file."),

@@ -31,7 +31,7 @@ class ConflictRule(SurroundedRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
         for conflict in self.facts_of(node, Conflict):
-            if conflict.kind is not self.kind:
+            if conflict.kind is not self.kind or self.is_for_another_rule(node, conflict):
                 continue
             if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
                 continue
@@ -48,3 +48,7 @@ class ConflictRule(SurroundedRule):
                 fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
                 calls=(*(step.place for step in conflict.led[:1]), *conflict.other_calls),
             )
+
+    def is_for_another_rule(self, node: cst.CSTNode, conflict: Conflict) -> bool:
+        """Whether another rule, if it is on, reports a conflict of this rule's kind."""
+        return False

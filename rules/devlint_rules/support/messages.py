@@ -36,6 +36,12 @@ ELSEWHERE = "may be on another device"
 ANOTHER = "may be another device"
 """What a message says of a value, and of a device with a name, where only the caller knows more."""
 
+_WITHOUT_GENERATOR = "without `generator=`"
+"""How the trace of a generator begins that no code of the program creates."""
+
+_CREATED = "created on "
+"""How the step of a trace begins in which a call creates a tensor."""
+
 _ON_CPU = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """The kinds of conflicts in which an operation takes a value from the CPU only."""
 
@@ -127,7 +133,7 @@ def _of_handed_on(conflict: Conflict) -> str:
             what = f"is kept in {quoted(stored.removesuffix(' ='))}"
         case called:
             what = f"goes to {quoted(called)}"
-    told = f"{quoted(made.name)} is on {in_words(made.device)}, and it or a result of it {what}"
+    told = f"{quoted(made.name)} is on {in_words(made.device)}, and it (or a value computed from it) {what}"
     return f"{told}, but {_may_differ(beside)}"
 
 
@@ -139,15 +145,24 @@ def _of_index(conflict: Conflict) -> str:
         value = f"{quoted(second.name)} on {where}"
         return f"{told} and {value}: an assignment by index does not move the value to the other device"
     if conflict.operation == SELECTED:
-        index = "an index" if _names_its_device(second) else f"{quoted(second.name)}"
-        return f"{index} on {where} cannot index {quoted(first.name)} on {in_words(first.device)}"
+        if _names_its_device(second):
+            return f"{quoted(second.name)} {ELSEWHERE}, but it indexes {quoted(first.name)} on {in_words(first.device)}"
+        return f"{quoted(second.name)} on {where} cannot index {quoted(first.name)} on {in_words(first.device)}"
     return f"{told} and its index {quoted(second.name)} on {where}: {_operation(conflict)} {_NEEDS}"
 
 
 def _of_generator(conflict: Conflict) -> str:
     first, second = conflict.first, conflict.second
-    drawn = f"{_operation(conflict)} {_draws(first)}"
-    return f"{drawn}, but its generator {quoted(second.name)} is on {in_words(second.device)}"
+    return f"{_operation(conflict)} {_draws(first)}, but {_generator(second)} is on {in_words(second.device)}"
+
+
+def _generator(side: Meeting) -> str:
+    """The generator in words: one that no code of the program creates has no name there."""
+    return "its default generator" if _is_default(side) else f"its generator {quoted(side.name)}"
+
+
+def _is_default(generator: Meeting) -> bool:
+    return any(step.what.startswith(_WITHOUT_GENERATOR) for step in generator.trace)
 
 
 def _draws(side: Meeting) -> str:
@@ -158,6 +173,8 @@ def _wanted_on_cpu(conflict: Conflict) -> str:
     value, operation, cpu = conflict.first, _operation(conflict), in_words(conflict.second.device)
     if _names_its_device(value):
         return f"{quoted(value.name)} {ELSEWHERE}, but {operation} needs it on {cpu}"
+    if is_symbolic(value.device) and not _is_named_device(value):
+        return f"{quoted(value.name)} {ELSEWHERE} ({in_words(value.device)}), but {operation} needs it on {cpu}"
     return f"{quoted(value.name)} is on {in_words(value.device)}, but {operation} needs it on {cpu}"
 
 
@@ -192,7 +209,10 @@ def _label(conflict: Conflict, side: Meeting) -> str:
     if conflict.kind in _ON_CPU and not is_first:
         return f"{_operation(conflict)} needs it on {in_words(side.device)}"
     if conflict.kind is ConflictKind.GENERATOR:
-        return _draws(side) if is_first else f"is on {in_words(side.device)}"
+        where = f"is on {in_words(side.device)}"
+        return _draws(side) if is_first else f"its default generator {where}" if _is_default(side) else where
+    if conflict.kind is ConflictKind.INDEX and conflict.operation == SELECTED and not is_first:
+        return ELSEWHERE if _names_its_device(side) else in_words(side.device)
     named = conflict.kind in (*_ON_CPU, ConflictKind.RESULT) and _names_its_device(side)
     if is_first and named:
         return ELSEWHERE
@@ -221,12 +241,19 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
         meets = f"{_operation(conflict)} needs a value on cpu here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)
     every = (conflict.first, conflict.second, *conflict.others)
-    sides = [step for side in every for step in story(side.trace, side.name)]
+    sides = [step for side in every for step in story(_trace(conflict, side), side.name)]
     told: dict[tuple[Place, str], Related] = {}
     witness = () if conflict.witness is None else (conflict.witness,)
     for step in (*sides, *story(via), *story(witness)):
         told.setdefault((step.place, step.message), step)
     return tuple(told.values())
+
+
+def _trace(conflict: Conflict, side: Meeting) -> Sequence[Step]:
+    """The steps of a value; that an operation creates the random numbers that it draws, its report says already."""
+    if conflict.kind is not ConflictKind.GENERATOR or side is not conflict.first:
+        return side.trace
+    return [step for step in side.trace if not step.what.startswith(_CREATED)]
 
 
 def _operation(conflict: Conflict) -> str:

@@ -168,11 +168,12 @@ def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
     birth, goal = stray.trace[-1].place, _device_in_words(settled, site)
     file = "" if birth.file == site.place.file else f" of {birth.file}"
+    where = f"on line {birth.line}, column {birth.column}{file}"
     creator, made = CREATOR.fullmatch(stray.trace[-1].what), _as_written(birth, stray, site)
     is_torch = creator is not None and creator[1].startswith("torch.")
     if creator is not None and is_torch and not takes_device(creator[1]):
-        return Remedy(f"on line {birth.line}{file}, move {made} to {goal}")
-    return Remedy(f"on line {birth.line}{file}, create {made} on {goal}")
+        return Remedy(f"{where}, move {made} to {goal}")
+    return Remedy(f"{where}, create {made} on {goal}")
 
 
 def _as_written(place: Place, stray: Meeting, site: Site) -> str:
