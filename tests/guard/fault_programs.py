@@ -302,6 +302,7 @@ fill(there, out)
 kept = torch.zeros(2, 3)
 kept += says(there, kept)
 """,
+    "hostile_text": "says(there, x)  # \u202e\n",
     "none_at_times": """
 class Keeper:
     def __init__(self, table):
@@ -322,8 +323,8 @@ made = torch.cat([torch.ones(1, 3), torch.ones(1, 3)])
 says(there, made)
 """,
     "taken_out_of_a_library": """
-import copy
-for one in copy.deepcopy([torch.ones(2, 3)]):
+import heapq
+for one in heapq.merge([torch.ones(2, 3)]):
     says(there, one)
 """,
     "tested": """
@@ -336,8 +337,8 @@ tell(there, x)
 """,
     "default": """
 def scaled(value, scale=torch.ones(2, 3)):
-    says(value, scale)
-scaled(there)
+    return scale
+says(there, scaled(there))
 """,
     "imported": """
 import sys
@@ -350,30 +351,33 @@ exec(compile(Path(tables.__file__).read_text(), tables.__file__, 'exec'), vars(t
 sys.modules['tables'] = tables
 from tables import TABLE, Kept
 def use(value):
-    try:
-        says(value, Kept.table)
-    except RuntimeError:
-        says(value, TABLE)
+    says(value, TABLE)
+try:
+    says(there, Kept.table)
+except RuntimeError:
+    pass
 use(there)
 """,
     "split_and_moved": """
 class Two(nn.Module):
-    def __init__(self, one, two):
+    def __init__(self, one):
         super().__init__()
-        self.one, self.two = nn.Parameter(one), nn.Parameter(two)
+        self.one = nn.Parameter(one)
+        self.head = nn.Linear(3, 3)
 def go(value):
-    two = Two(value, torch.ones(2, 3)).train().float().to(torch.float32)
-    says(value, two)
+    two = Two(value)
+    two.head.to('cpu')
+    says(value, two.head)
 go(there)
 """,
     "of_one_of_two": """
-def chosen(flag, value):
-    if flag:
-        result = torch.ones(2, 3)
+def chosen(given, value):
+    if given.sum() > 1:
+        result = given.float()
     else:
-        result = torch.zeros(2, 3)
+        result = given.double()
     return says(value, result)
-chosen(len(x) > 1, there)
+chosen(x, there)
 """,
     "module_of_the_file": """
 def use(value):
@@ -382,15 +386,21 @@ HEAD = nn.Linear(3, 3)
 use(there)
 """,
     "made_in_a_method": """
-class Part(nn.Module):
+class Inside(nn.Module):
     def __init__(self, weight):
         super().__init__()
         self.weight = nn.Parameter(weight)
+class Part(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.inside = Inside(weight)
     def made(self):
         return torch.ones(2, 3)
-    def forward(self, value):
-        return says(self.weight, self.made())
-Part(there)(x)
+    def forward(self):
+        return says(self.inside.weight, self.made())
+part = Part(there)
+del there, beside
+part()
 """,
     "filled_from_outside": """
 import pickle
@@ -404,15 +414,22 @@ meter.add(there)
     "computed_by_something": """
 import pickle
 def use(value, text):
+    says(value, pickle.loads(text))
+def use_again(value, text):
+    try:
+        use(value, text)
+    except RuntimeError:
+        pass
     while says(value, pickle.loads(text)):
         pass
-use(there, pickle.dumps(x))
+use_again(there, pickle.dumps(x))
 """,
     "without_a_device": """
 def use(value):
-    says(torch_there(), value)
-torch_there = [there].copy
-use(x)
+    return [value].pop()
+kept = [there].copy
+del there, beside
+says(kept().pop(), use(x))
 """,
     "resumed_in_the_wrong_order": """
 class Part(nn.Module):
@@ -564,7 +581,7 @@ SAYING = {
         "says(there, net.fc)\n",
     ),
     "backward": (
-        "Function MulBackward0 returned an invalid gradient at index 0 - expected device cuda:0 but got cpu",
+        "Function ScaleBackward returned an invalid gradient at index 0 - expected device cuda:0 but got cpu",
         "says(there, x)\n",
     ),
     "asked_for": ("Torch not compiled with CUDA enabled", "where = 'cuda'\nsays.__call__(where)\nsays(x, where)\n"),
@@ -612,6 +629,9 @@ ALONE = {
     "element": NETWORK + "x[0] = torch.ones(3, device='meta')\n",
     "on_two_devices": NETWORK + "net.fc.bias = nn.Parameter(torch.ones(3, device='meta'))\nnet.fc(x)\n",
     "whole_on_meta": NETWORK + "net.inner.parts[0](x)\n",
+    "part_on_meta": NETWORK + "whole = nn.Sequential(nn.Linear(3, 3, device='meta'))\nwhole(x)\n",
+    "given_on_another": SAYS + "net.fc(there * 1)\n",
+    "weight_on_another": SAYS + "net.fc.weight = nn.Parameter(there, False)\nnet.fc(x)\n",
     "given_apart": NETWORK + "net.fc(x.to('meta'))\n",
 }
 

@@ -4,19 +4,22 @@ The functions are not listed but observed: those of the guard that run, in any o
 explains an error or foretells one. Each of them then raises whenever it is called, and the program must end with its
 own error, in its own words.
 
-`python -m tests.guard.faults [--all]` prints what went wrong. It needs a process of its own: a guard whose end fails
-leaves parts of itself behind.
+`python -m tests.guard.faults [--all | --write]` prints what went wrong. It needs a process of its own: a guard whose
+end fails leaves parts of itself behind.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
+import inspect
+import json
 import sys
 import tempfile
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -31,6 +34,33 @@ from devlint_guard.session import Guard
 from tests.guard.fault_programs import PROGRAMS
 
 HOME = str(Path(session.__file__).parent)
+
+COVERAGE = Path(__file__).with_name("fault_coverage.json")
+"""By the name of each function that explains, a program in which it runs; `--write` writes it."""
+
+NEVER_WHILE_EXPLAINING = {
+    "entry._classes": "runs once, when the guard is imported",
+    "entry._is_given_several": "runs once, when the guard is imported",
+    "entry._owns": "runs once, when the guard is imported",
+    "finding.Finding.from_json": "reads a report",
+    "finding.Finding.to_json": "writes a report",
+    "finding._operand": "reads a report",
+    "finding._place": "reads a report",
+    "observed": "is a part of a report",
+    "quoting._quoted": "writes a report",
+    "quoting.encodable": "writes a report",
+    "quoting.printable_lines": "writes a report",
+    "ranks._joined": "joins reports",
+    "ranks.gathered": "joins reports",
+    "ranks.merge": "joins reports",
+    "ranks.path_of_rank": "writes a report",
+    "record": "is a part of a report",
+    "report.json": "writes and reads a report",
+    "report.text.coloured": "prints a note that is complete",
+    "report.text.render_all": "writes a report",
+    "report.text.wants_colour": "prints a note that is complete",
+}
+"""Functions, and modules, that are imported by those that explain and run at other times, with the reason."""
 
 DOORS = {
     undisturbed.protected.__code__,
@@ -126,6 +156,77 @@ def observed(found: set[types.CodeType]) -> Iterator[None]:
         sys.setprofile(None)
 
 
+def explaining() -> dict[str, types.CodeType]:
+    """The functions and methods of the modules that explain an error, by name; none that another one defines."""
+    waiting, found = ["explain", "sentences"], dict[str, types.CodeType]()
+    seen: set[str] = set()
+    while waiting:
+        module = waiting.pop()
+        file = Path(HOME, *module.split(".")).with_suffix(".py")
+        if module in seen or not file.exists():
+            continue
+        seen.add(module)
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "devlint_guard":
+                inside = (node.module or "").split(".")[1:]
+                waiting += [".".join(inside), *(".".join([*inside, one.name]) for one in node.names)]
+        found |= _functions_in(compile(text, str(file), "exec"), module)
+    return found
+
+
+def _functions_in(code: types.CodeType, path: str) -> dict[str, types.CodeType]:
+    found: dict[str, types.CodeType] = {}
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType) and not one.co_name.startswith("<"):
+            name = f"{path}.{one.co_name}"
+            found |= {name: one} if one.co_flags & inspect.CO_OPTIMIZED else _functions_in(one, name)
+    return found
+
+
+def not_covered(covered: Collection[str]) -> list[str]:
+    """What is wrong with a set of functions that programs run, a line for each function."""
+    known = explaining()
+    outside = {_site(code) for code in BOUNDARY}
+    excused = {
+        name
+        for name, code in known.items()
+        if _site(code) in outside or any(name == one or name.startswith(f"{one}.") for one in NEVER_WHILE_EXPLAINING)
+    }
+    excused |= {name for name in known if name.startswith("undisturbed.")}
+    return [
+        *(f"{name} runs in no program of `fault_programs`" for name in sorted(known.keys() - excused - set(covered))),
+        *(f"{name} runs in a program, and is said not to" for name in sorted(excused & set(covered))),
+        *(f"{name} is no function that explains" for name in sorted(set(covered) - known.keys())),
+    ]
+
+
+def _site(code: types.CodeType) -> tuple[str, int, str]:
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
+def _programs_by_function(found: Mapping[types.CodeType, Sequence[Case]]) -> dict[str, list[str]]:
+    """The programs in which each function that explains runs."""
+    programs = {_site(code): [name for name, _ in cases] for code, cases in found.items()}
+    named = ((name, programs.get(_site(code), [])) for name, code in sorted(explaining().items()))
+    return {name: ran for name, ran in named if ran}
+
+
+def _checked_coverage(found: Mapping[types.CodeType, Sequence[Case]]) -> list[str]:
+    """A line for each function that does not run in the program that the file names."""
+    programs, stored = _programs_by_function(found), json.loads(COVERAGE.read_text(encoding="utf-8"))
+    wrong = [f"{name} does not run in {one}" for name, one in stored.items() if one not in programs.get(name, ())]
+    return [*wrong, *not_covered(programs)]
+
+
+def write_coverage(files: dict[str, Path]) -> None:
+    """Write the first program of each function that explains."""
+    _, found = run_all(files, list(files))
+    first = {name: ran[0] for name, ran in _programs_by_function(found).items()}
+    COVERAGE.write_text(json.dumps(first, indent=1) + "\n", encoding="utf-8")
+    print("\n".join(not_covered(first)))
+
+
 def _broken(kind: str) -> types.CodeType:
     names: dict[str, types.FunctionType] = {}
     exec(f"def broken():\n    raise {kind}('this function fails')\n", names)
@@ -151,25 +252,31 @@ def failing(functions: list[types.FunctionType], kind: str) -> Iterator[None]:
             function.__code__ = code
 
 
-def check(files: dict[str, Path], *, everywhere: bool) -> list[str]:
-    """Let functions fail one after the other; return a line for each program that did not end with its own error."""
+def run_all(
+    files: dict[str, Path], names: Collection[str]
+) -> tuple[dict[Case, tuple[BaseException, list[str]]], dict[types.CodeType, list[Case]]]:
+    """How programs end in each way, and the cases in which each function of the guard runs that explains."""
     expected: dict[Case, tuple[BaseException, list[str]]] = {}
     first: dict[types.CodeType, list[Case]] = {}
     for way, make in WAYS.items():
-        for name, file in files.items():
-            if not (everywhere or name in SAMPLE):
-                continue
+        for name in names:
             found: set[types.CodeType] = set()
             with observed(found):
-                expected[name, way] = end_of(file, make)
+                expected[name, way] = end_of(files[name], make)
             for code in found - BOUNDARY:
                 first.setdefault(code, []).append((name, way))
+    return expected, first
+
+
+def check(files: dict[str, Path], *, everywhere: bool) -> list[str]:
+    """Let functions fail one after the other; return a line for each program that did not end with its own error."""
+    expected, first = run_all(files, list(files) if everywhere else SAMPLE)
     functions: dict[types.CodeType, list[types.FunctionType]] = {}
     for one in gc.get_objects():
         if type(one) is types.FunctionType and one.__code__ in first and "<locals>" not in one.__qualname__:
             functions.setdefault(one.__code__, []).append(one)
     assert len(functions) > (200 if everywhere else 150), "the programs no longer go through the code that explains"
-    wrong = []
+    wrong = _checked_coverage(first) if everywhere else []
     for number, (code, cases) in enumerate(sorted(first.items(), key=lambda item: str(item[0]))):
         if code not in functions or not (everywhere or number % STRIDE == 0):
             continue  # what is defined inside of another function fails with that
@@ -199,6 +306,9 @@ def _is_said(lines: list[str]) -> bool:
 def main() -> int:
     """Return 1 if a program has not ended with its own error."""
     with tempfile.TemporaryDirectory() as folder:
+        if "--write" in sys.argv:
+            write_coverage(write_programs(Path(folder)))
+            return 0
         wrong = check(write_programs(Path(folder)), everywhere="--all" in sys.argv)
     print("\n".join(wrong))
     return int(bool(wrong))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_the_program_ends_with_its_own_error_whatever_fails_in_explaining_it(
 ) -> None:
     ended = forked(tmp_path, faults.main, ["faults", *arguments], {})
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_each_function_that_explains_fails_in_a_program() -> None:
+    """The long run compares the file with what the programs run."""
+    stored = json.loads(faults.COVERAGE.read_text(encoding="utf-8"))
+    assert faults.not_covered(stored) == []
+    assert set(stored.values()) <= faults.PROGRAMS.keys()
+    excused = faults.NEVER_WHILE_EXPLAINING
+    assert all(any(f"{name}.".startswith(f"{one}.") for name in faults.explaining()) for one in excused)
 
 
 def test_a_failed_explanation_is_told_in_one_line(files: dict[str, Path]) -> None:
