@@ -61,6 +61,18 @@ with FakeTensorMode(allow_non_fake_inputs=True):
 )
 """On tensors that only say that they are on a device: a function of no user refuses them as PyTorch would."""
 
+TABLES = """
+import sys
+import types
+from pathlib import Path
+tables = types.ModuleType('tables')
+tables.__file__ = str(Path(__file__).with_name('tables'))
+Path(tables.__file__).write_text('import torch\\nTABLE = torch.ones(2, 3)\\nclass Kept:\\n    table = TABLE * 1\\n')
+exec(compile(Path(tables.__file__).read_text(), tables.__file__, 'exec'), vars(tables))
+sys.modules['tables'] = tables
+from tables import TABLE, Kept
+"""
+
 APART = {
     "created": """
 def make(size):
@@ -308,8 +320,9 @@ class Keeper:
     def __init__(self, table):
         self.device = 'cuda:0'
         self.table = table
+import pickle
 table = None
-table = pick() if (pick := getattr(x, 'nothing', None)) else torch.ones(2, 3)
+table = pickle.loads(pickle.dumps(x))
 keeper = Keeper(table)
 says(there, keeper.table)
 """,
@@ -340,24 +353,13 @@ def scaled(value, scale=torch.ones(2, 3)):
     return scale
 says(there, scaled(there))
 """,
-    "imported": """
-import sys
-import types
-from pathlib import Path
-tables = types.ModuleType('tables')
-tables.__file__ = str(Path(__file__).with_name('tables'))
-Path(tables.__file__).write_text('import torch\\nTABLE = torch.ones(2, 3)\\nclass Kept:\\n    table = TABLE * 1\\n')
-exec(compile(Path(tables.__file__).read_text(), tables.__file__, 'exec'), vars(tables))
-sys.modules['tables'] = tables
-from tables import TABLE, Kept
+    "imported": TABLES
+    + """
 def use(value):
     says(value, TABLE)
-try:
-    says(there, Kept.table)
-except RuntimeError:
-    pass
 use(there)
 """,
+    "of_a_class": TABLES + "says(there, Kept.table)\n",
     "split_and_moved": """
 class Two(nn.Module):
     def __init__(self, one):
@@ -382,7 +384,8 @@ chosen(x, there)
     "module_of_the_file": """
 def use(value):
     return says(value, HEAD)
-HEAD = nn.Linear(3, 3)
+for HEAD in [nn.Linear(3, 3)]:
+    pass
 use(there)
 """,
     "made_in_a_method": """
@@ -394,11 +397,12 @@ class Part(nn.Module):
     def __init__(self, weight):
         super().__init__()
         self.inside = Inside(weight)
-    def made(self):
-        return torch.ones(2, 3)
+    def reset(self):
+        self.mask = torch.ones(2, 3)
     def forward(self):
-        return says(self.inside.weight, self.made())
+        return says(self.inside.weight, self.mask)
 part = Part(there)
+part.reset()
 del there, beside
 part()
 """,
@@ -425,11 +429,10 @@ def use_again(value, text):
 use_again(there, pickle.dumps(x))
 """,
     "without_a_device": """
-def use(value):
-    return [value].pop()
-kept = [there].copy
+import pickle
+kept, made = [there].copy, pickle.loads(pickle.dumps(x))
 del there, beside
-says(kept().pop(), use(x))
+says(kept().pop(), made)
 """,
     "resumed_in_the_wrong_order": """
 class Part(nn.Module):
@@ -445,9 +448,12 @@ if len(x) > 2:
 says(part.weight, opt.state[part.weight]['momentum_buffer'])
 """,
     "made_by_a_kernel": """
+import linecache
 names = {'says': says, 'torch': torch, '__name__': 'torch._kernels'}
 source = 'def kernel(value):\\n    made = torch.ones(2, 3)\\n    says(value, made)\\n'
-exec(compile(source, torch.__file__.replace('__init__', '_kernels'), 'exec'), names)
+file = torch.__file__.replace('__init__', '_kernels')
+linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+exec(compile(source, file, 'exec'), names)
 names['kernel'](there)
 """,
     "in_a_replica": """
@@ -472,8 +478,8 @@ import traceback
 Whole()(x)
 """,
     "without_columns": """
-def use(value, other):
-    kept = says(value, other)
+def use(value):
+    kept = says(value)
     return kept
 def lines_only(code):
     table = bytearray()
@@ -488,7 +494,7 @@ def lines_only(code):
     return bytes(table)
 if hasattr(use.__code__, 'co_positions'):
     use.__code__ = use.__code__.replace(co_linetable=lines_only(use.__code__))
-use(there, x)
+use(x)
 """,
     "of_a_job": """
 import os
