@@ -13,6 +13,7 @@ from devlint_guard import undisturbed
 from devlint_guard.session import Guard
 
 from tests.guard import faults
+from tests.guard.fault_programs import PROGRAMS
 from tests.guard.faults import READ, end_of, failing, write_programs
 from tests.guard.processes import forked
 
@@ -34,7 +35,7 @@ def test_each_function_that_explains_fails_in_a_program() -> None:
     """The long run compares the file with what the programs run."""
     stored = json.loads(faults.COVERAGE.read_text(encoding="utf-8"))
     assert faults.not_covered(stored) == []
-    assert set(stored.values()) <= faults.PROGRAMS.keys()
+    assert set(stored.values()) <= PROGRAMS.keys()
     excused = faults.NEVER_WHILE_EXPLAINING
     assert all(any(f"{name}.".startswith(f"{one}.") for name in faults.explaining()) for one in excused)
 
