@@ -411,9 +411,10 @@ class Whole(nn.Module):
     def forward(self, value):
         try:
             self.part(value.to('meta'))
-        except RuntimeError:
-            names['text'] = 'Caught RuntimeError in replica 1 on device 1.\\nOriginal ' + traceback.format_exc()
-        names['text'] += ' cuda:1 and cpu'
+        except RuntimeError as error:
+            inner = [one for one in traceback.extract_tb(error.__traceback__) if one.name == 'forward'][-1:]
+        lines = ['Caught RuntimeError in replica 1 on device 1.\\n', *traceback.format_list(inner), names['text']]
+        names['text'] = ''.join(lines)
         return says(value)
 import traceback
 Whole()(x)
