@@ -10,6 +10,7 @@ not into those of `DataParallel` or of a `DataLoader`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -291,7 +292,8 @@ class OperatorMode(UncompiledMode):
         if self._failed is None or is_of_the_program(error):
             raise error
         if not isinstance(error, RecursionError):
-            self._failed(error)
+            with contextlib.suppress(Exception):
+                self._failed(error)
 
     def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> Ended | None:
         """Compares where reading a device is a call that a function mode of the program would see."""

@@ -271,7 +271,9 @@ class Guard:
         if self._observer is not None:
             self._observer.end()
         active.refresh()
-        site = user_site(sites_above(sys._getframe()))
+        site = None
+        with contextlib.suppress(Exception):  # what has failed may be what finds the user's line
+            site = user_site(sites_above(sys._getframe()))
         file, line = ("<devlint>", 1) if site is None else (site.frame.f_code.co_filename, site.frame.f_lineno)
         text = f"the guard stops looking, this is a bug of devlint: {type(error).__name__}: {error}"
         with contextlib.suppress(DevlintWarning):  # where warnings are errors, the program goes on all the same

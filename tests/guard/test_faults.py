@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
+import types
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 pytest.importorskip("torch")
 
 from devlint_guard import undisturbed
+from devlint_guard.frames import is_user_code
 from devlint_guard.session import Guard
 
 from tests.guard import faults
+from tests.guard.fault_programs import PROGRAMS
 from tests.guard.faults import READ, end_of, failing, write_programs
 from tests.guard.processes import forked
+
+FINDING_USERS_CODE = cast(types.FunctionType, is_user_code)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +37,46 @@ def test_the_program_ends_with_its_own_error_whatever_fails_in_explaining_it(
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+def test_each_function_that_explains_fails_in_a_program() -> None:
+    """The long run compares the file with what the programs run."""
+    stored = json.loads(faults.COVERAGE.read_text(encoding="utf-8"))
+    assert faults.not_covered(stored) == []
+    assert set(stored.values()) <= PROGRAMS.keys()
+    known = faults.explaining()
+    assert all(any(f"{name}.".startswith(f"{one}.") for name in known) for one in faults.NEVER_WHILE_EXPLAINING)
+
+
+def test_a_function_without_a_program_is_told() -> None:
+    stored = json.loads(faults.COVERAGE.read_text(encoding="utf-8"))
+    del stored["explain._finding"]
+    assert faults.not_covered([*stored, "record.added", "explain.gone"]) == [
+        "explain._finding runs in no program of `fault_programs`",
+        "record.added runs in a program, and is said not to",
+        "explain.gone is no function that explains",
+    ]
+
+
 def test_a_failed_explanation_is_told_in_one_line(files: dict[str, Path]) -> None:
     with failing([READ], "ZeroDivisionError"):
         error, lines = end_of(files["attribute"], lambda: Guard(mode="record", level="module"))
     assert type(error) is RuntimeError
     assert lines == [f"{undisturbed.FAILED}, which is a bug of devlint: ZeroDivisionError: this function fails"]
+
+
+def _end_without_the_users_line() -> int:
+    with tempfile.TemporaryDirectory() as folder, failing([FINDING_USERS_CODE], "ZeroDivisionError"):
+        error, lines = end_of(write_programs(Path(folder))["attribute"], Guard)
+    print(type(error).__name__, *lines, sep="\n")
+    return 0
+
+
+def test_a_guard_that_cannot_find_the_users_line_steps_back(tmp_path: Path) -> None:
+    said = forked(tmp_path, _end_without_the_users_line, ["faults"], {}).stdout.splitlines()
+    assert said == [
+        "RuntimeError",
+        f"{undisturbed.FAILED}, which is a bug of devlint: ZeroDivisionError: this function fails",
+        "the guard stops looking, this is a bug of devlint: ZeroDivisionError: this function fails",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["KeyboardInterrupt", "SystemExit"])

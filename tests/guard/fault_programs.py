@@ -1,0 +1,210 @@
+"""Programs that end with a device error, for `tests.guard.faults`; together they run all code that explains one."""
+
+from __future__ import annotations
+
+from devlint_guard.messages import Trouble
+
+from tests.guard.faults_apart import APART
+
+NETWORK = """
+import torch
+from torch import nn
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.ones(3, device="meta")
+        self.parts = [nn.Linear(3, 3, device="meta")]
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.inner = Inner()
+
+    def forward(self, x, noise=None):
+        return combine(self, self.fc(x), noise)
+
+def combine(net, hidden, noise):
+    if noise is not None:
+        return hidden + noise
+    return hidden * net.inner.scale
+
+net, x = Net(), torch.ones(2, 3)
+"""
+
+FAILING = {
+    "attribute": NETWORK + "net(x)\n",
+    "passed": NETWORK + "made = torch.zeros(2, 3, device='meta')\nnet(x, made)\n",
+    "loop": NETWORK + "for x in [torch.ones(2, 3, device='meta')]:\n    net(x)\n",
+    "input": NETWORK + "def given(x):\n    y = x.float()\n    return torch.ones(2, 3) + (y if y.ndim else x)\n"
+    "given(torch.ones(2, 3, device='meta'))\n",
+    "list": NETWORK + "net.inner.parts[0](x) + x\n",
+    "stack": NETWORK + "kept = {'a': [x]}\nkept['a'].append(x.to('meta'))\ntorch.stack(kept['a']) + kept['a'][0]\n",
+    "optimizer": NETWORK + "opt = torch.optim.Adam(net.fc.parameters())\nnet.fc(x).sum().backward()\nopt.step()\n"
+    "for state in opt.state.values():\n    state['exp_avg'] = state['exp_avg'].to('meta')\n"
+    "opt.step()\nraise RuntimeError('Expected all tensors to be on the same device')\n",
+    "caused": NETWORK + "try:\n    net(x)\nexcept RuntimeError as error:\n    raise ValueError('failed') from error\n",
+}
+
+SAYS = (
+    NETWORK
+    + """
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+text = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+names = {"text": text}
+source = "def says(*args, **kwargs):\\n    raise RuntimeError(text)\\n"
+exec(compile(source, torch.__file__.replace("__init__", "_says"), "exec"), names)
+says = names["says"]
+with FakeTensorMode(allow_non_fake_inputs=True):
+    there, beside = torch.ones(2, 3, device="cuda"), torch.ones(2, 3, device="cuda")
+"""
+)
+"""On tensors that only say that they are on a device: a function of no user refuses them as PyTorch would."""
+
+FAILING |= {name: SAYS + text for name, text in APART.items()}
+FAILING["wrapped"] = (
+    SAYS
+    + """
+class Part(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+ids = [1, 0]
+with FakeTensorMode(allow_non_fake_inputs=True):
+    wrapped = nn.DataParallel(Part(there), device_ids=ids)
+    wrapped.device_ids, wrapped.src_device_obj = ids, torch.device("cuda:1")
+    wrapped(x)
+"""
+)
+FAILING["made_before"] = (
+    """
+import pickle
+import torch
+
+class Meter:
+    def __init__(self, total=None):
+        self.total = torch.zeros(2, 3)
+        self.last = total
+    def add(self, value, says):
+        says(value, out=self.total)
+
+class State:
+    def __init__(self):
+        self.table = None
+    def load(self, text):
+        self.table = pickle.loads(text)
+
+class Holder:
+    def __init__(self, table, device):
+        self.device = device
+        self.table = table
+    def use(self, value, says):
+        says(value, self.table)
+
+state, meter = State(), Meter()
+state.load(pickle.dumps(torch.ones(2, 3)))
+holder = Holder(state.table, "cuda:0")
+"""
+    + SAYS
+    + """
+for use in (meter.add, holder.use):
+    try:
+        use(there, says)
+    except RuntimeError as error:
+        last = error
+raise last
+"""
+)
+
+TEXTS = {
+    Trouble.HOST_ACCESS: "can't convert cuda:0 device type tensor to numpy",
+    Trouble.NOT_ON_CPU: "'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
+    Trouble.PINNED: "cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
+    Trouble.GENERATOR: "Expected a 'cuda' device type for generator but found 'cpu'",
+    Trouble.META: "Cannot copy out of meta tensor; no data!",
+    Trouble.NO_DEVICE: "Torch not compiled with CUDA enabled",
+    Trouble.NO_INDEX: "CUDA error: invalid device ordinal",
+    Trouble.DEVICE_TEXT: "Invalid device string: 'gpu'",
+    Trouble.CHECKPOINT: "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 1",
+    Trouble.DATA_PARALLEL: "Expected a non cpu device, but got: cpu",
+    Trouble.DISTRIBUTED: "DistributedDataParallel device_ids and output_device arguments only work",
+    Trouble.COLLECTIVE: "No backend type associated with device type cpu",
+    Trouble.NO_KERNEL: "Could not run 'aten::some' with arguments from the 'CUDA' backend",
+    Trouble.FORKED: "Cannot re-initialize CUDA in forked subprocess",
+    Trouble.INDEX: "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
+}
+
+SAYING = {
+    "wrong_types": (
+        "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
+        "says(there, net.fc)\n",
+    ),
+    "backward": (
+        "Function ScaleBackward returned an invalid gradient at index 0 - expected device cuda:0 but got cpu",
+        "says(there, x)\n",
+    ),
+    "asked_for": ("Torch not compiled with CUDA enabled", "where = 'cuda'\nsays.__call__(where)\nsays(x, where)\n"),
+    "asked_by_position": (
+        "Torch not compiled with CUDA enabled",
+        "class Asking:\n    cuda = staticmethod(says)\nwhere = 'cuda:0'\nAsking().cuda(where)\n",
+    ),
+    "several_for_numpy": (
+        TEXTS[Trouble.HOST_ACCESS],
+        "def read(value):\n    kept = [[value]]\n    says(kept)\n    value.numpy()\nread(there)\n",
+    ),
+    "one_for_numpy": (
+        TEXTS[Trouble.HOST_ACCESS],
+        "def read(value, other):\n    says(value)\n    other.numpy()\nread(there, beside)\n",
+    ),
+    "shuffled": (
+        TEXTS[Trouble.GENERATOR],
+        "from torch.utils.data import DataLoader\nother = DataLoader([1], shuffle=True)\n"
+        "says(DataLoader([1], shuffle=True))\n",
+    ),
+    "beyond": (
+        TEXTS[Trouble.NO_INDEX],
+        """
+from unittest import mock
+from devlint_guard.explain import annotate
+try:
+    says(x, device='cuda:3')
+except RuntimeError as error:
+    with mock.patch.object(torch.cuda, 'device_count', lambda: 1):
+        annotate(error)
+    raise
+""",
+    ),
+    "without_ids": (
+        "",
+        "names = {'__name__': nn.DataParallel.__module__}\n"
+        "exec(compile('def __init__(*args):\\n    raise IndexError(0)\\n', says.__code__.co_filename, 'exec'), names)\n"
+        "names['__init__'](net, [])\n",
+    ),
+}
+
+ALONE = {
+    "no_attribute": NETWORK + "net.inner.device\n",
+    "no_attribute_of_an_element": NETWORK + "net.inner.parts[0].device\n",
+    "element": NETWORK + "x[0] = torch.ones(3, device='meta')\n",
+    "on_two_devices": NETWORK + "net.fc.bias = nn.Parameter(torch.ones(3, device='meta'))\nnet.fc(x)\n",
+    "whole_on_meta": NETWORK + "net.inner.parts[0](x)\n",
+    "part_on_meta": NETWORK + "whole = nn.Sequential(nn.Linear(3, 3, device='meta'))\nwhole(x)\n",
+    "given_on_another": SAYS + "net.fc(there * 1)\n",
+    "weight_on_another": SAYS + "net.fc.weight = nn.Parameter(there, False)\nnet.fc(x)\n",
+    "given_apart": NETWORK + "net.fc(x.to('meta'))\n",
+}
+
+SAID = """
+device, generator = 'gpu', torch.Generator()
+names["text"] = {text!r}
+"""
+CALL = "says(x, device=device, generator=generator, device_ids=[1, 0])\n"
+
+PROGRAMS = {
+    **FAILING,
+    **ALONE,
+    **{one.name: SAYS + SAID.format(text=text) + CALL for one, text in TEXTS.items()},
+    **{name: SAYS + SAID.format(text=text) + code for name, (text, code) in SAYING.items()},
+}
