@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from devlint import engine
@@ -24,11 +25,27 @@ _DEFINING = ("def ", "class ", "@")
 
 
 def shuffled(program: Program, dice: random.Random) -> Program:
-    """Return the program with its functions and classes in another order; what binds other names stays in its place."""
+    """Return the program with its functions and classes in another order; what binds other names stays in its place.
+
+    A class stays behind the classes that it inherits from.
+    """
     movable = _movable(program)
-    following = iter(dice.sample(movable, len(movable)))
+    orders = (dice.sample(movable, len(movable)) for _ in itertools.count())
+    following = iter(next(order for order in orders if _is_valid(order)))
     return replace(
         program, definitions=tuple(next(following) if one in movable else one for one in program.definitions)
+    )
+
+
+def _is_valid(order: Sequence[Definition]) -> bool:
+    """Whether no class stands before a class that it inherits from."""
+    heads = [one.statement.text.splitlines()[-1] for one in order]
+    names = [re.split(r"[(:]", head.split()[1])[0] for head in heads]
+    return not any(
+        re.search(rf"[(, ]{later}[,)]", head)
+        for position, head in enumerate(heads)
+        if head.startswith("class ")
+        for later in names[position + 1 :]
     )
 
 
