@@ -7,10 +7,10 @@ of analysis.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Protocol
 
-from devlint.analysis.demand.callers import CallSite, Given
+from devlint.analysis.demand.callers import ByPlace, CallSite
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.sight import Sight
@@ -137,7 +137,12 @@ class Functions(Protocol):
         """
 
     def note_call(
-        self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Collection[Given]], call: CallSite
+        self,
+        asker: Asker,
+        env: Environment,
+        closure: Closure,
+        given: ByPlace,
+        call: CallSite,
     ) -> None:
         """Note a call of a function, with the devices of its arguments by place in the parameters."""
 

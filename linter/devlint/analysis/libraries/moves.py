@@ -62,7 +62,7 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
         return Tensor(device, None, origin=origin)
-    return Opaque(f"{value.path}.to()", Kind.MOVABLE if kind in (Kind.ANY, Kind.OTHER) else kind, device, origin)
+    return Opaque(value.path.call("to"), Kind.MOVABLE if kind in (Kind.ANY, Kind.OTHER) else kind, device, origin)
 
 
 def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:

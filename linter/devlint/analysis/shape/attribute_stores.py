@@ -67,7 +67,7 @@ def complete(frame: Frame, cls: UserClass, generic: self_object.SelfObject) -> s
         values = [generic.initial[name]] if name in generic.initial else []
         values += [_elsewhere(frame, env, one.value) for one in stored]
         if registered:
-            values = [_placed(value, Variable(f"self.{name}")) for value in values]
+            values = [_placed(value, Variable(self_object.SELF.attribute(name))) for value in values]
         value = values[0]
         for other in values[1:]:
             value = UNKNOWN if UNKNOWN in (value, other) else join(value, other)

@@ -20,6 +20,7 @@ from devlint.domain.device import Concrete, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath, AccessStep
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -185,7 +186,7 @@ class _Observation:
             case "tensor":
                 return Tensor(device, _rank(seen.sizes), origin=self.origin(path, device))
             case "module":
-                return Opaque(path, Kind.MODULE, device, self.origin(path, device))
+                return Opaque(_place(path), Kind.MODULE, device, self.origin(path, device))
             case "device":
                 return DeviceValue(device, True, self.origin(path, device))
             case _:
@@ -242,6 +243,24 @@ def _directly_in(path: str, sign: str, places: Mapping[str, Seen]) -> list[str]:
         if inner[len(path)] == sign
         and not any(inner.startswith((f"{other}.", f"{other}[")) for other in inside if other != inner)
     ]
+
+
+def _place(path: str) -> AccessPath:
+    """The place that a recording names: `self.layers[0]`; what a function returns begins with `return`."""
+    is_result = path == "return" or path[:7] in _PARTS  # which is no expression
+    try:
+        node: ast.expr = ast.parse(f"_{path[6:]}" if is_result else path, mode="eval").body
+        steps: list[AccessStep] = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            steps.append(
+                AccessStep.attribute(node.attr)
+                if isinstance(node, ast.Attribute)
+                else AccessStep.item(ast.literal_eval(node.slice))
+            )
+            node = node.value
+    except (ValueError, SyntaxError):
+        return AccessPath(path)
+    return AccessPath("return" if is_result else ast.unparse(node), tuple(reversed(steps)))
 
 
 def _key(path: str, container: str) -> object:
