@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 UNNAMED = "value"
@@ -315,9 +316,16 @@ class AccessPath(NamedTuple):
 
     def __str__(self) -> str:
         """The place for people: `load()` for `?load()@3:5`."""
-        root = self.root.text if isinstance(self.root, Fresh) else self.root
-        text = root + "".join(map(str, self.steps))
+        text = self.root if isinstance(self.root, str) else self.root.text
+        if self.steps:
+            text += "".join(map(str, self.steps))
         return _POSITION.sub("", text) if "@" in text else text
+
+
+@lru_cache(maxsize=10_000)
+def named(name: str) -> AccessPath:
+    """Return the place that is a name: the same object each time, as programs read names all the time."""
+    return AccessPath(name)
 
 
 def _exact(root: Root) -> str:

@@ -35,6 +35,7 @@ from devlint.domain.value import (
     Present,
     Reference,
     Tensor,
+    Unknown,
     UserClass,
     Value,
     chosen,
@@ -443,11 +444,12 @@ class Frame:
 
     def with_identity(self, value: Value, what: str | Callable[[], str], span: Span) -> Value:
         """A value of which nothing is known as a thing of its own; a device that is not known, likewise."""
-        is_device = isinstance(value, DeviceValue) and value.device == UNKNOWN_DEVICE
-        if not is_device and value != UNKNOWN:
+        if not isinstance(value, (Unknown, DeviceValue)) or (
+            isinstance(value, DeviceValue) and value.device != UNKNOWN_DEVICE
+        ):
             return value
         symbol = self.fresh_symbol(what if isinstance(what, str) else what(), span)
-        return replace(value, device=Variable(symbol.path)) if isinstance(value, DeviceValue) else symbol
+        return symbol if isinstance(value, Unknown) else replace(value, device=Variable(symbol.path))
 
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""

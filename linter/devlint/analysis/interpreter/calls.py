@@ -156,9 +156,10 @@ def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
     """Whether something of which nothing is known is a module: what is moved and called is, or its name says so."""
     if not isinstance(value := function.value, Opaque):
         return False
+    if is_moved(value) or frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(frame.text(function.span)):
+        return True
     path = value.path.parent if value.path.is_result_of("to") else value.path
-    names = path.exact, frame.text(function.span)
-    return is_moved(value) or frame.kind(value) is Kind.MODULE or any(map(CALLED_MODULE.search, names))
+    return CALLED_MODULE.search(path.exact) is not None
 
 
 def _is_part(function: Value) -> bool:

@@ -246,7 +246,7 @@ class Substitution:
 
 def decisive(device: Device) -> Variable | None:
     """The variable whose story is told for a device; of several, always the same."""
-    return min(variables_of(device), key=str, default=None)
+    return device if isinstance(device, Variable) else min(variables_of(device), key=str, default=None)
 
 
 def qualified(side: Operand, inner: Operand) -> Operand:

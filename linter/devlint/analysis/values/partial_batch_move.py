@@ -35,7 +35,7 @@ def batch_of(value: Value | None) -> AccessPath | None:
         path = value.path
     else:
         return None
-    return _batch_around(path)
+    return _batch_around(path) if len(path.steps) > 1 else None
 
 
 def _batch_around(path: AccessPath) -> AccessPath | None:
