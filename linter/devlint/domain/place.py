@@ -322,6 +322,10 @@ class AccessPath(NamedTuple):
         return _POSITION.sub("", text) if "@" in text else text
 
 
+SELF = AccessPath("self")
+"""The object whose method is executed."""
+
+
 @lru_cache(maxsize=10_000)
 def named(name: str) -> AccessPath:
     """Return the place that is a name: the same object each time, as programs read names all the time."""

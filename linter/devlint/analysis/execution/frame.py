@@ -438,18 +438,18 @@ class Frame:
         """The abstract object allocated at this place by this execution."""
         return ObjectId(f"{self.site}{self.globals.file}:{span.line}:{span.column}:{what}")
 
-    def fresh_symbol(self, what: str, span: Span) -> Opaque:
+    def fresh_symbol(self, what: str | Callable[[], str], span: Span) -> Opaque:
         """Something unknown that the execution of this place has produced: the same thing wherever it is used."""
-        return Opaque(AccessPath(Fresh(what, (span.line, span.column))))
+        text = what if isinstance(what, str) else what()
+        return Opaque(AccessPath(Fresh(text, (span.line, span.column))))
 
     def with_identity(self, value: Value, what: str | Callable[[], str], span: Span) -> Value:
         """A value of which nothing is known as a thing of its own; a device that is not known, likewise."""
-        if not isinstance(value, (Unknown, DeviceValue)) or (
-            isinstance(value, DeviceValue) and value.device != UNKNOWN_DEVICE
-        ):
-            return value
-        symbol = self.fresh_symbol(what if isinstance(what, str) else what(), span)
-        return symbol if isinstance(value, Unknown) else replace(value, device=Variable(symbol.path))
+        if isinstance(value, Unknown):
+            return self.fresh_symbol(what, span)
+        if isinstance(value, DeviceValue) and value.device == UNKNOWN_DEVICE:
+            return replace(value, device=Variable(self.fresh_symbol(what, span).path))
+        return value
 
     def kind(self, value: Opaque) -> Kind:
         """What an opaque value is known to be, here or anywhere in this body."""

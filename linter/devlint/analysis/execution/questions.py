@@ -136,14 +136,7 @@ class Functions(Protocol):
         With `cls` the first parameter is an instance of which only that class is known.
         """
 
-    def note_call(
-        self,
-        asker: Asker,
-        env: Environment,
-        closure: Closure,
-        given: ByPlace,
-        call: CallSite,
-    ) -> None:
+    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:
         """Note a call of a function, with the devices of its arguments by place in the parameters."""
 
     def found(self, asker: Asker, value: Value) -> None:

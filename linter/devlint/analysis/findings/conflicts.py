@@ -382,9 +382,8 @@ def places_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
     for device in devices:
         followed = [one for one in variables_of(device) if one.root in seen]
         if followed:
-            return tuple(
-                sorted(((seen[one.root][0], one.value_place) for one in followed), key=lambda pair: str(pair[1]))
-            )
+            places = ((seen[one.root][0], one.value_place) for one in followed)
+            return tuple(sorted(places, key=lambda parameter: str(parameter[1])))
     return ()
 
 

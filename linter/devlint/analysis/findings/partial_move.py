@@ -16,7 +16,7 @@ from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import OriginKind
-from devlint.domain.place import AccessPath, StepKind
+from devlint.domain.place import SELF, AccessPath, StepKind
 from devlint.domain.summary import Operand
 from devlint.domain.value import DeviceValue, ObjectId, Opaque, Tensor, Value
 from devlint.facts import Meeting, PartialMove, PartialOffload
@@ -87,7 +87,7 @@ def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque, name: str
             continue
         if _is_part(other.path) and not (isinstance(one, Opaque) and one.path.is_within(other.path)):
             is_own = frame.owner is not None and other.path.root == frame.owner.name
-            path = other.path.rooted_at(AccessPath("self")) if is_own else other.path
+            path = other.path.rooted_at(SELF) if is_own else other.path
             there = Operand(str(path), UNKNOWN_DEVICE, None, test, other.origin, file=frame.file)
             frame.partial[met.path] = (replace(side, name=name), there)
 

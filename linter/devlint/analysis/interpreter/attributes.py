@@ -19,7 +19,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
 from devlint.domain.kinds import Exemption, OperandRole, TensorRole
-from devlint.domain.place import AccessPath, AccessStep
+from devlint.domain.place import SELF, AccessPath, AccessStep
 from devlint.domain.value import (
     DTYPE,
     NUMBER,
@@ -169,7 +169,7 @@ def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: Ac
     if not held.cls.name:  # of an observed object: it may be a method
         return Method(base, name, place)
     if name == "device":
-        owner = AccessPath("self" if place == AccessPath("self") else held.cls.name)
+        owner = SELF if place == SELF else AccessPath(held.cls.name)
         return DeviceValue(Variable(owner.attribute(name)), True)
     if library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name):
         return Method(base, name, place)

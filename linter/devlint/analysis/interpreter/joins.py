@@ -182,11 +182,9 @@ def returned(frame: Frame, left: Value, right: Value, span: Span) -> Value:
     joined = join(left, right)
     if joined == UNKNOWN and isinstance(left, Opaque) and isinstance(right, Opaque) and left.device == right.device:
         thing = _thing(frame, left, right, "result", span)
-        return (
-            thing
-            if thing.device == UNKNOWN_DEVICE
-            else replace(thing, path=AccessPath("result").call(), device=left.device)
-        )
+        if thing.device == UNKNOWN_DEVICE:
+            return thing
+        return replace(thing, path=AccessPath("result").call(), device=left.device)
     return joined
 
 

@@ -213,12 +213,12 @@ def call_forward(
 
 def _knows_code(env: Environment, module: Instance, own: str, place: AccessPath) -> bool:
     """Whether a module has a part that is known where its class has something unknown that is called."""
-    first, second = (*place.steps[:2], None, None)[:2]
-    if place.root != own or first is None or first.kind is not StepKind.ATTRIBUTE:
+    steps = place.steps
+    if place.root != own or not steps or steps[0].kind is not StepKind.ATTRIBUTE:
         return False
-    if second is not None and not second.is_member:
+    if len(steps) > 1 and not steps[1].is_member:
         return False
-    value = present(module.get(str(first.key)) or UNKNOWN)
+    value = present(module.get(str(steps[0].key)) or UNKNOWN)
     return isinstance(value, Reference) and env.heap.get(value.object) is not None
 
 

@@ -18,7 +18,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
-from devlint.domain.place import AccessPath
+from devlint.domain.place import SELF
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -161,7 +161,7 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
         device, origin = modules.module_device(frame, env, value)
         if isinstance(device, Unreached) and value.object.is_generic:
             # What classes below this one register, for this one registers nothing.
-            device = Variable(AccessPath("self"))
+            device = Variable(SELF)
             origin = frame.origin("parameters are where the module is", site.span, OriginKind.MODULE)
         each: Value = Tensor(device, None, TensorRole.PARAMETER, origin)
         each = TupleValue((TEXT, each)) if name.startswith("named_") else each

@@ -20,7 +20,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Un
 from devlint.domain.environment import Environment
 from devlint.domain.heap import INHERITED, DictObject, Heap, Instance, LibraryObject, ListObject, Object
 from devlint.domain.kinds import OriginKind, TensorRole
-from devlint.domain.place import AccessPath
+from devlint.domain.place import SELF, AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -59,9 +59,6 @@ class SelfObject:
     heap: Heap
     checked: bool
     initial: Mapping[str, Value]
-
-
-SELF = AccessPath("self")
 
 
 def generic(frame: Frame, cls: UserClass, *, moved: bool) -> SelfObject:
