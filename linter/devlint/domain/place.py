@@ -272,11 +272,11 @@ class AccessPath(NamedTuple):
 
     def is_attribute(self, name: str) -> bool:
         """Whether it is the attribute of that name of something."""
-        return bool(self.steps) and self.steps[-1] == AccessStep(StepKind.ATTRIBUTE, name)
+        return bool(self.steps) and self.steps[-1].kind is StepKind.ATTRIBUTE and self.steps[-1].key == name
 
     def is_result_of(self, method: str) -> bool:
         """Whether it is what a method of that name returns."""
-        return bool(self.steps) and self.steps[-1] == AccessStep(StepKind.CALL, method)
+        return self.is_returned and self.steps[-1].key == method
 
     def is_within(self, other: AccessPath) -> bool:
         """Whether it is the other place, or a part of it."""

@@ -18,7 +18,7 @@ import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
-from devlint.domain.place import AccessPath
+from devlint.domain.place import AccessPath, named
 from devlint.frontend.ir import Function, Scope, Span
 
 Parameter: TypeAlias = tuple[Function, AccessPath]
@@ -160,7 +160,7 @@ class Demand:
         """Return the parameters that a scope sees by their names: its own, and those of the functions around it."""
         seen: dict[str, Parameter] = {}
         while isinstance(scope, Function):
-            seen = {own.name: (scope, AccessPath(own.name)) for own in scope.parameters if own.name != "self"} | seen
+            seen = {own.name: (scope, named(own.name)) for own in scope.parameters if own.name != "self"} | seen
             scope = self._around.get(scope)
         return seen
 

@@ -18,7 +18,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance, LibraryObject, Optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
-from devlint.domain.place import AccessPath
+from devlint.domain.place import named
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -95,7 +95,7 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
 
 def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
     """A parameter about which only its declaration is known."""
-    name, place = parameter.name, AccessPath(parameter.name)
+    name, place = parameter.name, named(parameter.name)
     origin = Origin(
         f"`{name}` is an argument of this function", closure.globals.file, parameter.span, OriginKind.PARAMETER
     )
@@ -163,7 +163,7 @@ def _expect(frame: Frame, closure: Closure, parameter: Parameter) -> None:
     annotation = parameter.annotation
     if annotation is None:
         return
-    place = AccessPath(parameter.name)
+    place = named(parameter.name)
     of_element = annotated(frame, closure.globals, annotation.element)
     if of_element and of_element <= TENSOR_NAMES:
         frame.proofs.kinds[place.each()] = Kind.TENSOR

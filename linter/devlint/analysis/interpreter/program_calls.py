@@ -31,7 +31,7 @@ from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import ConflictKind
-from devlint.domain.place import AccessPath, StepKind
+from devlint.domain.place import AccessPath, StepKind, named
 from devlint.domain.provenance import LEADS_THERE
 from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Summary
 from devlint.domain.value import (
@@ -277,7 +277,7 @@ def _is_exact(value: Value) -> bool:
 
 def _entry(frame: Frame, closure: Closure, bound: Mapping[str, ArgumentValue]) -> dict[str, Value]:
     """What a summary has to know of the arguments; parameters that are not given have their defaults."""
-    entry = {name: abstract(frame, AccessPath(name), given.value) for name, given in bound.items()}
+    entry = {name: abstract(frame, named(name), given.value) for name, given in bound.items()}
     for parameter in closure.function.parameters:
         value = entry.get(parameter.name)
         if isinstance(value, Opaque) and value.kind is Kind.ANY:

@@ -13,7 +13,7 @@ from devlint.domain.device import CPU, Concrete, Device, Variable, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.kinds import OriginKind
-from devlint.domain.place import EACH, AccessPath, AccessStep
+from devlint.domain.place import EACH, AccessPath, AccessStep, named
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, DeviceValue, MaybeNone, Opaque, Reference, Tensor, TupleValue, Value
 from devlint.frontend.ir import Span
@@ -46,7 +46,7 @@ def of(
     for name, argument in bound.items():
         if name == "self":
             continue  # what a method finds in its own object is no matter of its calls
-        for place, value in _parts(frame, env, AccessPath(name), argument.value, DEEPEST_PART):
+        for place, value in _parts(frame, env, named(name), argument.value, DEEPEST_PART):
             given = set(_of(frame, env, value, parameters, in_module))
             if Where.UNKNOWN in given and span in frame.program.moved_later(frame.scope, frame.globals):
                 given = given - {Where.UNKNOWN} | {Where.CPU}
