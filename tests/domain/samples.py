@@ -18,6 +18,7 @@ from devlint.domain.device import (
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
+from devlint.domain.place import AccessPath
 from devlint.domain.process import UNKNOWN_BACKEND, UNKNOWN_NUMBER, Process
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -64,7 +65,7 @@ THERE = Origin("moved there", "a.py", Span(2, 0, 2, 5), OriginKind.MOVED, HERE)
 ORIGINS = (None, HERE, THERE)
 
 GPU, GPU0, GPU1 = Concrete("cuda"), Concrete("cuda", 0), Concrete("cuda", 1)
-X, Y, Z = Variable("x"), Variable("self.fc"), Variable("z")
+X, Y, Z = Variable(AccessPath("x")), Variable(AccessPath("self").attribute("fc")), Variable(AccessPath("z"))
 X_OR_Y = Either(frozenset((X, Y)))
 DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, Z, X_OR_Y, CHOSEN_BY_CALLER, UNKNOWN_DEVICE)
 RANKS: tuple[Rank, ...] = (None, 0, 1, 2, SOME_DIMENSIONS)
@@ -80,7 +81,7 @@ PROOFS: tuple[Constraint, ...] = (
     Visible(2),
     Assume(X, GPU),
     Assume(X, CPU),
-    Replace("device", UNKNOWN, Constant(None)),
+    Replace(AccessPath("device"), UNKNOWN, Constant(None)),
 )
 
 devices = st.sampled_from(DEVICES)
@@ -101,7 +102,13 @@ atoms: st.SearchStrategy[Value] = st.one_of(
     st.builds(DeviceValue, devices, st.booleans(), origins, st.just("string"), st.booleans()),
     st.builds(DeviceType, devices),
     st.builds(Tensor, devices, ranks, st.sampled_from(["plain", "parameter", "buffer"]), origins),
-    st.builds(Opaque, st.sampled_from(["x", "self.fc"]), st.sampled_from(list(Kind)), devices, origins),
+    st.builds(
+        Opaque,
+        st.sampled_from([AccessPath("x"), AccessPath("self").attribute("fc")]),
+        st.sampled_from(list(Kind)),
+        devices,
+        origins,
+    ),
     st.sampled_from([Reference(identity) for identity in IDS]),
     st.sampled_from([Library("torch.zeros"), Library("torch.ones"), SourceFile(GLOBALS), CLASS_A, CLASS_B]),
     st.builds(Predicate, proofs, proofs, st.sampled_from([None, True, False])),
@@ -137,10 +144,10 @@ VALUES: tuple[Value, ...] = (
     Tensor(GPU0, 2, TensorRole.PARAMETER, THERE),
     Tensor(UNKNOWN_DEVICE, None),
     Tensor(X, SOME_DIMENSIONS, TensorRole.BUFFER),
-    Opaque("x", Kind.ANY, X),
-    Opaque("x", Kind.TENSOR, X),
-    Opaque("y", Kind.ANY, X),
-    Opaque("x", Kind.MOVABLE, GPU0),
+    Opaque(AccessPath("x"), Kind.ANY, X),
+    Opaque(AccessPath("x"), Kind.TENSOR, X),
+    Opaque(AccessPath("y"), Kind.ANY, X),
+    Opaque(AccessPath("x"), Kind.MOVABLE, GPU0),
     TupleValue(()),
     MaybeNone(Tensor(CPU, 1)),
     MaybeNone(Tensor(X, SOME_DIMENSIONS, TensorRole.BUFFER)),

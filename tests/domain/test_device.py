@@ -21,6 +21,7 @@ from devlint.domain.device import (
     in_words,
     parse,
 )
+from devlint.domain.place import AccessPath, Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,8 +102,8 @@ def test_a_parsed_device_is_printed_as_it_was_written(text: str) -> None:
         (CPU, Concrete("cpu", 0), False),
         (Concrete("cpu", 0), Concrete("cpu", 1), False),
         (META, CPU, True),
-        (Variable("x"), CPU, False),
-        (Variable("x"), Variable("y"), False),
+        (Variable(AccessPath("x")), CPU, False),
+        (Variable(AccessPath("x")), Variable(AccessPath("y")), False),
         (UNKNOWN_DEVICE, CPU, False),
         (UNREACHED, CPU, False),
     ],
@@ -125,9 +126,12 @@ def test_devices_that_differ_are_what_torch_calls_unequal() -> None:
 @pytest.mark.parametrize(
     ("device", "words"),
     [
-        (Variable("value"), "the device of `value`"),
-        (Variable("?value@3:5"), "a device that the program chooses"),
-        (Either(frozenset({Variable("x"), Variable("?value@3:5")})), "the device of `x` or a value without a name"),
+        (Variable(AccessPath("value")), "the device of `value`"),
+        (Variable(AccessPath(Fresh("value", (3, 5)))), "a device that the program chooses"),
+        (
+            Either(frozenset({Variable(AccessPath("x")), Variable(AccessPath(Fresh("value", (3, 5))))})),
+            "the device of `x` or a value without a name",
+        ),
     ],
 )
 def test_only_a_name_of_the_program_is_quoted(device: Device, words: str) -> None:

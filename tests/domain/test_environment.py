@@ -8,6 +8,7 @@ import pytest
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Heap, ListObject
+from devlint.domain.place import AccessPath
 from devlint.domain.process import Process
 from devlint.domain.value import TEXT, UNKNOWN, Constant, DeviceValue, Opaque, Reference, Tensor, Value
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from tests.domain import samples
 from tests.domain.samples import HERE, IDS
 
 GPU = Concrete("cuda", 0)
-X, Y, Z = Variable("x"), Variable("y"), Variable("z")
+X, Y, Z = Variable(AccessPath("x")), Variable(AccessPath("y")), Variable(AccessPath("z"))
 QUICK = settings(max_examples=80, deadline=None, derandomize=True)
 
 
@@ -116,7 +117,7 @@ def test_a_join_leaves_its_sides_as_they_are(other: bool, left: Environment, rig
     ("value", "expected"),
     [
         (Tensor(X, 1), Tensor(Y, 1)),
-        (Opaque("x", device=X), Opaque("x", device=Y)),
+        (Opaque(AccessPath("x"), device=X), Opaque(AccessPath("x"), device=Y)),
         (Tensor(Y, 1), Tensor(Y, 1)),
         (Tensor(Z, 1), Tensor(Z, 1)),
         (Tensor(CPU, 1), Tensor(CPU, 1)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable
 from devlint.domain.kinds import TensorRole
+from devlint.domain.place import AccessPath
 from devlint.domain.value import (
     NUMBER,
     SOME_DIMENSIONS,
@@ -29,7 +30,7 @@ from devlint.domain.value import (
 from tests.domain.samples import HERE, THERE
 
 GPU = Concrete("cuda", 0)
-HOLDS = (Present(True), Assume(Variable("x"), GPU))
+HOLDS = (Present(True), Assume(Variable(AccessPath("x")), GPU))
 
 
 @pytest.mark.parametrize(
@@ -48,8 +49,8 @@ HOLDS = (Present(True), Assume(Variable("x"), GPU))
         (Tensor(CPU, 0), Tensor(CPU, 3), Tensor(CPU, None)),
         (Tensor(CPU, 1, TensorRole.BUFFER), Tensor(CPU, 1, TensorRole.PARAMETER), Tensor(CPU, 1)),
         (Tensor(CPU, 1), Constant(1.0), UNKNOWN),
-        (Opaque("x", Kind.TENSOR), Opaque("x", Kind.MODULE), Opaque("x")),
-        (Opaque("x", Kind.TENSOR), Opaque("y", Kind.TENSOR), Tensor(UNKNOWN_DEVICE, None)),
+        (Opaque(AccessPath("x"), Kind.TENSOR), Opaque(AccessPath("x"), Kind.MODULE), Opaque(AccessPath("x"))),
+        (Opaque(AccessPath("x"), Kind.TENSOR), Opaque(AccessPath("y"), Kind.TENSOR), Tensor(UNKNOWN_DEVICE, None)),
         (
             TupleValue((Tensor(CPU, 1), NUMBER)),
             TupleValue((Tensor(CPU, 1), TEXT)),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from devlint.diagnostics import Certainty, Diagnostic, Label, Place, Related, Severity
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable
+from devlint.domain.place import AccessPath
 from devlint.facts import (
     Anchored,
     BackendMismatch,
@@ -128,8 +129,8 @@ def test_labels_are_in_reading_order_and_steps_are_told_once() -> None:
 
 
 def test_device_variables_in_words() -> None:
-    x = _meeting("x", Variable("x"), "parameter")
-    y = _meeting("y", Variable("x"), "parameter")
+    x = _meeting("x", Variable(AccessPath("x")), "parameter")
+    y = _meeting("y", Variable(AccessPath("x")), "parameter")
 
     assert _message(_conflict(x, ONES_ON_CPU, kind="cpu-meets-symbolic", operation="*")) == (
         "`torch.ones(3)` is on cpu, but `*` needs it on the device of `x`"
@@ -248,17 +249,17 @@ ADVICE = {
         'move `y` before it is used: `y = y.to("cuda:0")`',
     ),
     "follows a parameter": (
-        _in_line_3("f(x)", Variable("x"), "parameter"),
+        _in_line_3("f(x)", Variable(AccessPath("x")), "parameter"),
         _created("y", 2),
         "pass `device=x.device` to `torch.ones` on line 2",
     ),
     "follows a layer": (
-        _in_line_3("x.fc(x)", Variable("x.fc"), "module"),
+        _in_line_3("x.fc(x)", Variable(AccessPath("x").attribute("fc")), "module"),
         _created("y", 2),
         "pass `device=next(x.fc.parameters()).device` to `torch.ones` on line 2",
     ),
     "follows an unknown element": (
-        _in_line_3("f(x)", Variable("x[*]"), "parameter"),
+        _in_line_3("f(x)", Variable(AccessPath("x").each()), "parameter"),
         _created("y", 2),
         "move `y` to the device of `f(x)`",
     ),
@@ -339,7 +340,7 @@ def test_module_that_stayed_behind_is_moved_once(kind: str) -> None:
         (
             "x",
             "x.to(y.device)",
-            Variable("y"),
+            Variable(AccessPath("y")),
             "the result of `x.to(…)` is thrown away: `x` does not move to the device of `y`",
             "keep the result: `x = x.to(y.device)`",
         ),
@@ -419,7 +420,7 @@ def test_device_that_a_known_machine_lacks(device: Concrete, available: int, wor
 
 
 def test_lost_index() -> None:
-    (found,) = _report(LostIndex("y", Variable("x"), (Step(_place(2, 1, 4), "moved to cpu by `.cpu()`"),)))
+    (found,) = _report(LostIndex("y", Variable(AccessPath("x")), (Step(_place(2, 1, 4), "moved to cpu by `.cpu()`"),)))
 
     assert (found.code, found.pytorch) == ("DEV302", None)
     assert found.message == "`.cuda()` moves `y` to the current GPU, but it came from the device of `x`"
@@ -456,7 +457,7 @@ def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch:
     [
         (SyncInLoop("loss.item()", "", CUDA0), "DEV501", "`loss.item()` in each step waits for cuda:0 to finish"),
         (
-            SyncInLoop("loss", "print", Variable("x")),
+            SyncInLoop("loss", "print", Variable(AccessPath("x"))),
             "DEV501",
             "`print(loss)` in each step waits for the device of `x`",
         ),

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
-from devlint.analysis.demand.callers import CallSite, Given
+from devlint.analysis.demand.callers import ByPlace, CallSite
 from devlint.analysis.demand.listening import Listener, Roles
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
@@ -438,9 +438,7 @@ class Program(FileTexts):
             making.summary = latest
         return root.end(making, replace(making.summary, returns=UNKNOWN))
 
-    def note_call(
-        self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Collection[Given]], call: CallSite
-    ) -> None:
+    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:
         """Notes a call of a function that a recorded execution comes to, for facts that rest on who calls it."""
         self.recorder.note_call(closure.function, env.checked, asker.scope, call.root)
         for place, found in given.items():

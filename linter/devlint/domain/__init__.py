@@ -8,6 +8,7 @@ paths has made sure of an accelerator, `environment` keeps its values instead.
 From the bottom up:
 
 * `kinds`: the kinds of events, conflicts and operands.
+* `place`: the places of values: a root, and the steps from there.
 * `device`: one device: concrete, a device variable, unknown; device strings.
 * `provenance`: the record of why a value has its device; whoever moves or creates a value writes it.
 * `process`: what a program settles for the rest of its run.

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias, TypeGuard
 
+from devlint.domain.place import UNNAMED, AccessPath, Fresh
 from devlint.records import dataclass
 
 
@@ -55,47 +56,28 @@ class Concrete:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
 
-FRESH = "?"
-"""Begins the place of a value that no name of the surroundings holds: `?load()@3:5`, made in line 3."""
-
-
-UNNAMED = "value"
-"""What follows `FRESH` in the place of a value that the source text has no short name for: `?value@3:5`."""
-
-
-def root_of(place: str) -> str:
-    """Return the name that a place begins with: `x` for `x['a'].device`."""
-    return place[
-        : next((i for i, character in enumerate(place) if not (character.isalnum() or character == "_")), None)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """The device that a place of the surroundings has: `Variable("x")`, `Variable("self.fc")`."""
+    """The device that a place of the surroundings has: that of `x`, that of `self.fc`."""
 
-    place: str
+    place: AccessPath
 
     @property
     def root(self) -> str:
         """The name that the place begins with: `x` for `x['a'].device`; empty for the result of a call."""
-        return "" if self.place.startswith(FRESH) else root_of(self.place)
+        return self.place.root_name
 
     @property
-    def value_place(self) -> str:
+    def value_place(self) -> AccessPath:
         """The place of the value whose device it is: `x[0]` for `x[0].device`."""
-        return self.place.removesuffix(".device")
-
-    @property
-    def shown(self) -> str:
-        """The place for people: `load()` for `?load()@3:5`."""
-        return re.sub(r"@[0-9:]+", "", self.place.removeprefix(FRESH))
+        return self.place.parent if self.place.is_attribute("device") else self.place
 
     @property
     def owner(self) -> str:
         """Whose device it is, for people: `x` for `x.device`; a device that an object keeps is told by its own name."""
-        whose = self.shown.removesuffix(".device")
-        return self.shown if whose == "self" else whose
+        shown = str(self.place)
+        whose = shown.removesuffix(".device")
+        return shown if whose == "self" else whose
 
     @property
     def names_device(self) -> bool:
@@ -105,7 +87,7 @@ class Variable:
     @property
     def is_unnamed(self) -> bool:
         """Whether no short text says whose device it is, such as that of `a if b else c`."""
-        return self.place.startswith(f"{FRESH}{UNNAMED}@")
+        return isinstance(self.place.root, Fresh) and self.place.root.text == UNNAMED
 
     def __str__(self) -> str:
         return self.owner if self.names_device else f"device of {self.owner}"

@@ -15,6 +15,7 @@ from devlint.domain.device import Device
 from devlint.domain.environment import Pair
 from devlint.domain.heap import DictObject, Instance, ListObject, Object
 from devlint.domain.kinds import ConflictKind, Exemption, OperandRole
+from devlint.domain.place import AccessPath
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.provenance import CpuOnOnePath, Origin
 from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
@@ -68,7 +69,7 @@ class Operand:
         role: its part in the operation.
         module: the module it is met through, if it is one.
         stray: as for a tensor: how it was created on the CPU, on one of the paths that lead here.
-        batch: the path of what a loop takes one by one, if this is a part of it.
+        batch: the place of what a loop takes one by one, if this is a part of it.
         inside: where a call has put the caller's value in its place: how the operation names it.
     """
 
@@ -85,7 +86,7 @@ class Operand:
     file: str = ""
     stray: CpuOnOnePath | None = None
     likely: bool = True
-    batch: str | None = None
+    batch: AccessPath | None = None
     inside: AtOperation | None = None
 
 
@@ -149,6 +150,6 @@ class Summary:
     process: Process = NOTHING_SETTLED
     default_device_callees: frozenset[Function] = frozenset()
     touches_devices: bool = False
-    called: frozenset[str] = frozenset()
-    tested: frozenset[str] = frozenset()
+    called: frozenset[AccessPath] = frozenset()
+    tested: frozenset[AccessPath] = frozenset()
     is_whole: bool = True

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
 from devlint.domain.kinds import OriginKind, Spelling, TensorRole
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import CALLEES, OTHERS, CpuOnOnePath, Origin
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
@@ -141,7 +142,7 @@ class Opaque:
     tensor, which the value is on that path.
     """
 
-    path: str
+    path: AccessPath
     kind: Kind = Kind.ANY
     device: Device = UNKNOWN_DEVICE
     origin: Origin | None = field(default=None, compare=False)
@@ -201,7 +202,7 @@ class Method:
 
     receiver: Value
     name: str
-    place: str | None = field(default=None, compare=False)
+    place: AccessPath | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -340,7 +341,7 @@ class Assume:
 class Replace:
     """On this branch `place` holds `by`, provided that it still holds what was tested."""
 
-    place: str
+    place: AccessPath
     seen: Value
     by: Value
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from devlint.diagnostics import Label, Place, Related
-from devlint.domain.device import FRESH, Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
+from devlint.domain.device import Concrete, Device, Variable, in_words, is_symbolic, quoted, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, Step, UncheckedDevice
 
 __all__ = [
@@ -182,9 +182,10 @@ def _names_its_device(side: Meeting) -> bool:
     """Whether a value is what its device is named after, so that one name is enough."""
     if not isinstance(side.device, Variable):
         return False
-    if side.device.place == f"{FRESH}{side.device.shown}@{side.place.line}:{side.place.column - 1}":
+    if side.device.place.is_made_at(side.place.line, side.place.column - 1):
         return True  # the result of a call, at the place of this call
-    return side.name.replace("'", '"') in [name.replace("'", '"') for name in (side.device.place, side.device.owner)]
+    names = (side.device.place.source, side.device.owner)
+    return side.name.replace("'", '"') in [name.replace("'", '"') for name in names]
 
 
 def labels(conflict: Conflict) -> tuple[Label, ...]:

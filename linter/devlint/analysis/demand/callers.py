@@ -15,13 +15,13 @@ Example: `def total(x): return x + torch.zeros(3)` in `lib.py`, `total(y)` in `d
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
-from devlint.domain.device import root_of
+from devlint.domain.place import AccessPath, named
 from devlint.frontend.ir import Function, Scope, Span
 
-Parameter: TypeAlias = tuple[Function, str]
+Parameter: TypeAlias = tuple[Function, AccessPath]
 """A parameter of a function, or a place in its argument: `x`, `batch['x']`, `rows[*]`."""
 
 
@@ -43,6 +43,9 @@ class Where(enum.Enum):
 
 Given: TypeAlias = "Where | Parameter"
 """What a call hands over for a parameter: a tensor somewhere, or what its own function was given."""
+
+ByPlace: TypeAlias = Mapping[AccessPath, Collection[Given]]
+"""What a call hands over, by place in the parameters: `x`, `batch['x']`, `rows[*]`."""
 
 
 class CallSite(NamedTuple):
@@ -132,7 +135,9 @@ class Demand:
             return
         self._calls.setdefault(function, {}).setdefault(file, set()).add(_Call(scope, checked))
 
-    def note_argument(self, function: Function, parameter: str, given: Collection[Given], call: CallSite) -> None:
+    def note_argument(
+        self, function: Function, parameter: AccessPath, given: Collection[Given], call: CallSite
+    ) -> None:
         """Note what a call hands over for a parameter, or has at a place in that."""
         file = call.root
         if self._about.is_test(file) and file != self.files.get(function):
@@ -155,7 +160,7 @@ class Demand:
         """Return the parameters that a scope sees by their names: its own, and those of the functions around it."""
         seen: dict[str, Parameter] = {}
         while isinstance(scope, Function):
-            seen = {own.name: (scope, own.name) for own in scope.parameters if own.name != "self"} | seen
+            seen = {own.name: (scope, named(own.name)) for own in scope.parameters if own.name != "self"} | seen
             scope = self._around.get(scope)
         return seen
 
@@ -198,7 +203,7 @@ class Demand:
         found = {
             call
             for function, place in sources
-            for known in {place, root_of(place)}
+            for known in {place, place.base}
             for call in self._witnesses.get((function, known), ())
             if self._counts(function, call.root)
         }
@@ -211,12 +216,11 @@ class Demand:
     def _of(self, parameter: Parameter) -> set[Given]:
         """What the calls hand over for a parameter, or have at a place in that: a part of a tensor is where that is."""
         function, place = parameter
-        root = root_of(place)
         found = self._noted(parameter)
-        if place == root:
+        if not place.steps:
             return found
-        for given in self._noted((function, root)):
-            found.add(given if isinstance(given, Where) else (given[0], given[1] + place.removeprefix(root)))
+        for given in self._noted((function, place.base)):
+            found.add(given if isinstance(given, Where) else (given[0], place.rooted_at(given[1])))
         return found
 
     def _noted(self, parameter: Parameter) -> set[Given]:
@@ -235,7 +239,7 @@ class Demand:
         pending = [parameter]
         while pending:
             one = pending.pop()
-            if one not in seen and len(one[1]) <= LONGEST_PLACE:
+            if one not in seen and len(one[1].exact) <= LONGEST_PLACE:
                 seen.add(one)
                 pending += [given for given in self._of(one) if not isinstance(given, Where)]
         return seen

@@ -11,6 +11,7 @@ from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Give
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import LEADS_THERE
 from devlint.facts import (
     Anchored,
@@ -90,7 +91,9 @@ class Recorder:
             return
         self.demand.note_call(function, checked, scope, file)
 
-    def note_argument(self, function: Function, parameter: str, given: Collection[Given], call: CallSite) -> None:
+    def note_argument(
+        self, function: Function, parameter: AccessPath, given: Collection[Given], call: CallSite
+    ) -> None:
         """Adds what a call hands over for a parameter; see `Demand.note_argument`."""
         if self._waiting is not None:
             self._waiting.append(partial(self.note_argument, function, parameter, given, call))

@@ -10,10 +10,11 @@ from devlint.analysis.demand.callers import Doubt
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
-from devlint.domain.device import FRESH, UNKNOWN_DEVICE, UNNAMED, Device, Variable
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance, Object
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import UNNAMED, AccessPath, Fresh
 from devlint.domain.provenance import Origin
 from devlint.domain.size import GROWING, limited
 from devlint.domain.summary import Operand, Requirement
@@ -34,6 +35,7 @@ from devlint.domain.value import (
     Present,
     Reference,
     Tensor,
+    Unknown,
     UserClass,
     Value,
     chosen,
@@ -48,17 +50,15 @@ from devlint.torchlib.knowledge import TENSOR_NAMES
 _UNDECIDED = (Kind.ANY, Kind.MOVABLE, Kind.ARRAY)
 """Kinds that a use may narrow down further."""
 
-_DEVICE = ".device"
-
 
 def device_of(value: Opaque) -> Device:
     """The `.device` of an opaque value."""
-    return Variable(f"{value.path}{_DEVICE}") if value.device == UNKNOWN_DEVICE else value.device
+    return Variable(value.path.attribute("device")) if value.device == UNKNOWN_DEVICE else value.device
 
 
 def is_computed(value: Opaque) -> bool:
     """Whether a value is what a module has computed, or a part of that."""
-    return value.path.startswith(FRESH) and value.origin is not None and value.origin.kind is OriginKind.MODULE
+    return value.path.is_fresh and value.origin is not None and value.origin.kind is OriginKind.MODULE
 
 
 def is_moved(value: Tensor | Opaque) -> bool:
@@ -156,33 +156,33 @@ class InferredKinds:
     """What the uses of opaque values in a body show them to be; the passes over one body share it.
 
     Attributes:
-        kinds: by path; the first proof stands.
-        dimensional: paths of what has a length: if it is a tensor, it has dimensions.
-        followed: paths of unknown things where others are put: if it is a tensor, its surroundings choose its device.
+        kinds: by place; the first proof stands.
+        dimensional: places of what has a length: if it is a tensor, it has dimensions.
+        followed: places of unknown things where others are put: if it is a tensor, its surroundings choose its device.
         count: how many of these have been found.
     """
 
-    kinds: dict[str, Kind] = field(default_factory=dict)
-    dimensional: set[str] = field(default_factory=set)
-    followed: set[str] = field(default_factory=set)
+    kinds: dict[AccessPath, Kind] = field(default_factory=dict)
+    dimensional: set[AccessPath] = field(default_factory=set)
+    followed: set[AccessPath] = field(default_factory=set)
     count: int = 0
 
-    def add(self, path: str, kind: Kind) -> None:
+    def add(self, path: AccessPath, kind: Kind) -> None:
         """Notes what the thing at a path is; the first proof stands, until another one says more."""
         known = self.kinds.get(path)
         if known is None or (known in _UNDECIDED and known is not kind):
             self.kinds[path] = kind
             self.count += 1
 
-    def add_dimensions(self, path: str) -> None:
+    def add_dimensions(self, path: AccessPath) -> None:
         """Notes that the thing at a path has a length."""
         self._add_to(self.dimensional, path)
 
-    def add_followed(self, path: str) -> None:
+    def add_followed(self, path: AccessPath) -> None:
         """Notes that others are put where the thing at a path is."""
         self._add_to(self.followed, path)
 
-    def _add_to(self, paths: set[str], path: str) -> None:
+    def _add_to(self, paths: set[AccessPath], path: AccessPath) -> None:
         self.count += path not in paths
         paths.add(path)
 
@@ -258,8 +258,8 @@ class Frame:
     registers: list[Value] = field(default_factory=list)
     optional: list[bool] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
-    places: list[str | None] = field(default_factory=list)
-    owners: dict[Register, tuple[Value, str, str | None]] = field(default_factory=dict)
+    places: list[AccessPath | None] = field(default_factory=list)
+    owners: dict[Register, tuple[Value, str, AccessPath | None]] = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
     returned: Environment | None = None
     result: Value | None = None
@@ -288,9 +288,9 @@ class Frame:
     branching: int = 0
     results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
-    partial: dict[str, tuple[Operand, Operand]] = field(default_factory=dict)
-    batches: dict[str, Origin] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
+    partial: dict[AccessPath, tuple[Operand, Operand]] = field(default_factory=dict)
+    batches: dict[AccessPath, Origin] = field(default_factory=dict)
+    parts: dict[AccessPath, AccessPath] = field(default_factory=dict)
     unplaced: dict[tuple[str, Span], tuple[str, Span, Operand, Operand]] = field(default_factory=dict)
     joined: dict[tuple[str, Span], set[Span]] = field(default_factory=dict)
     handed_on: dict[Origin, str] = field(default_factory=dict)
@@ -299,8 +299,8 @@ class Frame:
     lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
     collected: dict[ObjectId, list[Operand]] = field(default_factory=dict)
     touches_devices: bool = False
-    called: set[str] = field(default_factory=set)
-    tested: set[str] = field(default_factory=set)
+    called: set[AccessPath] = field(default_factory=set)
+    tested: set[AccessPath] = field(default_factory=set)
     has_cpu_inputs: bool = False
 
     def __post_init__(self) -> None:
@@ -315,18 +315,18 @@ class Frame:
         value = self.registers[register]
         return maybe_none(value) if self.optional[register] else value
 
-    def place_of(self, register: Register) -> str | None:
+    def place_of(self, register: Register) -> AccessPath | None:
         """Returns the place that the content of a register was loaded from: a name, or an attribute of a name."""
         if self.places[register] is None and register in self.owners:
             _, name, owner = self.owners[register]
-            return None if owner is None else f"{owner}.{name}"
+            return None if owner is None else owner.attribute(name)
         return self.places[register]
 
     def note_tested(self, register: Register) -> None:
         """Notes that what a register holds does not decide a branch, where it is a parameter or a place in one."""
         value, place = self.registers[register], self.place_of(register)
         if isinstance(value, Opaque):
-            place = None if value.path.startswith(FRESH) else value.path
+            place = None if value.path.is_fresh else value.path
         if place is not None:
             self.tested.add(place)
 
@@ -349,14 +349,14 @@ class Frame:
         """The display path of the file."""
         return self.globals.file
 
-    def set(self, register: Register, value: Value, span: Span, place: str | None = None) -> None:
+    def set(self, register: Register, value: Value, span: Span, place: AccessPath | None = None) -> None:
         """Fill a register: with what a value is when it is used, and beside it whether it may be None.
 
         Whatever an instruction makes goes into a register first, so this is where values are kept from growing.
         """
         self.hold(register, limited(value) if type(value) in GROWING else value, span, place)
 
-    def hold(self, register: Register, value: Value, span: Span, place: str | None) -> None:
+    def hold(self, register: Register, value: Value, span: Span, place: AccessPath | None) -> None:
         """Fill a register with a value that has been in a register before, as `set` does."""
         if isinstance(value, MaybeNone):
             self.optional[register], self.registers[register] = True, value.present
@@ -440,13 +440,14 @@ class Frame:
         """The abstract object allocated at this place by this execution."""
         return ObjectId(f"{self.site}{self.globals.file}:{span.line}:{span.column}:{what}")
 
-    def fresh_symbol(self, what: str, span: Span) -> Opaque:
+    def fresh_symbol(self, what: str | Callable[[], str], span: Span) -> Opaque:
         """Something unknown that the execution of this place has produced: the same thing wherever it is used."""
-        return Opaque(f"{FRESH}{what}@{span.line}:{span.column}")
+        text = what if isinstance(what, str) else what()
+        return Opaque(AccessPath(Fresh(text, (span.line, span.column))))
 
-    def with_identity(self, value: Value, what: str, span: Span) -> Value:
+    def with_identity(self, value: Value, what: str | Callable[[], str], span: Span) -> Value:
         """A value of which nothing is known as a thing of its own; a device that is not known, likewise."""
-        if value == UNKNOWN:
+        if isinstance(value, Unknown):
             return self.fresh_symbol(what, span)
         if isinstance(value, DeviceValue) and value.device == UNKNOWN_DEVICE:
             return replace(value, device=Variable(self.fresh_symbol(what, span).path))
@@ -460,14 +461,13 @@ class Frame:
     def may_be_tensor(self, value: Opaque) -> bool:
         """Whether something is a parameter that is declared to be a tensor, or else something else: `Tensor | int`."""
         parameters = self.scope.parameters if isinstance(self.scope, Function) else ()
-        declared = [one.annotation for one in parameters if one.name == value.path and one.annotation is not None]
+        declared = [one.annotation for one in parameters if one.name == value.path.name and one.annotation is not None]
         names = {self.program.qualified(self.globals, name) for item in declared for name in item.names}
         return value.kind is not Kind.OTHER and not TENSOR_NAMES.isdisjoint(names)
 
     def is_likely_tensor(self, value: Opaque) -> bool:
         """Whether a call has returned a value, or it has a shape, or others are put where it is; numbers rarely are."""
-        returned = value.path.startswith(FRESH) and "()@" in value.path
-        return returned or value.path in self.proofs.dimensional or value.path in self.proofs.followed
+        return value.path.is_of_call or value.path in self.proofs.dimensional or value.path in self.proofs.followed
 
     def tensor(self, value: Opaque) -> Tensor:
         """An opaque value that is known to be a tensor, as one."""
@@ -480,7 +480,7 @@ class Frame:
     def follow(self, device: Device) -> None:
         """Notes that something is put where another thing is: whoever writes that expects that thing anywhere."""
         if isinstance(device, Variable):
-            self.proofs.add_followed(device.place.removesuffix(_DEVICE))
+            self.proofs.add_followed(device.value_place)
 
     def infer_kind(self, value: Value, kind: Kind) -> None:
         """Notes what a use of an opaque value has shown it to be; the first proof stands."""
@@ -493,12 +493,12 @@ class Frame:
         if name == "shape":
             self.prove_dimensions(env, owner, place)
 
-    def prove_dimensions(self, env: Environment, value: Value, place: str | None) -> None:
+    def prove_dimensions(self, env: Environment, value: Value, place: AccessPath | None) -> None:
         """Notes that a value has a length: an opaque one wherever it is used, a tensor from here on."""
-        held = None if place is None else env.names.get(place)
+        held = None if place is None else env.names.get(place.name)
         if isinstance(value, Tensor) and isinstance(held, Opaque) and self.tensor(held) == value:
             value = held
         if isinstance(value, Opaque):
             self.proofs.add_dimensions(value.path)
         elif isinstance(value, Tensor) and value.rank is None and place is not None and held == value:
-            env.names[place] = replace(value, rank=SOME_DIMENSIONS)
+            env.names[place.name] = replace(value, rank=SOME_DIMENSIONS)

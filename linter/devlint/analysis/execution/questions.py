@@ -7,10 +7,10 @@ of analysis.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Protocol
 
-from devlint.analysis.demand.callers import CallSite, Given
+from devlint.analysis.demand.callers import ByPlace, CallSite
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.sight import Sight
@@ -143,9 +143,7 @@ class Functions(Protocol):
         With `cls` the first parameter is an instance of which only that class is known.
         """
 
-    def note_call(
-        self, asker: Asker, env: Environment, closure: Closure, given: Mapping[str, Collection[Given]], call: CallSite
-    ) -> None:
+    def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:
         """Note a call of a function, with the devices of its arguments by place in the parameters."""
 
     def found(self, asker: Asker, value: Value) -> None:

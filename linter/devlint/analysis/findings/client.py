@@ -10,18 +10,14 @@ import re
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes, docstrings
-from devlint.domain.device import FRESH, Either, Variable
+from devlint.domain.device import Either, Variable
 from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UserClass
 from devlint.frontend.ir import Function, Scope
 from devlint.torchlib.knowledge import MODULE_STEPS
-
-_ELEMENT = re.compile(r"\w+\[")
-
-_NESTED_ENTRY = re.compile(r"\w+\['\w+'\]\['")
-"""An entry of an entry: `batch['meta']['center']`."""
 
 
 def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: OperandRole) -> bool:
@@ -38,27 +34,27 @@ def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: OperandRole
       CPU on its own; an element of a batch is moved with the batch, and what is computed from the input of a module is
       where that is.
     """
-    place = side.device.place if isinstance(side.device, Variable) else ""
+    place = side.device.place if isinstance(side.device, Variable) else None
     if side.origin is not None and side.origin.kind in (OriginKind.MOVED, OriginKind.MODULE):
         if side.origin.kind is OriginKind.MODULE and frame.has_cpu_inputs:
             return False
-        if role is OperandRole.HOST and side.parameter != "self" and place.endswith("]"):
+        if role is OperandRole.HOST and side.parameter != "self" and place is not None and place.is_element:
             return False  # functions of numpy are most often given arrays
         if side.origin.kind is OriginKind.MODULE and isinstance(side.device, Either):
-            return all(variable.place.startswith(FRESH) for variable in side.device.variables)
-        return not (role is OperandRole.CPU and side.parameter == "self" and isinstance(side.device, Variable))
-    if not isinstance(side.device, Variable) or makes_host_data(frame):
+            return all(variable.place.is_fresh for variable in side.device.variables)
+        return not (role is OperandRole.CPU and side.parameter == "self" and place is not None)
+    if place is None or makes_host_data(frame):
         return False
     if is_out_of_the_graph(side):
-        fed = frame.has_cpu_inputs and place.startswith(FRESH)
-        return not fed and _NESTED_ENTRY.match(place) is None
+        fed = frame.has_cpu_inputs and place.is_fresh
+        return not (fed or place.is_nested_entry)
     if frame.owner is None or not classes.is_module(frame.owner):
         return False
-    if role is OperandRole.CPU and _goes_into_module(frame, place.partition("[")[0]):
+    if role is OperandRole.CPU and _goes_into_module(frame, place.whole):
         return True
     if role is OperandRole.HOST:
         return side.certain and frame.scope.name.endswith(".forward")
-    return runs_forward(frame) and _ELEMENT.match(place) is not None
+    return runs_forward(frame) and place.is_of_element
 
 
 def runs_forward(frame: Frame) -> bool:
@@ -78,11 +74,11 @@ def takes_inputs(scope: Scope, owner: UserClass | None) -> bool:
     return owner is not None and scope.name.rpartition(".")[2] in (*MODULE_STEPS, "backward")
 
 
-def _goes_into_module(frame: Frame, name: str) -> bool:
-    """Whether what has a name, or a part of it, has been given to a module, so far."""
+def _goes_into_module(frame: Frame, place: AccessPath) -> bool:
+    """Whether what is at a place, or a part of it, has been given to a module, so far."""
     inputs = (requirement for requirement in frame.requirements if requirement.kind is ConflictKind.MODULE_INPUT)
     devices = (side.device for requirement in inputs for side in (requirement.first, requirement.second))
-    return any(isinstance(device, Variable) and device.place.partition("[")[0] == name for device in devices)
+    return any(isinstance(device, Variable) and device.place.whole == place for device in devices)
 
 
 def is_out_of_the_graph(side: Operand) -> bool:
@@ -137,9 +133,6 @@ def builds(frame: Frame, side: Operand) -> bool:
     )
 
 
-_ENTRY = re.compile(r"\w+\['")
-
-
 def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> bool:
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
@@ -159,7 +152,7 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
         return True
     parameters = getattr(frame.scope, "parameters", ())
     alone = is_private(frame) and not (parameters and parameters[0].name == "self")
-    return alone and isinstance(side.device, Variable) and _ENTRY.match(side.device.place) is not None
+    return alone and isinstance(side.device, Variable) and side.device.place.is_of_entry
 
 
 def is_test(frame: Frame) -> bool:

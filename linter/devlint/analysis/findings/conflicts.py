@@ -36,14 +36,12 @@ from devlint.diagnostics import Certainty
 from devlint.domain.device import (
     CHOSEN_BY_CALLER,
     CPU,
-    FRESH,
     UNKNOWN_DEVICE,
     Concrete,
     Device,
     Variable,
     differ,
     is_symbolic,
-    root_of,
     variables_of,
 )
 from devlint.domain.environment import Environment
@@ -178,7 +176,7 @@ def created_on_cpu(side: Operand) -> Operand | None:
 
 def _is_of_something_unknown(device: Device) -> bool:
     """Whether it is the `.device` of what is unknown, which may be this very value."""
-    return isinstance(device, Variable) and device.place.startswith(FRESH) and device.shown.endswith(".device")
+    return isinstance(device, Variable) and device.place.is_fresh and str(device.place).endswith(".device")
 
 
 def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side: Operand, role: OperandRole) -> bool:
@@ -256,7 +254,7 @@ def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
         if is_symbolic(side.device) and other.device == CPU:
             if other.origin is not None and other.origin.kind is OriginKind.PARAMETER:
                 return None  # a test has found it there, where the other one may be too
-            if isinstance(side.device, Variable) and side.device.place in frame.on_cpu_by_default:
+            if isinstance(side.device, Variable) and side.device.place.name in frame.on_cpu_by_default:
                 return None  # a caller that passes another device is told so
             if kind in (ConflictKind.OPERANDS, ConflictKind.MODULE_INPUT, ConflictKind.INDEX) and builds(frame, side):
                 return None
@@ -362,7 +360,7 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
         found = (*found, Unwitnessed(places))
     if any(is_out_of_the_graph(side) and _is_untold(side) and _is_fresh(side.device) for side in sides):
         found = (*found, Unwitnessed(()))
-    own = any(variable.place.startswith("self") for side in sides for variable in variables_of(side.device))
+    own = any(variable.root.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
     return (*found, Builds(frame.scope)) if classes.is_module(frame.owner) else found
@@ -370,12 +368,12 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
 
 def _is_fresh(device: Device) -> bool:
     """Whether a device is that of something unknown which the execution has produced."""
-    return isinstance(device, Variable) and device.place.startswith(FRESH)
+    return isinstance(device, Variable) and device.place.is_fresh
 
 
 def parameters_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
     """The parameters of the executed function, and those around it, that the first of some devices follows."""
-    return tuple(dict.fromkeys((function, root_of(place)) for function, place in places_of(frame, *devices)))
+    return tuple(dict.fromkeys((function, place.base) for function, place in places_of(frame, *devices)))
 
 
 def places_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
@@ -384,7 +382,8 @@ def places_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
     for device in devices:
         followed = [one for one in variables_of(device) if one.root in seen]
         if followed:
-            return tuple(sorted(((seen[one.root][0], one.value_place) for one in followed), key=lambda pair: pair[1]))
+            places = ((seen[one.root][0], one.value_place) for one in followed)
+            return tuple(sorted(places, key=lambda parameter: str(parameter[1])))
     return ()
 
 

@@ -15,6 +15,7 @@ from devlint.analysis.values.arguments import Arguments
 from devlint.domain.device import CPU, Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance
+from devlint.domain.place import AccessPath
 from devlint.domain.value import Closure, Constant, DeviceValue, Method, ObjectId, Opaque, Reference, UserClass, Value
 from devlint.facts import IgnoredDevice, OtherChoice, UnforwardedDevice
 from devlint.frontend.ir import Function, Span
@@ -22,11 +23,13 @@ from devlint.frontend.ir import Function, Span
 DEVICE = "device"
 """The name of the parameter in question."""
 
+_DEVICE = AccessPath(DEVICE)
+
 
 def note_call(frame: Frame, function: Value, arguments: Arguments, span: Span) -> None:
     """Notes that the executed function passes on the device it was given, or puts something on another one."""
     given = arguments.keyword(DEVICE)
-    if given is not None and given.place == DEVICE and _takes_device(frame):
+    if given is not None and given.place == _DEVICE and _takes_device(frame):
         frame.forwards = True
     if given is None and isinstance(function, Method) and function.name == "to":
         given = arguments.first()
@@ -116,9 +119,9 @@ def _is_kept(frame: Frame, env: Environment) -> bool:
 def _is_given(value: Value) -> bool:
     match value:
         case Opaque(path=path):
-            return path == DEVICE
+            return path == _DEVICE
         case DeviceValue(device=Variable(place=place)):
-            return place == DEVICE
+            return place == _DEVICE
         case _:
             return False
 

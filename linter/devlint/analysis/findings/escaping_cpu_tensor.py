@@ -19,7 +19,6 @@ from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
     CPU,
-    FRESH,
     Variable,
     is_symbolic,
     quoted,
@@ -27,6 +26,7 @@ from devlint.domain.device import (
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject, held_by
 from devlint.domain.kinds import ConflictKind, OriginKind, TensorRole
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import (
@@ -154,20 +154,20 @@ def _beside(frame: Frame, given: Mapping[str, Value]) -> Operand | None:
         if isinstance(value, Tensor) and is_symbolic(value.device):
             return Operand(parameter.name, value.device, value.rank, parameter.span, value.origin, file=frame.file)
     tensors = (path for path, kind in frame.proofs.kinds.items() if kind is Kind.TENSOR)
-    for path in (*tensors, *sorted(frame.proofs.followed)):
-        if not path.startswith(FRESH) and not path.endswith("device"):
+    for path in (*tensors, *sorted(frame.proofs.followed, key=str)):
+        if not path.is_fresh and not path.is_called_device:
             return _of_path(frame, path)
     return None
 
 
-def _of_path(frame: Frame, path: str) -> Operand:
-    """What is at a path, shown where the function is given the first part of it."""
+def _of_path(frame: Frame, path: AccessPath) -> Operand:
+    """What is at a place, shown where the function is given the first part of it."""
     parameters = getattr(frame.scope, "parameters", ())
-    root = next((one.span for one in parameters if re.match(rf"{one.name}\b", path)), None)
+    root = next((one.span for one in parameters if one.name == path.root), None)
     head = frame.scope.span
     span = root or Span(head.line, head.column, head.line, head.column + 1)
-    origin = frame.origin(f"the device of {quoted(path)} is not known", span, OriginKind.UNKNOWN)
-    return Operand(path, Variable(path), None, span, origin, file=frame.file)
+    origin = frame.origin(f"the device of {quoted(str(path))} is not known", span, OriginKind.UNKNOWN)
+    return Operand(str(path), Variable(path), None, span, origin, file=frame.file)
 
 
 def _builds(frame: Frame) -> bool:

@@ -22,6 +22,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import Exemption, OriginKind, TensorRole
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UNKNOWN, Kind, Opaque, Tensor, Value
@@ -38,10 +39,10 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
     * The total is on the CPU because nobody said where to create it, and whether the other is a tensor is unknown.
     * The total is an attribute of an object that puts it on a device of its own, and the other follows an argument.
     """
-    value, place = total.value, total.place or ""
+    value = total.value
     if env.fallback or not isinstance(value, Tensor) or value.role is not TensorRole.PLAIN or value.origin is None:
         return
-    kept = place.startswith("self.") or frame.text(total.span).startswith("self.")
+    kept = frame.text(total.span).startswith("self.")
     if value.origin.kind is not OriginKind.CREATED or not (kept or frame.loops):
         return
     if value.device == CPU and value.rank == 0:
@@ -54,7 +55,7 @@ def note(frame: Frame, env: Environment, total: ArgumentValue, added: ArgumentVa
             frame.text(total.span), value.device, value.rank, total.span, value.origin, Exemption.CPU, file=file
         )
         there = added.value.device if isinstance(added.value, Tensor) else UNKNOWN_DEVICE
-        there = there if is_symbolic(there) else Variable(name)
+        there = there if is_symbolic(there) else Variable(AccessPath(name))
         event = frame.origin(f"{quoted(name)} is added here", added.span, OriginKind.UNKNOWN)
         other = Operand(name, there, None, added.span, event, Exemption.CPU, file=file)
         message = wording("+=", other, replace(mine, device=CPU))

@@ -7,7 +7,6 @@ it copies some to the CPU.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -17,14 +16,12 @@ from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import SELF, AccessPath, StepKind
 from devlint.domain.summary import Operand
 from devlint.domain.value import DeviceValue, ObjectId, Opaque, Tensor, Value
 from devlint.facts import Meeting, PartialMove, PartialOffload
 from devlint.frontend import ir
 from devlint.torchlib.knowledge import MOVES
-
-_PART = re.compile(r"(?!self\.\w+$)\w+.*(\.\w+|\])")
-"""The path of a part of an object; what `self` itself holds is where it has put it."""
 
 
 def note_branches(frame: Frame, instruction: ir.If) -> None:
@@ -88,12 +85,18 @@ def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque, name: str
         side = _moved(frame, one)
         if side is None or side.origin is None or not isinstance(other, Opaque) or _moved(frame, other) is not None:
             continue
-        if _PART.fullmatch(other.path) and not (isinstance(one, Opaque) and one.path.startswith(other.path)):
-            path = other.path
-            if frame.owner is not None and path.startswith(f"{frame.owner.name}."):
-                path = f"self.{path.removeprefix(f'{frame.owner.name}.')}"
-            there = Operand(path, UNKNOWN_DEVICE, None, test, other.origin, file=frame.file)
+        if _is_part(other.path) and not (isinstance(one, Opaque) and one.path.is_within(other.path)):
+            is_own = frame.owner is not None and other.path.root == frame.owner.name
+            path = other.path.rooted_at(SELF) if is_own else other.path
+            there = Operand(str(path), UNKNOWN_DEVICE, None, test, other.origin, file=frame.file)
             frame.partial[met.path] = (replace(side, name=name), there)
+
+
+def _is_part(path: AccessPath) -> bool:
+    """Whether a place is that of a part of an object; what `self` itself holds is where it has put it."""
+    if path.is_fresh or not path.steps or path.steps[-1].kind is StepKind.CALL:
+        return False
+    return not (path.is_of_self and len(path.steps) == 1)
 
 
 def note_moved(frame: Frame, value: Opaque, target: DeviceValue | None, *, named: bool) -> None:

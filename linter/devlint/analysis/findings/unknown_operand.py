@@ -21,7 +21,6 @@ from devlint.analysis.values.arguments import Arguments, ArgumentValue, BoundArg
 from devlint.diagnostics import Certainty
 from devlint.domain.device import (
     CPU,
-    FRESH,
     UNKNOWN_DEVICE,
     Variable,
     is_symbolic,
@@ -29,6 +28,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import ConflictKind, Exemption, OperandRole, OriginKind
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import SOME_DIMENSIONS, Kind, ObjectId, Opaque, Reference, Tensor
@@ -38,9 +38,6 @@ from devlint.torchlib.knowledge import CALLED_MODULE, TOGETHER
 
 _PART = re.compile(r"self(\.\w+)+")
 """An attribute of a module that is called, or a method of one."""
-
-_LOADER = re.compile(r"((?:self\.)?\w*loader)\[")
-"""A part of what a loader gives, which the function was given or its object keeps."""
 
 _LOSS = re.compile(r"(^|[._])(loss|criterion|loss_(fn?|func|function))$")
 """Something with such a name that is called compares what it is given."""
@@ -95,7 +92,7 @@ def record(frame: Frame) -> None:
 
 def _somewhere(frame: Frame, side: Operand) -> Operand:
     """The value as one that has a device of its own."""
-    device = side.device if is_symbolic(side.device) else Variable(side.name)
+    device = side.device if is_symbolic(side.device) else Variable(AccessPath(side.name))
     origin = side.origin or frame.origin(
         f"the device of {quoted(side.name)} is not known", side.span, OriginKind.UNKNOWN
     )
@@ -196,11 +193,19 @@ def _of_loader(frame: Frame, side: Operand) -> Operand | None:
     """A part of a batch of what is called a loader, as a tensor on the CPU, where loaders make batches."""
     if not isinstance(side.device, Variable) or side.origin is None:
         return None
-    loader = _LOADER.match(side.device.place)
-    if loader is None:
+    if not _is_of_loader(side.device.place):
         return None
-    event = frame.origin(f"batches of `{loader[1]}` are on the CPU", side.origin.span, OriginKind.LOADER)
+    event = frame.origin(f"batches of `{side.device.place.whole}` are on the CPU", side.origin.span, OriginKind.LOADER)
     return replace(side, device=CPU, origin=event)
+
+
+def _is_of_loader(place: AccessPath) -> bool:
+    """Whether a place is a part of what a loader gives, which the function was given or its object keeps."""
+    loader = place.whole
+    if loader is place or loader.is_fresh:
+        return False
+    kept = loader.is_of_self and len(loader.steps) == 1
+    return (kept or not loader.steps) and str(loader).endswith("loader")
 
 
 def _is_left_on_cpu(side: Operand) -> bool:
@@ -228,7 +233,7 @@ def _is_placed(side: Operand) -> bool:
     if side.exemption is Exemption.SUBSCRIPT and not side.certain:
         return True
     if isinstance(side.device, Variable):
-        return not side.device.place.startswith(FRESH) and _LOADER.match(side.device.place) is None
+        return not (side.device.place.is_fresh or _is_of_loader(side.device.place))
     return side.device != UNKNOWN_DEVICE
 
 
@@ -240,11 +245,11 @@ def _may_be_anywhere(side: Operand) -> bool:
         return False
     if side.exemption is Exemption.SUBSCRIPT and not side.certain:
         return False
-    if isinstance(side.device, Variable) and _LOADER.match(side.device.place):
+    if isinstance(side.device, Variable) and _is_of_loader(side.device.place):
         return False
     if side.device == UNKNOWN_DEVICE:
         return side.origin is None or side.origin.kind not in (OriginKind.LOADER, OriginKind.HOST, OriginKind.MOVED)
-    return isinstance(side.device, Variable) and (side.device.place.startswith(FRESH) or not side.certain)
+    return isinstance(side.device, Variable) and (side.device.place.is_fresh or not side.certain)
 
 
 def knows_of_devices(frame: Frame, left: Operand) -> bool:

@@ -92,7 +92,7 @@ def _is_module(frame: Frame, env: Environment, function: ArgumentValue, name: st
     value = function.value
     if not re.fullmatch(r"(self\.)?\w+", name):
         return False
-    if isinstance(value, Opaque) and value.path == name:
+    if isinstance(value, Opaque) and value.path.source == name:
         return frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(name) is not None
     if isinstance(value, Reference) and name.startswith("self.") and modules.is_module(frame, env, value):
         device, _ = modules.module_device(frame, env, value)

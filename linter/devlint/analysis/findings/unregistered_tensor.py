@@ -14,7 +14,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings.client import holds_nothing, runs_forward
 from devlint.analysis.index import classes
 from devlint.diagnostics import Certainty
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Optimizer
 from devlint.domain.kinds import OperandRole, OriginKind
@@ -78,9 +78,9 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
     ):
         return
     for side, other in ((first, second), (second, first)):
-        if not isinstance(other.device, Variable) or other.device.place.startswith(FRESH):
+        if not isinstance(other.device, Variable) or other.device.place.is_fresh:
             continue
-        if ".device" in other.device.place:
+        if other.device.place.passes_device:
             continue  # what is put on `x.device` may well be put where the attribute is
         event = side.origin
         if event is None or event.kind != KEPT:
@@ -164,7 +164,7 @@ def _is_stored_again(frame: Frame, event: Origin) -> bool:
 
 
 def _is_of_self(device: Device) -> bool:
-    return isinstance(device, Variable) and device.place.startswith("self.")
+    return isinstance(device, Variable) and device.place.is_of_self
 
 
 def within(frame: Frame, event: Origin) -> bool:

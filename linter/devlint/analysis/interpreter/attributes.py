@@ -19,6 +19,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
 from devlint.domain.kinds import Exemption, OperandRole, TensorRole
+from devlint.domain.place import SELF, AccessPath, AccessStep
 from devlint.domain.value import (
     DTYPE,
     NUMBER,
@@ -51,7 +52,7 @@ _HOST = {"shape": SHAPE, "dtype": DTYPE}
 _RESTORES = re.compile(r"state_dict|__[gs]etstate__")
 
 
-def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, place: str | None) -> Value:
+def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, place: AccessPath | None) -> Value:
     """`base.name`; `place` is where the base was loaded from."""
     match base:
         case Tensor():
@@ -85,7 +86,7 @@ def load(frame: Frame, env: Environment, base: Value, name: str, span: Span, pla
             return Method(base, name, place)
 
 
-def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: str | None) -> Value:
+def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: AccessPath | None) -> Value:
     if name == "device":
         return DeviceValue(base.device, True, base.origin)
     if name in HOST_ATTRIBUTES:
@@ -96,7 +97,7 @@ def _of_tensor(frame: Frame, env: Environment, base: Tensor, name: str, place: s
     return Method(base, name, place) if found is None else found
 
 
-def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: str | None) -> Value:
+def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: AccessPath | None) -> Value:
     is_tensor = frame.kind(base) is Kind.TENSOR
     if name == "device" and not (is_tensor and base.device != UNKNOWN_DEVICE):
         return DeviceValue(device_of(base), True, base.origin)
@@ -115,7 +116,7 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     elif name in MODULE_ONLY:
         frame.infer_kind(base, Kind.MODULE)
     elif not library_calls.is_method(frame, name):
-        child = element(frame, base, f".{name}")
+        child = element(frame, base, AccessStep.attribute(name))
         if not isinstance(child, Opaque) or is_computed(base):
             return child
         # What an object stores about itself need not be where the object is; what it has saved has devices of its own.
@@ -123,7 +124,9 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: s
     return Method(base, name, place)
 
 
-def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: str | None) -> Value:
+def _of_object(
+    frame: Frame, env: Environment, base: Reference, name: str, span: Span, place: AccessPath | None
+) -> Value:
     held = env.heap.get(base.object)
     if isinstance(held, Instance):
         stored = held.get(name)
@@ -161,15 +164,16 @@ def _of_object(frame: Frame, env: Environment, base: Reference, name: str, span:
     return Method(base, name, place)
 
 
-def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: str | None) -> Value:
+def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: AccessPath | None) -> Value:
     """An attribute that a base class outside the program may define."""
     if not held.cls.name:  # of an observed object: it may be a method
         return Method(base, name, place)
     if name == "device":
-        return DeviceValue(Variable(f"{place if place == 'self' else held.cls.name}.device"), True)
+        owner = SELF if place == SELF else AccessPath(held.cls.name)
+        return DeviceValue(Variable(owner.attribute(name)), True)
     if library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name):
         return Method(base, name, place)
-    return Opaque(f"{held.cls.name}.{name}")
+    return Opaque(AccessPath(held.cls.name).attribute(name))
 
 
 def _bound(frame: Frame, env: Environment, base: Reference, found: tuple[Value, UserClass], span: Span) -> Value:
@@ -199,7 +203,9 @@ def _of_super(frame: Frame, env: Environment, base: Super, name: str) -> Value:
     return Method(Super(receiver, base.after), name)
 
 
-def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, place: str | None, span: Span) -> None:
+def store(
+    frame: Frame, env: Environment, base: Value, name: str, value: Value, place: AccessPath | None, span: Span
+) -> None:
     """`base.name = value` at `span`; `place` is where the base was loaded from."""
     if isinstance(base, Reference):
         held = env.heap.get(base.object)
@@ -225,15 +231,20 @@ def store(frame: Frame, env: Environment, base: Value, name: str, value: Value, 
         _check_gradient(frame, env, base, value, place, span)
     elif isinstance(base, Tensor) and name == "data" and place is not None:
         # The same tensor is elsewhere from now on; other names that hold it are not found.
-        env.names[place] = value if isinstance(value, Tensor) else UNKNOWN
+        env.names[place.name] = value if isinstance(value, Tensor) else UNKNOWN
 
 
-def _check_gradient(frame: Frame, env: Environment, base: Tensor, value: Value, place: str | None, span: Span) -> None:
+def _check_gradient(
+    frame: Frame, env: Environment, base: Tensor, value: Value, place: AccessPath | None, span: Span
+) -> None:
     """`base.grad = value`: a gradient is where its tensor is, even one without dimensions."""
     tensor = operands.side_of(frame, env, ArgumentValue(base, span), "self", Exemption.NONE, OperandRole.OPERAND)
     gradient = operands.side_of(frame, env, ArgumentValue(value, span), "grad", Exemption.NONE, OperandRole.OPERAND)
     if tensor is not None and gradient is not None:
-        sides = (replace(tensor, name=place or "tensor"), replace(gradient, name="its gradient"))
+        sides = (
+            replace(tensor, name="tensor" if place is None else str(place)),
+            replace(gradient, name="its gradient"),
+        )
         conflicts.find(frame, env, ".grad =", span, sides)
 
 

@@ -18,6 +18,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Heap, Instance, LibraryObject, Optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
+from devlint.domain.place import named
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     ARRAY,
@@ -94,7 +95,7 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
 
 def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
     """A parameter about which only its declaration is known."""
-    name = parameter.name
+    name, place = parameter.name, named(parameter.name)
     origin = Origin(
         f"`{name}` is an argument of this function", closure.globals.file, parameter.span, OriginKind.PARAMETER
     )
@@ -105,32 +106,32 @@ def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value 
     if wanted == {"builtins.bool"} and choice(name) != Predicate():
         return choice(name)
     if wanted and wanted <= {"builtins.int", "builtins.float", "builtins.bool"}:
-        return NUMBER if "None" not in names else Opaque(name, Kind.ANY, UNKNOWN_DEVICE, origin)
+        return NUMBER if "None" not in names else Opaque(place, Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted <= {DEVICE} and _HOST_DEVICE.fullmatch(name):
         return DeviceValue(CPU, True, origin)
     if wanted == {DEVICE}:
         if "None" in names or default == Constant(None):
-            return Opaque(name, Kind.ANY, Variable(name), origin)
-        return DeviceValue(Variable(name), True, origin)
+            return Opaque(place, Kind.ANY, Variable(place), origin)
+        return DeviceValue(Variable(place), True, origin)
     if wanted == {"numpy.ndarray"}:
         return ARRAY
     if wanted == {knowledge.DTYPE} and name != "device":  # which is declared like the `dtype` beside it by mistake
         return DTYPE
     if _ON_HOST.search(name):
-        return Opaque(name, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
+        return Opaque(place, Kind.TENSOR if wanted and wanted <= TENSOR_NAMES else Kind.ANY, UNKNOWN_DEVICE, origin)
     if wanted == {PARAMETER}:
-        registered = Tensor(Variable(name), None, TensorRole.PARAMETER, origin)
+        registered = Tensor(Variable(place), None, TensorRole.PARAMETER, origin)
         return registered if "None" not in names else MaybeNone(registered)
     if wanted and wanted <= TENSOR_NAMES:
-        return Opaque(name, Kind.TENSOR, Variable(name), origin)
+        return Opaque(place, Kind.TENSOR, Variable(place), origin)
     if wanted and wanted <= TENSOR_NAMES | {"numpy.ndarray"}:
-        return Opaque(name, Kind.ARRAY, Variable(name), origin)
+        return Opaque(place, Kind.ARRAY, Variable(place), origin)
     if wanted == {MODULE}:
-        return Opaque(name, Kind.MODULE, Variable(name), origin)
+        return Opaque(place, Kind.MODULE, Variable(place), origin)
     if wanted and _is_of_program(frame, closure.globals, parameter.annotation):
-        return Opaque(name, Kind.OTHER, Variable(name), origin)
+        return Opaque(place, Kind.OTHER, Variable(place), origin)
     kind = Kind.TENSOR if is_input and not wanted else Kind.ANY
-    return Opaque(name, kind, Variable(name), origin)
+    return Opaque(place, kind, Variable(place), origin)
 
 
 def _is_of_program(frame: Frame, globals_: Globals, annotation: Annotation | None) -> bool:
@@ -162,17 +163,18 @@ def _expect(frame: Frame, closure: Closure, parameter: Parameter) -> None:
     annotation = parameter.annotation
     if annotation is None:
         return
+    place = named(parameter.name)
     of_element = annotated(frame, closure.globals, annotation.element)
     if of_element and of_element <= TENSOR_NAMES:
-        frame.proofs.kinds[f"{parameter.name}[*]"] = Kind.TENSOR
+        frame.proofs.kinds[place.each()] = Kind.TENSOR
     wanted = annotated(frame, closure.globals, annotation) - {"None"}
     if wanted and wanted <= SEQUENCES:
-        frame.proofs.dimensional.add(parameter.name)
+        frame.proofs.dimensional.add(place)
     for name in annotation.names:
         cls = frame.program.binding(closure.globals, name)
         if isinstance(cls, UserClass) and not is_module(cls):
             for attribute in declared_tensors(frame, cls):
-                path = f"{parameter.name}.{attribute}"
+                path = place.attribute(attribute)
                 frame.proofs.kinds[path] = Kind.TENSOR
                 frame.proofs.followed.add(path)
 

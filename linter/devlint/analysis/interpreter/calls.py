@@ -28,7 +28,7 @@ from devlint.analysis.values.containers import is_loaded, saves
 from devlint.analysis.values.devices import note_called
 from devlint.analysis.values.narrowing import names_accelerator
 from devlint.analysis.values.show import reveal
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Concrete, Device, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.kinds import OriginKind
@@ -105,7 +105,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         frame.has_cpu_inputs = (given and lost) or objects.hold_host_data(env, arguments)
     escaping_cpu_tensor.note_call(frame, env, function, arguments, result)
     result = frame.with_identity(result, name, instruction.span)
-    if isinstance(result, Opaque) and result.path.startswith(FRESH) and result.device == UNKNOWN_DEVICE:
+    if isinstance(result, Opaque) and result.path.is_fresh and result.device == UNKNOWN_DEVICE:
         owner, _, _ = frame.owners.get(instruction.function, (UNKNOWN, "", None))
         result = _computed(frame, env, result, function, owner, arguments, instruction.span)
     frame.set(instruction.target, result, instruction.span)
@@ -156,20 +156,24 @@ def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
     """Whether something of which nothing is known is a module: what is moved and called is, or its name says so."""
     if not isinstance(value := function.value, Opaque):
         return False
-    names = value.path.removesuffix(".to()"), frame.text(function.span)
-    return is_moved(value) or frame.kind(value) is Kind.MODULE or any(map(CALLED_MODULE.search, names))
+    if is_moved(value) or frame.kind(value) is Kind.MODULE or CALLED_MODULE.search(frame.text(function.span)):
+        return True
+    path = value.path.parent if value.path.is_result_of("to") else value.path
+    return CALLED_MODULE.search(path.exact) is not None
 
 
 def _is_part(function: Value) -> bool:
     """Whether what is called is an attribute of `self` of which nothing is known, or a method of one."""
     owner = function.receiver if isinstance(function, Method) else function
-    return isinstance(owner, Opaque) and owner.path.startswith("self.")
+    return isinstance(owner, Opaque) and owner.path.is_of_self
 
 
 def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> Value | None:
     """The result of a call, None if it does not return."""
     value = function.value
-    frame.called.add(device_free.called(value))
+    called = device_free.called(value)
+    if called is not None:
+        frame.called.add(called)
     match value:
         case Library():
             return _call_library(frame, env, value, arguments, span)
@@ -190,13 +194,13 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
             return _call_object(frame, env, function, arguments, span)
         case PartialCall():
             return _call_partial(frame, env, value, function, arguments, span)
-        case Opaque(path) if path.endswith(".skipTest"):
+        case Opaque(path) if path.is_attribute("skipTest"):
             return None  # of unittest: it raises
         case Opaque(path):
             first = arguments.first()
             for saved in arguments.positional if saves(value) else ():
                 frame.infer_kind(saved.value, Kind.TENSOR)
-            if frame.kind(value) is Kind.MODULE and path.startswith(FRESH) and first is not None:
+            if frame.kind(value) is Kind.MODULE and path.is_fresh and first is not None:
                 library_calls.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
             elif _is_called_as_module(frame, function):
                 library_calls.meet_inputs(frame, env, function, arguments, span)
@@ -465,5 +469,5 @@ def _keep_original(env: Environment, method: Method) -> None:
     """A part of a batch is where it was after `x.to(device)` whose result is used: it is a tensor, which is copied."""
     receiver = method.receiver
     copied = method.name in MOVES and isinstance(receiver, Opaque) and is_loaded(receiver)
-    if copied and method.place is not None and method.place in env.names:
-        env.names[method.place] = receiver
+    if copied and method.place is not None and method.place.name in env.names:
+        env.names[method.place.name] = receiver

@@ -13,9 +13,10 @@ from devlint.analysis.values import containers, objects, visible_devices
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import CUDA_FORMATS, note_literal, numbered
 from devlint.analysis.values.narrowing import apply_constraints, both, compare, either, negate, truth
-from devlint.domain.device import UNKNOWN_DEVICE, UNNAMED
+from devlint.domain.device import UNKNOWN_DEVICE
 from devlint.domain.environment import Environment, join
 from devlint.domain.heap import ListObject, summary
+from devlint.domain.place import UNNAMED
 from devlint.domain.size import LARGEST_VALUE, is_wide
 from devlint.domain.value import (
     ARRAY,
@@ -76,8 +77,8 @@ def transfer_attribute(frame: Frame, instruction: ir.Attribute, env: Environment
     base, place = frame.registers[instruction.base], frame.places[instruction.base]
     value = attributes.load(frame, env, base, instruction.name, instruction.span, place)
     frame.owners[instruction.target] = (base, instruction.name, place)
-    what = f"{'value' if place is None else place}.{instruction.name}"
-    frame.set(instruction.target, frame.with_identity(value, what, instruction.span), instruction.span)
+    value = frame.with_identity(value, lambda: f"{place or UNNAMED}.{instruction.name}", instruction.span)
+    frame.set(instruction.target, value, instruction.span)
     return env
 
 
@@ -390,7 +391,7 @@ def transfer_logic(frame: Frame, instruction: ir.Logic, env: Environment) -> Env
         elif is_test:
             value = test
         else:
-            value = joins.either(frame, value, right, instruction.span, frame.places[first.register] or UNNAMED)
+            value = joins.either(frame, value, right, instruction.span, str(frame.places[first.register] or UNNAMED))
         # Names that the operand bound or narrowed are known only where it was evaluated.
         always = current.always
         joined = join(current, _without_narrowing(current, after))

@@ -50,8 +50,9 @@ def _of_library(frame: Frame, env: Environment, base: Value, held: LibraryObject
         batch = _batch(frame, env, held)
         if batch is not None:
             return batch
-        alike = "[*]" if held.origin is None or held.origin.kind is OriginKind.LOADER else ""
-        return Opaque(f"{frame.fresh_symbol('batch', span).path}{alike}", Kind.MOVABLE, held.device, held.origin)
+        loader = frame.fresh_symbol("batch", span).path
+        alike = held.origin is None or held.origin.kind is OriginKind.LOADER
+        return Opaque(loader.each() if alike else loader, Kind.MOVABLE, held.device, held.origin)
     if held.cls == TENSOR_DATASET:
         return TupleValue(tuple(_row(part) for _, part in held.parts))
     each = library_calls.call_method(frame, env, ArgumentValue(base, span), held, "__iter__", Arguments((), ()), span)

@@ -20,11 +20,12 @@ from devlint.analysis.findings.client import holds_nothing
 from devlint.analysis.findings.unregistered_tensor import KEPT
 from devlint.analysis.values import modules, partial_batch_move
 from devlint.domain import environment
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, UNNAMED, Device, Either, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, Optimizer, either_optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
+from devlint.domain.place import UNNAMED, AccessPath
 from devlint.domain.provenance import TURN, CpuOnOnePath
 from devlint.domain.value import (
     UNKNOWN,
@@ -181,7 +182,9 @@ def returned(frame: Frame, left: Value, right: Value, span: Span) -> Value:
     joined = join(left, right)
     if joined == UNKNOWN and isinstance(left, Opaque) and isinstance(right, Opaque) and left.device == right.device:
         thing = _thing(frame, left, right, "result", span)
-        return thing if thing.device == UNKNOWN_DEVICE else replace(thing, path="result()", device=left.device)
+        if thing.device == UNKNOWN_DEVICE:
+            return thing
+        return replace(thing, path=AccessPath("result").call(), device=left.device)
     return joined
 
 

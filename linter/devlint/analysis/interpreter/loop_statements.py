@@ -142,7 +142,7 @@ def transfer_for(frame: Frame, instruction: ir.For, env: Environment) -> Environ
 
     def once(start: Environment, loop: Loop) -> Environment | None:
         each = frame.with_identity(elements.each, "element", instruction.span)
-        frame.set(instruction.element, each, span, elements.place)
+        frame.set(instruction.element, each, span)
         return _turn(frame, instruction, start)
 
     few = elements.few

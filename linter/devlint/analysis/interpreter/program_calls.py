@@ -31,6 +31,7 @@ from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import ConflictKind
+from devlint.domain.place import AccessPath, StepKind, named
 from devlint.domain.provenance import LEADS_THERE
 from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Summary
 from devlint.domain.value import (
@@ -216,10 +217,14 @@ def call_forward(
     return result
 
 
-def _knows_code(env: Environment, module: Instance, own: str, place: str) -> bool:
+def _knows_code(env: Environment, module: Instance, own: str, place: AccessPath) -> bool:
     """Whether a module has a part that is known where its class has something unknown that is called."""
-    root, _, steps = place.partition(".")
-    value = present(module.get(steps.partition(".")[0]) or UNKNOWN) if root == own else None
+    steps = place.steps
+    if place.root != own or not steps or steps[0].kind is not StepKind.ATTRIBUTE:
+        return False
+    if len(steps) > 1 and not steps[1].is_member:
+        return False
+    value = present(module.get(str(steps[0].key)) or UNKNOWN)
     return isinstance(value, Reference) and env.heap.get(value.object) is not None
 
 
@@ -278,7 +283,7 @@ def _is_exact(value: Value) -> bool:
 
 def _entry(frame: Frame, closure: Closure, bound: Mapping[str, ArgumentValue]) -> dict[str, Value]:
     """What a summary has to know of the arguments; parameters that are not given have their defaults."""
-    entry = {name: abstract(frame, name, given.value) for name, given in bound.items()}
+    entry = {name: abstract(frame, named(name), given.value) for name, given in bound.items()}
     for parameter in closure.function.parameters:
         value = entry.get(parameter.name)
         if isinstance(value, Opaque) and value.kind is Kind.ANY:

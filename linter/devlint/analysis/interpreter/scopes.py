@@ -14,6 +14,7 @@ from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import Spelling
+from devlint.domain.place import named
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -49,7 +50,7 @@ DESCRIPTORS = {
 
 def transfer_load(frame: Frame, instruction: ir.Load, env: Environment) -> Environment:
     """Reads a name from the scope it belongs to."""
-    frame.hold(instruction.target, lookup(frame, env, instruction.name), instruction.span, instruction.name)
+    frame.hold(instruction.target, lookup(frame, env, instruction.name), instruction.span, named(instruction.name))
     return env
 
 

@@ -22,7 +22,6 @@ from devlint.analysis.values.modules import is_module, is_module_class, module_d
 from devlint.analysis.values.narrowing import present
 from devlint.domain.device import (
     CPU,
-    FRESH,
     UNKNOWN_DEVICE,
     UNREACHED,
     Concrete,
@@ -33,6 +32,7 @@ from devlint.domain.device import (
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import Exemption, OperandRole, OriginKind, TensorRole
+from devlint.domain.place import AccessPath
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -382,7 +382,7 @@ def meet_inputs(frame: Frame, env: Environment, function: ArgumentValue, argumen
     taken for none.
     """
     operation = frame.text(function.span)
-    made_here = isinstance(function.value, Opaque) and function.value.path.startswith(FRESH)
+    made_here = isinstance(function.value, Opaque) and function.value.path.is_fresh
     moved, left = [], []
     for given in (function, *arguments.all()):
         held, text = given.value, frame.text(given.span)
@@ -417,7 +417,7 @@ def object_attribute(
     held: LibraryObject,
     name: str,
     span: Span,
-    place: str | None,
+    place: AccessPath | None,
 ) -> Value:
     """An attribute of an instance of a library class: a parameter of a module, a part, a method."""
     part = held.part(name)

@@ -18,6 +18,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
+from devlint.domain.place import SELF
 from devlint.domain.value import (
     NUMBER,
     TEXT,
@@ -46,7 +47,7 @@ def move_unknown(frame: Frame, env: Environment, name: str, arguments: Arguments
     if target is None:
         return UNKNOWN
     origin = moves.moved_by(frame, target, span, name)
-    return Opaque(f"{frame.fresh_symbol('moved', span).path}.to()", Kind.MOVABLE, target.device, origin)
+    return Opaque(frame.fresh_symbol("moved", span).path.call("to"), Kind.MOVABLE, target.device, origin)
 
 
 def call_opaque_method(
@@ -74,11 +75,11 @@ def call_opaque_method(
         if target is None:
             return value
         result = moves.move_opaque(frame, env, value, target, span, name)
-        if receiver.place is not None and env.names.get(receiver.place) == value:
+        if receiver.place is not None and env.names.get(receiver.place.name) == value:
             # A module has moved, a tensor has not: what the name holds from now on is known only of a module.
-            moved = kind is Kind.MODULE or any(map(CALLED_MODULE.search, (value.path, receiver.place)))
+            moved = kind is Kind.MODULE or any(map(CALLED_MODULE.search, (value.path.exact, receiver.place.name)))
             here = replace(value, device=target.device, origin=moves.moved_by(frame, target, span, name))
-            env.names[receiver.place] = here if moved else replace(value, device=UNKNOWN_DEVICE)
+            env.names[receiver.place.name] = here if moved else replace(value, device=UNKNOWN_DEVICE)
         return result
     if name in ("next", "parameters") and kind is Kind.MODULE:
         parameter = Tensor(value.device, None, TensorRole.PARAMETER, value.origin)
@@ -160,7 +161,7 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
         device, origin = modules.module_device(frame, env, value)
         if isinstance(device, Unreached) and value.object.is_generic:
             # What classes below this one register, for this one registers nothing.
-            device = Variable("self")
+            device = Variable(SELF)
             origin = frame.origin("parameters are on the device of their module", site.span, OriginKind.MODULE)
         each: Value = Tensor(device, None, TensorRole.PARAMETER, origin)
         each = TupleValue((TEXT, each)) if name.startswith("named_") else each

@@ -81,8 +81,9 @@ def names_device(site: LibraryCall, given: ArgumentValue) -> bool:
     """Whether the first argument of `to` is a device rather than a dtype, by its name."""
     if site.arguments.keyword("device") is given:
         return True
-    path = given.value.path if isinstance(given.value, Opaque) else site.frame.text(given.span)
-    return _DEVICE_NAME.search(path.rsplit(".", 1)[-1]) is not None
+    text = site.frame.text(given.span).rsplit(".", 1)[-1]
+    name = given.value.path.last if isinstance(given.value, Opaque) else text
+    return _DEVICE_NAME.search(name) is not None
 
 
 def is_dtype(site: LibraryCall, given: ArgumentValue) -> bool:

@@ -37,7 +37,7 @@ from devlint.frontend.ir import Span
 def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     """The event of a move."""
     where = in_words(target.device)
-    if how == "cuda" and isinstance(target.device, Variable) and not target.device.place.endswith("device"):
+    if how == "cuda" and isinstance(target.device, Variable) and not target.device.place.source.endswith("device"):
         where = f"the CUDA device {quoted(target.device.owner)}"  # its number, or a device
     return frame.origin(f"moved to {where} by `.{how}()`", span, OriginKind.MOVED, target.origin, target.checked)
 
@@ -66,7 +66,7 @@ def move_opaque(frame: Frame, env: Environment, value: Opaque, target: DeviceVal
     kind = frame.kind(value)
     if kind is Kind.TENSOR:
         return Tensor(device, None, origin=origin)
-    return Opaque(f"{value.path}.to()", Kind.MOVABLE if kind in (Kind.ANY, Kind.OTHER) else kind, device, origin)
+    return Opaque(value.path.call("to"), Kind.MOVABLE if kind in (Kind.ANY, Kind.OTHER) else kind, device, origin)
 
 
 def move_object(frame: Frame, env: Environment, value: Reference, target: DeviceValue, span: Span, how: str) -> None:

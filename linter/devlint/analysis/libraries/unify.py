@@ -128,7 +128,7 @@ class Gathered:
                 if kind in (Kind.MODULE, Kind.OTHER):
                     return
                 certain = only_tensor or kind is not Kind.ANY
-                declared = value.path.isidentifier() and value.device == UNKNOWN_DEVICE  # as a number, or for the host
+                declared = bool(value.path.name) and value.device == UNKNOWN_DEVICE  # as a number, or for the host
                 likely = not declared and (certain or self.frame.is_likely_tensor(value))
                 tensor = self.frame.tensor(value)
                 device, rank, origin, stray = tensor.device, tensor.rank, value.origin, value.stray

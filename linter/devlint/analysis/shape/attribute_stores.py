@@ -20,6 +20,7 @@ from devlint.analysis.values import modules
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject, Object, held_by
+from devlint.domain.place import SELF
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -67,7 +68,7 @@ def complete(frame: Frame, cls: UserClass, generic: self_object.SelfObject) -> s
         values = [generic.initial[name]] if name in generic.initial else []
         values += [_elsewhere(frame, env, one.value) for one in stored]
         if registered:
-            values = [_placed(value, Variable(f"self.{name}")) for value in values]
+            values = [_placed(value, Variable(SELF.attribute(name))) for value in values]
         value = values[0]
         for other in values[1:]:
             value = UNKNOWN if UNKNOWN in (value, other) else join(value, other)

@@ -16,10 +16,11 @@ from devlint.analysis.index import classes
 from devlint.analysis.interpreter import bodies, construction
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import INHERITED, DictObject, Heap, Instance, LibraryObject, ListObject, Object
 from devlint.domain.kinds import OriginKind, TensorRole
+from devlint.domain.place import SELF, AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -92,7 +93,7 @@ def generic(frame: Frame, cls: UserClass, *, moved: bool) -> SelfObject:
     elsewhere = classes.other_stores(cls, besides="__init__") - (held.registered if classes.is_module(cls) else set())
     initial = {name: value for name, value in held.attributes if name in elsewhere}
     kept = replace(held, attributes=tuple(item for item in held.attributes if item[0] not in elsewhere))
-    heap[identity] = _surrounded(frame, heap, kept, {name: Opaque(f"self.{name}") for name in sorted(elsewhere)})
+    heap[identity] = _surrounded(frame, heap, kept, {name: Opaque(SELF.attribute(name)) for name in sorted(elsewhere)})
     return SelfObject(self_value, heap, checked, initial)
 
 
@@ -121,7 +122,7 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
     attributes: list[tuple[str, Value]] = []
     moved: dict[Origin, Value] = {}
     for name, value in held.attributes:
-        place = _inside("self", name)
+        place = _inside(SELF, name)
         if value == UNKNOWN:
             value = Opaque(place)
         elif name == "device" and classes.knows_device(held.cls):
@@ -131,10 +132,10 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
             modules.note_moved(moved, before, value)
         elif own_way and isinstance(value, Tensor):
             value = Opaque(place)
-        elif isinstance(value, Opaque) and value.path.startswith(FRESH):
+        elif isinstance(value, Opaque) and value.path.is_fresh:
             # Whatever `__init__` has found, it is the same thing from now on; on the host, an array stays there.
             value = replace(value, path=place) if value.kind is Kind.ARRAY else Opaque(place, value.kind)
-        elif isinstance(value, Opaque) and "." not in value.path:
+        elif isinstance(value, Opaque) and not value.path.has_attribute:
             # What `__init__` was given is no parameter of this method.
             value = replace(
                 value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE
@@ -174,7 +175,7 @@ def _settled(value: Value) -> Value:
     return value
 
 
-def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[ObjectId]) -> Value:
+def _follow(heap: Heap, value: Value, place: AccessPath, where: Where, seen: set[ObjectId]) -> Value:
     """Puts a registered part, and all that is registered in it, on device variables named after their places.
 
     `where` in the program it is registered.
@@ -185,7 +186,7 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
         case Tensor():
             return replace(value, device=_variable(place, value.device), origin=_story(place, value.origin))
         case Opaque():
-            made = value.kind is Kind.MODULE and value.path.startswith(FRESH)  # here, and not by the caller
+            made = value.kind is Kind.MODULE and value.path.is_fresh  # here, and not by the caller
             device = Variable(place) if made else _variable(place, value.device)
             path = value.path if made else place
             return replace(value, path=path, device=device, origin=_story(place, value.origin))
@@ -195,7 +196,7 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
             match held:
                 case LibraryObject():
                     parts = tuple(
-                        (name, _follow(heap, part, f"{place}.{name}", where, seen)) for name, part in held.parts
+                        (name, _follow(heap, part, place.attribute(name), where, seen)) for name, part in held.parts
                     )
                     device = _variable(place, held.device)
                     heap[value.object] = replace(held, device=device, parts=parts, origin=_story(place, held.origin))
@@ -211,17 +212,15 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
                 case ListObject() if held.module is not None:
                     if held.items:
                         items = tuple(
-                            _part(heap, held, it, f"{place}[{i}]", where, seen) for i, it in enumerate(held.items)
+                            _part(heap, held, it, place.item(i), where, seen) for i, it in enumerate(held.items)
                         )
                         heap[value.object] = replace(held, items=items)
                     else:  # an empty one is filled by somebody
-                        rest = _part(heap, held, held.rest, f"{place}[*]", where, seen)
+                        rest = _part(heap, held, held.rest, place.each(), where, seen)
                         heap[value.object] = replace(held, items=None, rest=rest)
                 case DictObject() if held.module is not None:
-                    pairs = tuple(
-                        (key, _part(heap, held, it, f"{place}[{key!r}]", where, seen)) for key, it in held.items
-                    )
-                    rest = _part(heap, held, held.rest, f"{place}[*]", where, seen)
+                    pairs = tuple((key, _part(heap, held, it, place.item(key), where, seen)) for key, it in held.items)
+                    rest = _part(heap, held, held.rest, place.each(), where, seen)
                     complete = held.complete and bool(held.items)
                     heap[value.object] = replace(held, items=pairs, rest=rest, complete=complete)
                 case _:
@@ -231,13 +230,13 @@ def _follow(heap: Heap, value: Value, place: str, where: Where, seen: set[Object
             return value
 
 
-def _inside(place: str, name: str) -> str:
+def _inside(place: AccessPath, name: str) -> AccessPath:
     """The place of an attribute; what an object inherits is the object itself."""
-    return place if name == INHERITED else f"{place}.{name}"
+    return place if name == INHERITED else place.attribute(name)
 
 
 def _part(
-    heap: Heap, holder: ListObject | DictObject, value: Value, place: str, where: Where, seen: set[ObjectId]
+    heap: Heap, holder: ListObject | DictObject, value: Value, place: AccessPath, where: Where, seen: set[ObjectId]
 ) -> Value:
     """An element of a module that holds others: one of which nothing is known is a part of the module all the same."""
     if value != UNKNOWN:
@@ -247,16 +246,16 @@ def _part(
     return Opaque(place)
 
 
-def _variable(place: str, device: Device) -> Device:
+def _variable(place: AccessPath, device: Device) -> Device:
     """A part whose place `__init__` does not tell stays unknown; an index it has been given is overridden too."""
     return device if isinstance(device, (UnknownDevice, Unreached)) else Variable(place)
 
 
-def _story(place: str, origin: Origin | None) -> Origin | None:
+def _story(place: AccessPath, origin: Origin | None) -> Origin | None:
     if origin is None:
         return None
     return _moves_along(place, (origin.file, origin.span))
 
 
-def _moves_along(place: str, where: Where) -> Origin:
+def _moves_along(place: AccessPath, where: Where) -> Origin:
     return Origin(f"`{place}` is part of the module and moves with it", *where, OriginKind.MODULE)

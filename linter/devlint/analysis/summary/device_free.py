@@ -8,16 +8,15 @@ for each of their classes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index.classes import find
 from devlint.analysis.summary.substitution import abstract, is_handed
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.domain.device import FRESH
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, ListObject, held_by
+from devlint.domain.place import EACH, AccessPath, AccessStep, StepKind
 from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
     UNKNOWN,
@@ -42,7 +41,7 @@ from devlint.domain.value import (
 MOST_PARTS = 2000
 """An argument with more parts is not looked through."""
 
-_TEXTS = re.compile(r"\.__(name|qualname|doc|module)__(\.|$)")
+_TEXTS = frozenset("__name__ __qualname__ __doc__ __module__".split())
 """What is read from these attributes is text, whatever has them."""
 
 
@@ -69,31 +68,29 @@ def summary(
     return found
 
 
-def called(value: Value) -> str:
+def called(value: Value) -> AccessPath | None:
     """The place, among the parameters, of what is called: `x`, `x.name`; none for text that is read from one."""
-    of, name = (value.receiver, f".{value.name}") if isinstance(value, Method) else (value, "")
-    if not isinstance(of, Opaque) or of.path.startswith(FRESH) or _TEXTS.search(of.path):
-        return ""
-    return of.path + name
+    of = value.receiver if isinstance(value, Method) else value
+    if not isinstance(of, Opaque) or of.path.is_fresh or any(step.key in _TEXTS for step in of.path.steps):
+        return None
+    return of.path.attribute(value.name) if isinstance(value, Method) else of.path
 
 
-def called_through(places: Iterable[str], bound: Mapping[str, ArgumentValue]) -> Iterator[str]:
+def called_through(places: Iterable[AccessPath], bound: Mapping[str, ArgumentValue]) -> Iterator[AccessPath]:
     """Places among the parameters of a function that is called, as places among those of its caller."""
     for place in places:
-        root = re.match(r"\w+", place)
-        given = bound.get(root[0]) if root is not None else None
-        beginning = "" if given is None else called(given.value)
-        if root is not None and beginning:
-            yield beginning + place[root.end() :]
+        given = bound.get(place.root_name)
+        beginning = None if given is None else called(given.value)
+        if beginning is not None:
+            yield place.rooted_at(beginning)
 
 
-def through(places: Iterable[str], bound: Mapping[str, ArgumentValue]) -> Iterator[str]:
+def through(places: Iterable[AccessPath], bound: Mapping[str, ArgumentValue]) -> Iterator[AccessPath]:
     """Places among the parameters of a function that is called, as the places that its caller has handed over."""
     for place in places:
-        root = re.match(r"\w+", place)
-        given = bound.get(root[0]) if root is not None else None
-        if root is not None and given is not None and given.place is not None:
-            yield given.place + place[root.end() :]
+        given = bound.get(place.root_name)
+        if given is not None and given.place is not None:
+            yield place.rooted_at(given.place)
 
 
 def _takes_out(found: Summary) -> bool:
@@ -108,7 +105,7 @@ def _takes_out(found: Summary) -> bool:
                 pending.append(present)
             case Reference(identity) if identity in made:
                 pending.extend(held_by(made.pop(identity)))
-            case Opaque(path=path) if not (path.isidentifier() or path.startswith(FRESH)):
+            case Opaque(path=path) if path.steps and not path.is_fresh:
                 return True
     return False
 
@@ -117,17 +114,17 @@ def _anything(frame: Frame, env: Environment, name: str, value: Value) -> Value 
     """Any argument, or any list or dict where the call hands over one."""
     match env.heap.get(value.object) if isinstance(value, Reference) else None:
         case ListObject():
-            return ListObject(None, abstract(frame, f"{name}[*]", UNKNOWN))
+            return ListObject(None, abstract(frame, AccessPath(name, (EACH,)), UNKNOWN))
         case DictObject():
-            return DictObject((), abstract(frame, f"{name}[*]", UNKNOWN), complete=False)
+            return DictObject((), abstract(frame, AccessPath(name, (EACH,)), UNKNOWN), complete=False)
         case _:
-            return abstract(frame, name, UNKNOWN)
+            return abstract(frame, AccessPath(name), UNKNOWN)
 
 
-def _may_be_idle_with(env: Environment, bound: Mapping[str, ArgumentValue], called: Iterable[str]) -> bool:
+def _may_be_idle_with(env: Environment, bound: Mapping[str, ArgumentValue], called: Iterable[AccessPath]) -> bool:
     """Whether nothing among the arguments is on a device, and none that is called leads to code of the program."""
     for name, given in bound.items():
-        steps = [place.removeprefix(name) for place in called if re.split(r"[.\[]", place)[0] == name]
+        steps = [place.steps for place in called if place.root == name]
         parts = _parts(env, given.value)
         if len(parts) > MOST_PARTS or not all(map(_is_beside_devices, parts)):
             return False
@@ -156,13 +153,13 @@ def _is_beside_devices(value: Value) -> bool:
     )
 
 
-def _leads_on(value: Value, steps: str, *, inside: bool) -> bool:
+def _leads_on(value: Value, steps: tuple[AccessStep, ...], *, inside: bool) -> bool:
     """Whether calling something that begins with a value, or with what holds it, may execute code of the program."""
     match value:
         case SourceFile() | Imported():
             return True
-        case UserClass() if steps.startswith(".") and not inside:
-            return find(value, re.split(r"[.\[]", steps)[1]) is not None
+        case UserClass() if steps and steps[0].kind is StepKind.ATTRIBUTE and not inside:
+            return find(value, str(steps[0].key)) is not None
         case Closure() | UserClass():
             return inside or not steps
         case _:

@@ -13,6 +13,7 @@ from devlint.domain.device import CPU, Concrete, Device, Variable, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import EACH, AccessPath, AccessStep, named
 from devlint.domain.provenance import Origin
 from devlint.domain.value import UNKNOWN, DeviceValue, MaybeNone, Opaque, Reference, Tensor, TupleValue, Value
 from devlint.frontend.ir import Span
@@ -27,7 +28,7 @@ _PLACED = (OriginKind.MOVED, OriginKind.MODULE, OriginKind.CREATED)
 
 def of(
     frame: Frame, recorded: Frame, env: Environment, bound: Mapping[str, ArgumentValue], span: Span
-) -> dict[str, set[Given]]:
+) -> dict[AccessPath, set[Given]]:
     """Return the devices of the arguments of a call, by place in the parameters: `x`, `batch['x']`, `rows[*]`.
 
     A place that holds no tensor, module or device is left out.
@@ -41,11 +42,11 @@ def of(
     """
     parameters = frame.program.recorder.demand.parameters(recorded.scope)
     in_module = recorded.owner is not None and classes.is_module(recorded.owner)
-    found: dict[str, set[Given]] = {}
+    found: dict[AccessPath, set[Given]] = {}
     for name, argument in bound.items():
         if name == "self":
             continue  # what a method finds in its own object is no matter of its calls
-        for place, value in _parts(frame, env, name, argument.value, DEEPEST_PART):
+        for place, value in _parts(frame, env, named(name), argument.value, DEEPEST_PART):
             given = set(_of(frame, env, value, parameters, in_module))
             if Where.UNKNOWN in given and span in frame.program.moved_later(frame.scope, frame.globals):
                 given = given - {Where.UNKNOWN} | {Where.CPU}
@@ -54,7 +55,9 @@ def of(
     return found
 
 
-def _parts(frame: Frame, env: Environment, place: str, value: Value, depth: int) -> Iterator[tuple[str, Value]]:
+def _parts(
+    frame: Frame, env: Environment, place: AccessPath, value: Value, depth: int
+) -> Iterator[tuple[AccessPath, Value]]:
     """A value at a place, and its parts."""
     if isinstance(value, MaybeNone):
         value = value.present
@@ -63,25 +66,25 @@ def _parts(frame: Frame, env: Environment, place: str, value: Value, depth: int)
         return
     for steps, part in _held(env, value):
         for step in steps:
-            yield from _parts(frame, env, f"{place}{step}", part, depth - 1)
+            yield from _parts(frame, env, place.step(step), part, depth - 1)
 
 
-def _held(env: Environment, value: Value) -> Iterator[tuple[tuple[str, ...], Value]]:
+def _held(env: Environment, value: Value) -> Iterator[tuple[tuple[AccessStep, ...], Value]]:
     """What a container holds, each with the steps that lead there."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else value
     match held:
         case TupleValue(items=tuple() as items) | ListObject(items=tuple() as items):
-            for position, item in enumerate(items[:MOST_PARTS]):
-                yield (f"[{position}]", "[*]"), item
+            for position, part in enumerate(items[:MOST_PARTS]):
+                yield (AccessStep.item(position), EACH), part
         case ListObject():
-            yield ("[*]",), held.rest
+            yield (EACH,), held.rest
         case DictObject():
-            for key, item in held.items[:MOST_PARTS]:
-                yield (f"[{key!r}]", "[*]"), item
-            yield ("[*]",), held.rest
+            for key, part in held.items[:MOST_PARTS]:
+                yield (AccessStep.item(key), EACH), part
+            yield (EACH,), held.rest
         case Instance():
-            for name, item in held.attributes[:MOST_PARTS]:
-                yield (f".{name}",), item
+            for name, part in held.attributes[:MOST_PARTS]:
+                yield (AccessStep.attribute(name),), part
 
 
 def _of(

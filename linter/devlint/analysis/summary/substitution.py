@@ -6,7 +6,6 @@ among its arguments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
@@ -16,11 +15,12 @@ from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.modules import is_module, module_device
-from devlint.domain.device import FRESH, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath, AccessStep, StepKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
 from devlint.domain.summary import AtOperation, Entry, Operand
 from devlint.domain.value import (
@@ -45,24 +45,24 @@ from devlint.frontend.ir import Span
 from devlint.records import dataclass
 
 
-def abstract(frame: Frame, name: str, value: Value) -> Value:
+def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
     """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
-    origin = Origin(f"`{name}` is an argument of this function", frame.file, frame.scope.span, OriginKind.PARAMETER)
+    origin = Origin(f"`{place}` is an argument of this function", frame.file, frame.scope.span, OriginKind.PARAMETER)
     match value:
         case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
             return value
         case Tensor():
-            return Tensor(Variable(name), value.rank, value.role, origin)
+            return Tensor(Variable(place), value.rank, value.role, origin)
         case DeviceValue():
-            return DeviceValue(Variable(name), True, origin)
+            return DeviceValue(Variable(place), True, origin)
         case TupleValue():
-            return TupleValue(tuple(abstract(frame, f"{name}[{i}]", item) for i, item in enumerate(value.items)))
+            return TupleValue(tuple(abstract(frame, place.item(i), part) for i, part in enumerate(value.items)))
         case Opaque():
-            return Opaque(name, frame.kind(value), Variable(name), origin)
+            return Opaque(place, frame.kind(value), Variable(place), origin)
         case Predicate():
             return Predicate(known=value.known)
         case _ if value == UNKNOWN or isinstance(value, Reference):
-            return Opaque(name, Kind.ANY, Variable(name), origin)
+            return Opaque(place, Kind.ANY, Variable(place), origin)
         case _:
             return value
 
@@ -103,24 +103,23 @@ class Substitution:
     span: Span
     adopted: set[ObjectId]
 
-    def lookup(self, path: str) -> Value:
+    def lookup(self, path: AccessPath) -> Value:
         """The caller's value for a path such as `batch['x']` or `self.fc`."""
-        root, *steps = re.findall(r"^\w+|\.[\w()]+|\[[^\]]*\]", path) or [path]
-        given = self.bound.get(root)
+        given = self.bound.get(path.root_name)
         if given is None:
             return UNKNOWN
         value = given.value
-        for step in steps:
+        for step in path.steps:
             value = self._step(value, step)
         return value
 
-    def _step(self, value: Value, step: str) -> Value:
-        if step.startswith("."):
-            if step.endswith("()"):
-                return UNKNOWN
+    def _step(self, value: Value, step: AccessStep) -> Value:
+        if step.kind is StepKind.CALL:
+            return UNKNOWN
+        if step.kind is StepKind.ATTRIBUTE:
             held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Instance):
-                found = held.get(step[1:])
+                found = held.get(str(step.key))
                 return UNKNOWN if found is None else found
             if isinstance(value, Opaque):
                 return containers.element(self.frame, value, step)
@@ -128,19 +127,12 @@ class Substitution:
         if isinstance(value, Tensor):
             return containers.row(value)
         held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
-        if step == "[*]" and isinstance(held, DictObject) and held.module is not None:
+        if step.kind is StepKind.EACH and isinstance(held, DictObject) and held.module is not None:
             return held.each()
-        if step == "[*]":
+        if step.kind is StepKind.EACH:
             each = containers.elements_of(self.frame, self.env, value)
             return each.each if each.few is None else all_of(ListObject(each.few))
-        text = step[1:-1]
-        key = (
-            Constant(text[1:-1])
-            if text[:1] in "'\""
-            else Constant(int(text))
-            if text.lstrip("-").isdigit()
-            else UNKNOWN
-        )
+        key = Constant(step.key) if type(step.key) in (str, int) else UNKNOWN
         return containers.subscript(self.frame, self.env, value, key, self.span)
 
     def device(self, device: Device) -> Device:
@@ -149,11 +141,11 @@ class Substitution:
             return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
         if not isinstance(device, Variable):
             return device
-        if self.adopted and device.place.startswith(FRESH):
-            return Variable(self._of_this_call(device.place))
+        if self.adopted and device.place.is_fresh:
+            return Variable(device.place.made_by_call(*self._position))
         value = self.lookup(device.place)
-        if value == UNKNOWN and device.place.endswith("[*]"):
-            whole = self.lookup(device.place.removesuffix("[*]"))
+        if value == UNKNOWN and device.place.is_each:
+            whole = self.lookup(device.place.parent)
             value = whole if is_module(self.frame, self.env, whole) else value
         match value:
             case Tensor() | Opaque() | DeviceValue():
@@ -165,9 +157,9 @@ class Substitution:
             case _:
                 return UNKNOWN_DEVICE
 
-    def _of_this_call(self, place: str) -> str:
-        """The place of a nameless thing that a new object holds: each call has made another one."""
-        return re.sub(r"@[0-9:]+", lambda found: f"{found[0]}:{self.span.line}:{self.span.column}", place, count=1)
+    @property
+    def _position(self) -> tuple[int, int]:
+        return self.span.line, self.span.column
 
     def origin_of(self, device: Device, origin: Origin | None) -> Origin | None:
         """The caller's story for a value that came from it."""
@@ -198,15 +190,13 @@ class Substitution:
             case Tensor():
                 origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
                 return replace(value, device=self.device(value.device), origin=origin, stray=stray)
-            case Opaque() if self.adopted and value.path.startswith(FRESH):
-                return replace(value, path=self._of_this_call(value.path), device=self.device(value.device))
+            case Opaque() if self.adopted and value.path.is_fresh:
+                path = value.path.made_by_call(*self._position)
+                return replace(value, path=path, device=self.device(value.device))
             case Opaque():
-                if value.path.endswith("()"):
-                    return replace(
-                        value,
-                        path=f"{value.path}@{self.span.line}:{self.span.column}",
-                        device=self.device(value.device),
-                    )
+                if value.path.is_returned:
+                    path = value.path.called_at(*self._position)
+                    return replace(value, path=path, device=self.device(value.device))
                 found = self.lookup(value.path)
                 if isinstance(value.device, Variable) and value.device.place == value.path:
                     return found
@@ -221,7 +211,9 @@ class Substitution:
             case Reference() if value.object in objects:
                 return self.adopt(value.object, objects)
             case Reference():
-                return self.lookup(value.object.site.removeprefix(HANDED)) if is_handed(value.object) else UNKNOWN
+                if not is_handed(value.object):
+                    return UNKNOWN
+                return self.lookup(AccessPath(value.object.site.removeprefix(HANDED)))
             case _:
                 return value
 
@@ -254,14 +246,14 @@ class Substitution:
 
 def decisive(device: Device) -> Variable | None:
     """The variable whose story is told for a device; of several, always the same."""
-    return min(variables_of(device), key=str, default=None)
+    return device if isinstance(device, Variable) else min(variables_of(device), key=str, default=None)
 
 
 def qualified(side: Operand, inner: Operand) -> Operand:
     """A side named after the part of the argument that it is, for when both sides are parts of one argument."""
     if not isinstance(inner.device, Variable):
         return side
-    return replace(side, name=side.name + re.sub(r"^\w+", "", inner.device.place))
+    return replace(side, name=side.name + inner.device.place.behind_root)
 
 
 def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
@@ -271,17 +263,16 @@ def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
         return side
     device = substitution.device(side.device)
     origin = substitution.origin_of(side.device, side.origin)
-    root = re.match(r"\w+", variable.place)
-    given = substitution.bound.get(root[0]) if root is not None else None
+    given = substitution.bound.get(variable.root)
     value = substitution.lookup(variable.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
-    called = root is not None and root[0] == "self" and given is not None and isinstance(given.value, Reference)
+    called = variable.root == "self" and given is not None and isinstance(given.value, Reference)
     module = unregistered_tensor.holder(substitution.env, given.value) if called and given is not None else None
     file, inside = substitution.frame.file, side.inside or AtOperation(side.name, side.span, side.file)
     is_registered = module is not None and side.origin is not None and side.origin.kind is OriginKind.MODULE
-    is_argument = is_registered or (root is not None and variable.place == root[0])
+    is_argument = is_registered or bool(variable.place.name)
     return replace(
         side,
         name=name,

@@ -21,6 +21,7 @@ from devlint.analysis.values import modules
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath
 from devlint.domain.value import UNKNOWN, Constant, Reference, TupleValue, Value
 from devlint.torchlib.knowledge import LOADER
 
@@ -30,7 +31,7 @@ RANDN_TENSOR = "diffusers.randn_tensor"
 
 METRIC = "torchmetrics._Metric"
 
-CHOSEN = Variable("the accelerator")
+CHOSEN = Variable(AccessPath("the accelerator"))
 """Where an Accelerator puts things: one device of its own choice for the whole process."""
 
 

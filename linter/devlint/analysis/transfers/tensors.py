@@ -20,7 +20,6 @@ from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.containers import elements_of, items_of
 from devlint.domain.device import (
     CPU,
-    FRESH,
     UNKNOWN_DEVICE,
     Concrete,
     Device,
@@ -331,7 +330,7 @@ def legacy(device: str) -> Transfer:
 def _refuse(site: LibraryCall, device: Device) -> None:
     """Records that a legacy constructor of the CPU is given another device, or one that others choose."""
     match device:
-        case Variable(place=place) if not place.startswith(FRESH):
+        case Variable(place=place) if not place.is_fresh:
             kind = "cuda"
         case Concrete(type=kind) if device != CPU:
             pass

@@ -8,6 +8,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values.containers import elements_of, items_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, LibraryObject, Object
+from devlint.domain.place import AccessPath
 from devlint.domain.value import UNKNOWN, Constant, Reference, Tensor, Value
 from devlint.frontend.ir import Argument, Span
 from devlint.records import dataclass
@@ -20,7 +21,7 @@ class ArgumentValue:
 
     value: Value
     span: Span
-    place: str | None = None
+    place: AccessPath | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, Object, summary
 from devlint.domain.kinds import OriginKind, TensorRole
+from devlint.domain.place import EACH, AccessStep
 from devlint.domain.provenance import OTHERS
 from devlint.domain.value import (
     NUMBER,
@@ -45,7 +46,6 @@ class Elements:
 
     each: Value
     few: tuple[Value, ...] | None = None
-    place: str | None = None
 
 
 UNROLLED = 4
@@ -74,7 +74,7 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
         case Tensor():
             return Elements(row(value))
         case Opaque():
-            return Elements(element(frame, value, "[*]"))
+            return Elements(element(frame, value, EACH))
         case Host(kind="text"):
             return Elements(TEXT)
         case Host(kind="array"):
@@ -114,35 +114,35 @@ def _rank_of_row(rank: Rank) -> Rank:
     return rank - 1 if rank is not None and rank > 0 else None
 
 
-def element(frame: Frame, value: Opaque, step: str) -> Value:
+def element(frame: Frame, value: Opaque, step: AccessStep) -> Value:
     """An element or attribute of an opaque value: opaque itself; of a tensor, a tensor on the same device.
 
     A tensor has no elements with names: what was taken for one, such as an input of `forward`, is a mapping then.
     """
     kind = frame.kind(value)
-    if kind is Kind.TENSOR and step.startswith("[") and step[1] not in "'\"":
+    if kind is Kind.TENSOR and step.is_element and not step.is_entry:
         return row(frame.tensor(value))
-    path = value.path + step
-    if len(path) > LONGEST_PATH:
+    path = value.path.step(step)
+    if len(path.exact) > LONGEST_PATH:
         return UNKNOWN
     device: Device = value.device
     if isinstance(device, Variable):
         device = Variable(path)
-    declared = step.startswith("[") and frame.proofs.kinds.get(f"{value.path}[*]") is Kind.TENSOR
+    declared = step.is_element and frame.proofs.kinds.get(value.path.each()) is Kind.TENSOR
     part = Opaque(path, Kind.TENSOR if declared else Kind.ANY, device, value.origin)
-    if value.path.endswith(f".{SAVED}"):
+    if value.path.is_attribute(SAVED):
         return replace(part, kind=Kind.TENSOR)
     return replace(part, kind=Kind.MOVABLE) if is_loaded(part) else part
 
 
 def is_loaded(value: Opaque) -> bool:
     """Whether a value is a part of a batch: a loader makes tensors of all numbers."""
-    return value.path.endswith("]") and value.origin is not None and value.origin.kind is OriginKind.LOADER
+    return value.path.is_element and value.origin is not None and value.origin.kind is OriginKind.LOADER
 
 
 def saves(value: Opaque) -> bool:
     """Whether a value is the method of a context that is given tensors to save, and nothing else."""
-    return value.path.endswith(f".{SAVES}")
+    return value.path.is_attribute(SAVES)
 
 
 LONGEST_PATH = 60
@@ -288,7 +288,7 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
         values = [*listed[:star], rest, *listed[len(listed) - after :]]
     elif isinstance(value, Opaque) and star is None and not _is_known_tensor(frame, value):
         whole = replace(value, kind=Kind.ANY)
-        values = [element(frame, whole, f"[{position}]") for position in range(count)]
+        values = [element(frame, whole, AccessStep.item(position)) for position in range(count)]
     else:
         each = elements_of(frame, env, value)
         one = each.each if each.few is None else UNKNOWN
@@ -306,7 +306,7 @@ def _is_known_tensor(frame: Frame, value: Opaque) -> bool:
     if frame.kind(value) is not Kind.TENSOR:
         return False
     parameters = getattr(frame.scope, "parameters", ())
-    is_input = any(one.name == value.path and one.annotation is None for one in parameters)
+    is_input = any(one.name == value.path.name and one.annotation is None for one in parameters)
     return not is_input or value.path in frame.proofs.kinds
 
 
@@ -340,7 +340,7 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
             if frame.kind(base) is Kind.ARRAY:
                 return base  # part of an array, where the array is
             if isinstance(key, Constant):
-                return element(frame, base, f"[{key.value!r}]")
+                return element(frame, base, AccessStep.item(key.value))
             return UNKNOWN
         case Host(kind="shape"):
             return base if key == SLICE else NUMBER
@@ -354,9 +354,9 @@ def _store_in_batch(frame: Frame, env: Environment, batch: Opaque, key: Value, v
     """A loop over a loader stores something in a batch: where that is a mapping, its other elements stay."""
     changed: Value = replace(batch, device=UNKNOWN_DEVICE, origin=None)
     if isinstance(key, Constant) and isinstance(key.value, str):
-        rest = element(frame, batch, "[*]")
+        rest = element(frame, batch, EACH)
         held = DictObject(((key.value, value),), rest, complete=False)
-        changed = allocate(frame, env, frame.scope.span, f"batch {batch.path}", held)
+        changed = allocate(frame, env, frame.scope.span, f"batch {batch.path.exact}", held)
     env.names.update({name: changed for name, known in env.names.items() if known == batch})
 
 

@@ -10,6 +10,7 @@ from devlint.analysis.values import visible_devices
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, is_symbolic, parse
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import OriginKind, Spelling
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.size import LARGEST_NUMBER
 from devlint.domain.value import Closure, Constant, DeviceType, DeviceValue, Host, Library, Opaque, Value
@@ -76,7 +77,7 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
         case Opaque():
             return DeviceValue(_device_of_opaque(value), True, value.origin)
         case Library(name=name) if name.endswith("device"):
-            return DeviceValue(Variable(name), True)
+            return DeviceValue(Variable(AccessPath.of_dotted(name)), True)
         case DeviceType(device=Concrete() as device):
             return DeviceValue(Concrete(device.type), True)
         case Host(kind="count" | "number"):

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes
-from devlint.domain.device import FRESH, UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
+from devlint.domain.device import UNKNOWN_DEVICE, UNREACHED, Device, UnknownDevice, Unreached, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import TensorRole
+from devlint.domain.place import AccessPath, Fresh
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
@@ -108,8 +109,8 @@ def _put(name: str, part: Value, device: Device, origin: Origin | None) -> Value
     if isinstance(part, MaybeNone):
         return MaybeNone(_put(name, part.present, device, origin))
     if part == UNKNOWN and device != UNKNOWN_DEVICE:
-        at = "" if origin is None else f"@{origin.span.line}:{origin.span.column}"
-        return Opaque(f"{FRESH}{name}{at}", Kind.MOVABLE, device, origin)
+        made = () if origin is None else (origin.span.line, origin.span.column)
+        return Opaque(AccessPath(Fresh(name, made)), Kind.MOVABLE, device, origin)
     return replace(part, device=device, origin=origin) if isinstance(part, (Tensor, Opaque)) else part
 
 

@@ -14,6 +14,7 @@ from devlint.domain.device import CPU, DEVICE_TYPES, Concrete, Device, Variable,
 from devlint.domain.environment import Environment, under_assumptions
 from devlint.domain.heap import DictObject, ListObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath
 from devlint.domain.process import UNKNOWN_NUMBER
 from devlint.domain.value import (
     NUMBER,
@@ -92,33 +93,33 @@ def apply_constraints(env: Environment, proofs: tuple[Constraint, ...]) -> Envir
                 if device == CPU:
                     env.on_host = True
             case Replace(place=place, seen=seen, by=by):
-                if env.names.get(place) == seen:
-                    env.names[place] = by
+                if env.names.get(place.name) == seen:
+                    env.names[place.name] = by
     return env
 
 
-def widen_back(env: Environment, proofs: tuple[Constraint, ...], changed: set[str]) -> None:
+def widen_back(env: Environment, proofs: tuple[Constraint, ...], changed: set[AccessPath]) -> None:
     """Takes back what only the branch had narrowed, before it joins the other one.
 
     What two devices were found to be equal is kept in the values themselves. So is what a name was narrowed to if
     it is among the `changed`, those to which the other side has given a new value.
     """
     for proof in proofs:
-        if isinstance(proof, Replace) and env.names.get(proof.place) == proof.by and proof.place not in changed:
-            env.names[proof.place] = proof.seen
+        if isinstance(proof, Replace) and env.names.get(proof.place.name) == proof.by and proof.place not in changed:
+            env.names[proof.place.name] = proof.seen
     if env.assumptions:
         for name, value in env.names.items():
             env.names[name] = under_assumptions(env, value)
 
 
-def changed_by(env: Environment, proofs: tuple[Constraint, ...], others: tuple[Constraint, ...]) -> set[str]:
+def changed_by(env: Environment, proofs: tuple[Constraint, ...], others: tuple[Constraint, ...]) -> set[AccessPath]:
     """The places tested by a branch, or by the other one, that hold neither what they held nor what it proved."""
     places = {proof.place: proof.seen for proof in proofs + others if isinstance(proof, Replace)}
     narrowed = {proof.place: proof.by for proof in proofs if isinstance(proof, Replace)}
     return {
         place
         for place, seen in places.items()
-        if (held := env.names.get(place)) != seen and (place not in narrowed or held != narrowed[place])
+        if (held := env.names.get(place.name)) != seen and (place not in narrowed or held != narrowed[place])
     }
 
 
@@ -147,7 +148,7 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
                 return decided(bool(held.items), value, devices=devices)
             return NOTHING
         case Opaque():
-            of_path = choice(value.path.rsplit(".", 1)[-1])
+            of_path = choice(value.path.last)
             return of_path if of_path != NOTHING else choice(_name_of(text))
         case Method(name=name):
             return choice(name)  # a method is always true: who tests `args.cuda` has no tensor there
@@ -235,7 +236,7 @@ def either(first: Predicate, second: Predicate) -> Predicate:
 
 
 def compare(
-    operator: str, left: Value, right: Value, place: str | None, devices: int | None, text: str = ""
+    operator: str, left: Value, right: Value, place: AccessPath | None, devices: int | None, text: str = ""
 ) -> Predicate:
     """The test `left operator right`; `place` is where `left` was loaded from, `text` how a number is written."""
     match operator:
@@ -272,7 +273,7 @@ def _answers(question: Predicate, answer: Constant, *, same: bool) -> Predicate:
     return NOTHING
 
 
-def _is_none(value: Value, place: str | None, devices: int | None) -> Predicate:
+def _is_none(value: Value, place: AccessPath | None, devices: int | None) -> Predicate:
     match value:
         case Library(name=name) if name in SAYS_AVAILABLE:
             return negate(present(devices))
@@ -291,12 +292,12 @@ def _is_none(value: Value, place: str | None, devices: int | None) -> Predicate:
             return NOTHING
 
 
-def _given(place: str) -> tuple[Constraint, ...]:
+def _given(place: AccessPath) -> tuple[Constraint, ...]:
     """What is proven by a setting that is not None: `args.gpu`, the process group `self._nccl_group`."""
-    return (Present(True),) if _names_choice(place.rsplit(".", 1)[-1]) else ()
+    return (Present(True),) if _names_choice(place.last) else ()
 
 
-def _equal(left: Value, right: Value, place: str | None, devices: int | None, text: str) -> Predicate:
+def _equal(left: Value, right: Value, place: AccessPath | None, devices: int | None, text: str) -> Predicate:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, DeviceType):
             return _settled(_type_is(one, other), one, other, devices=devices)
@@ -325,7 +326,7 @@ def names_accelerator(value: Value) -> bool:
 
 def _is_choice(value: Value) -> bool:
     """Whether a value is a setting that says whether there is a GPU, or how it is used: `use_cuda`."""
-    return isinstance(value, Opaque) and _names_choice(value.path.rsplit(".", 1)[-1])
+    return isinstance(value, Opaque) and _names_choice(value.path.last)
 
 
 def _names_choice(name: str) -> bool:
@@ -493,7 +494,7 @@ def _contained(left: Value, right: Value, devices: int | None) -> Predicate:
     return NOTHING
 
 
-def is_instance(value: Value, classes: tuple[Value, ...], place: str | None) -> Predicate:
+def is_instance(value: Value, classes: tuple[Value, ...], place: AccessPath | None) -> Predicate:
     """`isinstance(value, classes)`."""
     names = {cls.name for cls in classes if isinstance(cls, Library)}
     wants_tensor = bool(names & TENSOR_NAMES)

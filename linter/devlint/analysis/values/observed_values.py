@@ -9,8 +9,9 @@ it is, and so does an unknown value that was not the same each time. The story o
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import modules
@@ -20,6 +21,7 @@ from devlint.domain.device import Concrete, parse
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath, AccessStep, StepKind
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     SOME_DIMENSIONS,
@@ -41,6 +43,9 @@ from devlint.facts import Conflict, Fact, FileFacts
 from devlint.frontend.ir import Function, Span
 from devlint.observed import Called, Seen
 
+RETURN = "return"
+"""What recorded paths call the result of a function."""
+
 MOST_ITEMS = 16
 """Lists and tuples with more elements than this stay as they are."""
 
@@ -51,35 +56,36 @@ def begin(frame: Frame, env: Environment, closure: Closure, names: dict[str, Val
     called = None if sight is None else sight.of(frame.file, closure.function)
     if called is None:
         return
+    entry = _by_place(called.entry)
     parameters = {parameter.name: parameter for parameter in closure.function.parameters}
     for name, parameter in parameters.items():
         seen = called.entry.get(name)
         if seen is not None and name in names and _is_unknown(names[name]):
-            made = _Observation(frame, env, parameter.span, called).value(name, seen, called.entry)
+            made = _Observation(frame, env, parameter.span, called).value(AccessPath(name), seen, entry)
             names[name] = names[name] if made is None else made
     for name, parameter in parameters.items():
         own = names.get(name)
         if isinstance(own, Reference) and isinstance(env.heap.get(own.object), Instance):
             observation = _Observation(frame, env, parameter.span, called)
-            for path in _directly_in(name, ".", called.entry):
-                _attribute(observation, own, path, called.entry[path], called.entry)
+            for place in _attributes_in(AccessPath(name), entry):
+                _attribute(observation, own, place, entry)
 
 
-def _attribute(observation: _Observation, own: Reference, path: str, seen: Seen, places: Mapping[str, Seen]) -> None:
+def _attribute(observation: _Observation, own: Reference, place: AccessPath, places: Mapping[AccessPath, Seen]) -> None:
     frame, env = observation.frame, observation.env
     held = env.heap[own.object]
     assert isinstance(held, Instance)
-    name = path.rpartition(".")[2]
+    name, seen = place.last, places[place]
     known = held.get(name)
     there = known.present if isinstance(known, MaybeNone) else known
     if isinstance(there, Reference):
         device = _only(seen, "module")
         if device is not None and not isinstance(modules.module_device(frame, env, there)[0], Concrete):
-            modules.place_object(frame, env, there, device, observation.origin(path, device))
+            modules.place_object(frame, env, there, device, observation.origin(place, device))
         return
     if known is not None and not _is_unknown(known):
         return
-    made = observation.value(path, seen, places)
+    made = observation.value(place, seen, places)
     if isinstance(made, Tensor) and isinstance(there, Tensor):
         made = replace(made, role=there.role)
     if made is not None:
@@ -98,7 +104,7 @@ def bound(frame: Frame, env: Environment, name: str, value: Value, span: Span) -
     seen = None if called is None else called.exit.get(name)
     if called is None or seen is None or not {"tensor", "device", "other"} & set(seen.kinds):
         return value  # what may have changed since is not known to have been so here
-    made = _Observation(frame, env, span, called).value(name, seen, called.exit)
+    made = _Observation(frame, env, span, called).value(AccessPath(name), seen, _by_place(called.exit))
     return value if made is None else made
 
 
@@ -111,14 +117,14 @@ def returned(
     """
     sight = frame.program.sight
     called = None if sight is None or result != UNKNOWN else sight.of(closure.globals.file, closure.function)
-    seen = None if called is None else called.exit.get("return")
+    seen = None if called is None else called.exit.get(RETURN)
     if called is None or seen is None:
         return result
     for name, argument in bound.items():
         given = called.entry.get(name)
         if given is not None and given.devices and not _is_at(argument.value, given):
             return result
-    made = _Observation(frame, env, span, called).value("return", seen, called.exit)
+    made = _Observation(frame, env, span, called).value(AccessPath(RETURN), seen, _by_place(called.exit))
     return result if made is None else made
 
 
@@ -165,91 +171,112 @@ class _Observation:
         self._function = called.function.rpartition(".")[2]
         self._rank = "" if called.rank is None else f" by rank {called.rank}"
 
-    def value(self, path: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
+    def value(self, place: AccessPath, seen: Seen, places: Mapping[AccessPath, Seen]) -> Value | None:
         """The value of a place; None where nothing follows of what was seen."""
         kinds = set(seen.kinds) - {"none"}
         if len(kinds) != 1:
             return None
-        made = self._made(path, kinds.pop(), seen, places)
+        made = self._made(place, kinds.pop(), seen, places)
         return maybe_none(made) if made is not None and "none" in seen.kinds else made
 
-    def _made(self, path: str, kind: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
+    def _made(self, place: AccessPath, kind: str, seen: Seen, places: Mapping[AccessPath, Seen]) -> Value | None:
         if kind in ("dict", "list", "tuple"):
-            return self._container(path, kind, seen, places)
+            return self._container(place, kind, seen, places)
         if kind == "other":
-            return self._object(path, places)
+            return self._object(place, places)
         device = _only(seen, kind)
         if device is None:
             return None
         match kind:
             case "tensor":
-                return Tensor(device, _rank(seen.sizes), origin=self.origin(path, device))
+                return Tensor(device, _rank(seen.sizes), origin=self.origin(place, device))
             case "module":
-                return Opaque(path, Kind.MODULE, device, self.origin(path, device))
+                return Opaque(place, Kind.MODULE, device, self.origin(place, device))
             case "device":
-                return DeviceValue(device, True, self.origin(path, device))
+                return DeviceValue(device, True, self.origin(place, device))
             case _:
                 return None
 
-    def _container(self, path: str, kind: str, seen: Seen, places: Mapping[str, Seen]) -> Value | None:
+    def _container(self, whole: AccessPath, kind: str, seen: Seen, places: Mapping[AccessPath, Seen]) -> Value | None:
         inside = {
-            _key(inner, path): self.value(inner, places[inner], places) or UNKNOWN
-            for inner in _directly_in(path, "[", places)
+            _key(inner, whole): self.value(inner, places[inner], places) or UNKNOWN
+            for inner in _items_in(whole, places)
         }
         if not any(value != UNKNOWN for value in inside.values()):
             return None
         if kind == "dict":
-            return self._allocated(path, DictObject(tuple(inside.items()), UNKNOWN, False))
+            return self._allocated(whole, DictObject(tuple(inside.items()), UNKNOWN, False))
         if len(seen.sizes) != 1 or seen.sizes[0] > MOST_ITEMS:
             return None
         items = tuple(inside.get(position, UNKNOWN) for position in range(seen.sizes[0]))
-        return TupleValue(items) if kind == "tuple" else self._allocated(path, ListObject(items))
+        return TupleValue(items) if kind == "tuple" else self._allocated(whole, ListObject(items))
 
-    def _object(self, path: str, places: Mapping[str, Seen]) -> Value | None:
+    def _object(self, whole: AccessPath, places: Mapping[AccessPath, Seen]) -> Value | None:
         """An object of a class that is not known, with the attributes that were seen."""
-        found = (
-            (inner.rpartition(".")[2], self.value(inner, places[inner], places))
-            for inner in _directly_in(path, ".", places)
-        )
+        found = ((inner.last, self.value(inner, places[inner], places)) for inner in _attributes_in(whole, places))
         attributes = tuple((name, value) for name, value in found if value is not None)
         if not attributes:
             return None
         cls = UserClass("", (UNKNOWN,), {}, self.frame.globals, {}, True)
-        return self._allocated(path, Instance(cls, attributes, open=True))
+        return self._allocated(whole, Instance(cls, attributes, open=True))
 
-    def _allocated(self, path: str, made: DictObject | ListObject | Instance) -> Reference:
-        identity = self.frame.new_object(self._span, f"observed {path}")
+    def _allocated(self, place: AccessPath, made: DictObject | ListObject | Instance) -> Reference:
+        identity = self.frame.new_object(self._span, f"observed {place}")
         self.env.heap[identity] = made
         return Reference(identity)
 
-    def origin(self, path: str, device: Concrete) -> Origin:
+    def origin(self, place: AccessPath, device: Concrete) -> Origin:
         """The story: that it was seen there."""
-        shown = f"the result of {self._function}()" if path == "return" else f"`{path}`"
-        shown = f"`{path.removeprefix('return')}` of the result of {self._function}()" if path[:7] in _PARTS else shown
+        shown = f"`{place}`"
+        if place.root == RETURN:
+            part = f"`{place.behind_root}` of " if place.steps else ""
+            shown = f"{part}the result of {self._function}()"
         what = f"observed at run time{self._rank}: {shown} is on {device}"
         return Origin(what, self.frame.file, self._span, OriginKind.PARAMETER, observed=True)
 
 
-_PARTS = frozenset({"return.", "return["})
+def _by_place(recorded: Mapping[str, Seen]) -> dict[AccessPath, Seen]:
+    """What a run has recorded, by the places that its texts name."""
+    return {_place(path): seen for path, seen in recorded.items()}
 
 
-def _directly_in(path: str, sign: str, places: Mapping[str, Seen]) -> list[str]:
-    """The places that are one step, `.` or `[`, into the value of a place, and not deeper."""
-    inside = [inner for inner in places if inner.startswith((f"{path}.", f"{path}["))]
-    return [
-        inner
-        for inner in inside
-        if inner[len(path)] == sign
-        and not any(inner.startswith((f"{other}.", f"{other}[")) for other in inside if other != inner)
-    ]
-
-
-def _key(path: str, container: str) -> object:
-    """The constant that leads from a container to a place in it."""
+@lru_cache(maxsize=10_000)
+def _place(path: str) -> AccessPath:
+    """The place of a recorded path: `self.layers[0]`; what a function returns begins with `return`."""
+    is_result = path == RETURN or path[: len(RETURN) + 1] in (f"{RETURN}.", f"{RETURN}[")  # which is no expression
     try:
-        return ast.literal_eval(path[len(container) + 1 : -1])
+        node: ast.expr = ast.parse(f"_{path[len(RETURN) :]}" if is_result else path, mode="eval").body
+        steps: list[AccessStep] = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                steps.append(AccessStep.attribute(node.attr))
+            else:
+                steps.append(AccessStep.item(ast.literal_eval(node.slice)))
+            node = node.value
     except (ValueError, SyntaxError):
-        return path
+        return AccessPath(path)
+    return AccessPath(RETURN if is_result else ast.unparse(node), tuple(reversed(steps)))
+
+
+def _directly_in(whole: AccessPath, places: Iterable[AccessPath]) -> list[AccessPath]:
+    """The recorded places inside another one, without those that are inside of these."""
+    inside = [place for place in places if place != whole and place.is_within(whole)]
+    return [place for place in inside if not any(place.is_within(other) for other in inside if other is not place)]
+
+
+def _attributes_in(whole: AccessPath, places: Iterable[AccessPath]) -> list[AccessPath]:
+    found = _directly_in(whole, places)
+    return [place for place in found if place.steps[len(whole.steps)].kind is StepKind.ATTRIBUTE]
+
+
+def _items_in(whole: AccessPath, places: Iterable[AccessPath]) -> list[AccessPath]:
+    return [place for place in _directly_in(whole, places) if place.steps[len(whole.steps)].is_element]
+
+
+def _key(place: AccessPath, container: AccessPath) -> object:
+    """The constant that leads from a container to a place in it."""
+    *steps, last = place.steps[len(container.steps) :]
+    return str(place) if steps else last.key
 
 
 def _only(seen: Seen, kind: str) -> Concrete | None:

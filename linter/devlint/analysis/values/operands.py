@@ -105,8 +105,9 @@ def meeting(frame: Frame, side: Operand) -> Meeting:
 
 def _kind(frame: Frame, device: Device, origin: Origin) -> OriginKind:
     """How a value came to be on its device: what an argument holds that is used as a module came out of a module."""
-    place = device.place if isinstance(device, Variable) and origin.kind is OriginKind.PARAMETER else ""
-    return OriginKind.MODULE if frame.proofs.kinds.get(place) is Kind.MODULE else origin.kind
+    if origin.kind is not OriginKind.PARAMETER or not isinstance(device, Variable):
+        return origin.kind
+    return OriginKind.MODULE if frame.proofs.kinds.get(device.place) is Kind.MODULE else origin.kind
 
 
 def step(frame: Frame, origin: Origin) -> Step:

@@ -11,24 +11,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_moved
-from devlint.domain.device import CPU, FRESH, UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath, StepKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import SOME_DIMENSIONS, Opaque, Tensor, Value
 
-_PART = re.compile(r"(?P<entry>.*\[\*\])\[.*|(?P<attribute>.*(load|data|batch)[^.\[]*\[\*\])\..*")
-"""The path of a part of what a loop takes one by one, and what it is a part of.
-
-Attributes are parts of batches where a name says so: layers have them, too, and hold them where they were put.
-"""
-
-_RESULT = re.compile(rf"{re.escape(FRESH)}\w+\(\)@")
-"""The path of what a call has returned, and of its parts."""
+_BATCHES = re.compile(r"load|data|batch")
+"""Says of what is iterated over, by its name, that it gives batches."""
 
 
-def batch_of(value: Value | None) -> str | None:
-    """The path of what a loop takes one by one, if a value is a part of it, and is where it was.
+def batch_of(value: Value | None) -> AccessPath | None:
+    """The place of what a loop takes one by one, if a value is a part of it, and is where it was.
 
     What no name of the surroundings holds has a path, but no device of its own.
     """
@@ -40,11 +35,25 @@ def batch_of(value: Value | None) -> str | None:
         path = value.path
     else:
         return None
-    part = _PART.fullmatch(path)
-    return None if part is None else part["entry"] or part["attribute"]
+    return _batch_around(path) if len(path.steps) > 1 else None
 
 
-def batch_on_some_path(frame: Frame, value: Tensor | Opaque) -> str | None:
+def _batch_around(path: AccessPath) -> AccessPath | None:
+    """The place of the innermost thing that a loop takes one by one, and that a place is a part of.
+
+    Attributes are parts of batches where a name says so: layers have them, too, and hold them where they were put.
+    """
+    taken = [position for position, step in enumerate(path.steps[:-1]) if step.kind is StepKind.EACH]
+    for position in reversed(taken):
+        if path.steps[position + 1].is_element:
+            return AccessPath(path.root, path.steps[: position + 1])
+    for position in reversed(taken):
+        if path.steps[position + 1].is_member and _BATCHES.search(AccessPath(path.root, path.steps[:position]).end):
+            return AccessPath(path.root, path.steps[: position + 1])
+    return None
+
+
+def batch_on_some_path(frame: Frame, value: Tensor | Opaque) -> AccessPath | None:
     """The same, or that of what a value is on one of two paths, of which the other one has given it to a call."""
     return batch_of(value) or (frame.parts.get(value.path) if isinstance(value, Opaque) else None)
 
@@ -53,7 +62,7 @@ def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque) -> None:
     """Notes that a value is one of two from here on: a part of a batch, or what an unknown call makes of it."""
     for part, other in ((left, right), (right, left)):
         batch = batch_of(part)
-        if batch is not None and isinstance(other, Opaque) and _RESULT.match(other.path):
+        if batch is not None and isinstance(other, Opaque) and other.path.is_of_named_call:
             frame.parts[met.path] = batch
 
 

@@ -109,4 +109,4 @@ def interesting(value: Value) -> bool:
     """Whether `devlint facts` lists a value: it lives on a device, or names one."""
     if isinstance(value, Constant):
         return value.origin is not None and isinstance(value.value, str)
-    return isinstance(value, (Tensor, DeviceValue, Reference)) or (isinstance(value, Opaque) and "@" in value.path)
+    return isinstance(value, (Tensor, DeviceValue, Reference)) or (isinstance(value, Opaque) and value.path.is_made)

@@ -398,8 +398,8 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
             return device_attribute(side.name)
         called = conflict.operation == side.name or _calls_layer(conflict)
         return parameter_device(side.name) if called else None
-    if isinstance(side.device, Variable) and is_addressable(side.device.place):
-        place = side.device.place
+    if isinstance(side.device, Variable) and is_addressable(side.device.place.source):
+        place = side.device.place.source
         if side.device.names_device:
             return place
         if side.name.startswith(f"{place}("):
@@ -418,10 +418,11 @@ def _device_of_argument(side: Meeting) -> str | None:
     if (
         side.kind is not OriginKind.PARAMETER
         or not isinstance(side.device, Variable)
-        or not is_addressable(side.device.place)
+        or not is_addressable(side.device.place.source)
     ):
         return None
-    return side.device.place if side.device.names_device else device_attribute(side.device.place)
+    place = side.device.place.source
+    return place if side.device.names_device else device_attribute(place)
 
 
 def _device_in_words(side: Meeting, site: Site) -> str:

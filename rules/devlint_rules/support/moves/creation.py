@@ -120,9 +120,9 @@ def _is_called_often(node: cst.CSTNode, site: Site) -> bool:
 def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
     device = settled.device
-    if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place):
+    if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place.source):
         return None
-    text = device.place if device.names_device else f"{device.place}.device"
+    text = device.place.source if device.names_device else f"{device.place.source}.device"
     # A tensor that was put beside a module has the device of that module, which has no attribute for it.
     may_be_module = settled.kind in (OriginKind.CREATED, OriginKind.MOVED) and not device.names_device
     if may_be_module and not _is_written(text, site):
