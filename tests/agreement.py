@@ -17,7 +17,7 @@ class Run(Protocol):
     Attributes:
         outcome: "ok", "device-error", or anything else for a run that judges nothing.
         stack: the lines of the file on the traceback, outermost first.
-        message: what was raised, in words.
+        message: the text of the error.
         revealed: (line, device) for every `reveal_device` that was executed, in order.
     """
 
