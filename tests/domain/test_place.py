@@ -1,4 +1,4 @@
-"""Access paths: how they are made, what they answer, and how people read them."""
+"""Access paths: making them, asking them, and their text for people."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _functions_in(code: types.CodeType, path: str) -> dict[str, types.CodeType]:
 
 
 def not_covered(covered: Collection[str]) -> list[str]:
-    """What is wrong with a set of functions that programs run, a line for each function."""
+    """The faults of a set of functions that programs run, a line for each function."""
     known = explaining()
     outside = {_site(code) for code in BOUNDARY}
     excused = {

@@ -24,7 +24,7 @@ UNNAMED = "value"
 """The text of a result for which the source text has no short one."""
 
 _POSITION = re.compile(r"@[0-9:]+")
-"""Tells apart what has one text, in the names of comprehensions as well: `x@12:5`."""
+"""The position that tells names with one text apart, in comprehensions too: `x@12:5`."""
 
 
 class Fresh(NamedTuple):
@@ -52,10 +52,10 @@ class AccessStep(NamedTuple):
     """One step.
 
     Attributes:
-        kind: what it does.
+        kind: attribute, item, each element or call.
         key: the name of an attribute, the key of an item, the name of a method that is called; None of each element,
             and of a call of the root itself.
-        made: of a call, line and column of where it was made, if a caller has found it in what it has called.
+        made: of a call, its line and column, if a caller has found it in the summary of a function.
     """
 
     kind: StepKind
@@ -144,7 +144,7 @@ class AccessPath(NamedTuple):
         return AccessPath(self.root, (*self.steps, EACH))
 
     def call(self, method: str | None = None) -> AccessPath:
-        """Return the place of what a method, or the value itself, returns."""
+        """Return the place of the result of a method, or of a call of the value itself."""
         return AccessPath(self.root, (*self.steps, AccessStep(StepKind.CALL, method)))
 
     def rooted_at(self, other: AccessPath) -> AccessPath:
@@ -158,7 +158,7 @@ class AccessPath(NamedTuple):
         return AccessPath(Fresh(self.root.text, (*self.root.made, line, column)), self.steps)
 
     def called_at(self, line: int, column: int) -> AccessPath:
-        """Return the place of what a method has returned, as a caller has it."""
+        """Return the place of the result of a method, as a caller has it."""
         *before, last = self.steps
         return AccessPath(self.root, (*before, AccessStep(last.kind, last.key, (line, column))))
 
@@ -166,7 +166,7 @@ class AccessPath(NamedTuple):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the execution has made the value, or what it is a part of."""
+        """Whether the execution has made the value, or an object that holds it."""
         return type(self.root) is Fresh
 
     @property
@@ -181,7 +181,7 @@ class AccessPath(NamedTuple):
 
     @property
     def base(self) -> AccessPath:
-        """The place of what it begins with: `x` for `x['a'].device`."""
+        """The place of the value that it begins with: `x` for `x['a'].device`."""
         return AccessPath(self.root)
 
     @property
@@ -204,7 +204,7 @@ class AccessPath(NamedTuple):
 
     @property
     def is_of_element(self) -> bool:
-        """Whether it is an element of what a name holds, or a part of one: `x[0].device`."""
+        """Whether it is an element of the value of a name, or a part of one: `x[0].device`."""
         return not self.is_fresh and bool(self.steps) and self.steps[0].is_element
 
     @property
@@ -224,12 +224,12 @@ class AccessPath(NamedTuple):
 
     @property
     def is_returned(self) -> bool:
-        """Whether it is what a method returns, and no caller has found it in what it has called."""
+        """Whether it is the result of a method that no caller has found in a summary."""
         return bool(self.steps) and self.steps[-1].kind is StepKind.CALL and not self.steps[-1].made
 
     @property
     def is_made(self) -> bool:
-        """Whether the execution, or what it has called, has made the value, or what it is a part of."""
+        """Whether the execution, or a function that it has called, has made the value or an object that holds it."""
         return type(self.root) is Fresh or any(step.made for step in self.steps)
 
     @property
