@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Certainty, Label, Severity
-from devlint.domain.place import UNNAMED
+from devlint.domain.device import UNNAMED
 from devlint.facts import PartialMove
 from devlint.rule import OperationRule
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 import re
 from typing import TypeAlias, TypeGuard
 
-from devlint.domain.place import UNNAMED, AccessPath, Fresh
+from devlint.domain.place import UNNAMED as UNNAMED
+from devlint.domain.place import AccessPath, Fresh
 from devlint.records import dataclass
 
 
