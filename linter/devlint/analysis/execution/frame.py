@@ -157,7 +157,7 @@ class InferredKinds:
 
     Attributes:
         kinds: by place; the first proof stands.
-        dimensional: places of what has a length: if it is a tensor, it has dimensions.
+        dimensional: the places of values with a length; a tensor among them has dimensions.
         followed: places of unknown things where others are put: if it is a tensor, its surroundings choose its device.
         count: how many of these have been found.
     """
@@ -235,7 +235,7 @@ class Frame:
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         touches_devices: something here or in a callee is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
-        tested: the parameters, and the places in them, of which a branch has asked in vain what they are.
+        tested: the parameters, and the places in them, that a branch has asked about without an answer.
         has_cpu_inputs: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
             such a tensor.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object

@@ -75,7 +75,7 @@ def takes_inputs(scope: Scope, owner: UserClass | None) -> bool:
 
 
 def _goes_into_module(frame: Frame, place: AccessPath) -> bool:
-    """Whether what is at a place, or a part of it, has been given to a module, so far."""
+    """Whether the value at a place, or a part of it, has been given to a module so far."""
     inputs = (requirement for requirement in frame.requirements if requirement.kind is ConflictKind.MODULE_INPUT)
     devices = (side.device for requirement in inputs for side in (requirement.first, requirement.second))
     return any(isinstance(device, Variable) and device.place.whole == place for device in devices)

@@ -161,7 +161,7 @@ def _beside(frame: Frame, given: Mapping[str, Value]) -> Operand | None:
 
 
 def _of_path(frame: Frame, path: AccessPath) -> Operand:
-    """What is at a place, shown where the function is given the first part of it."""
+    """The value at a place, shown at the parameter that holds it."""
     parameters = getattr(frame.scope, "parameters", ())
     root = next((one.span for one in parameters if one.name == path.root), None)
     head = frame.scope.span

@@ -14,7 +14,7 @@ From the bottom up:
 * `joins`: what a name holds where two paths meet, beyond the joins of `devlint.domain`.
 * `with_blocks`: context managers that choose where tensors are created.
 * `statements`: branches, returns, assertions, `with`, `try`.
-* `closures`: the objects that an inner function reads from the functions around it.
+* `closures`: the names and objects that an inner function reads from the functions around it.
 * `bodies`: the execution of the body of a function.
 * `program_calls`: calls of functions of the program: arguments are bound to its parameters, then a summary is applied,
   or the body is executed.

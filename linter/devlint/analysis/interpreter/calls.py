@@ -15,7 +15,7 @@ from devlint.analysis.findings import (
 )
 from devlint.analysis.findings.discarded import receiver_span
 from devlint.analysis.index import classes
-from devlint.analysis.interpreter import construction, program_calls
+from devlint.analysis.interpreter import closures, construction, program_calls
 from devlint.analysis.interpreter.bodies import annotated
 from devlint.analysis.libraries import library_calls
 from devlint.analysis.libraries.builtin_methods import text_method
@@ -239,7 +239,7 @@ def invoke_closure(
     """A call of a function of the program."""
     if closure.function in frame.made:
         around = {**frame.enclosing, **env.names}
-        closure = replace(closure, enclosing=program_calls.closed_over(frame, closure.function, around))
+        closure = replace(closure, enclosing=closures.closed_over(frame, closure.function, around))
         for name in closure.function.nonlocal_names:
             env.names[name] = UNKNOWN
     if "opaque" in closure.decorated:

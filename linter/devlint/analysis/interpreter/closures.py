@@ -1,4 +1,4 @@
-"""What an inner function finds of the objects around it, if nobody is seen to call it.
+"""What an inner function reads from the functions around it, and what it finds there if nobody is seen to call it.
 
     model = Net().cuda()
 
@@ -12,13 +12,20 @@ at the end of the body around it, and no inner function moves it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index.later_moves import moved_names
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Object, held_by
 from devlint.domain.value import MaybeNone, ObjectId, Reference, TupleValue, Value
+from devlint.frontend.ir import Function
+
+
+def closed_over(frame: Frame, function: Function, names: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """Those of some names around a function that it reads, with their values."""
+    read = frame.program.free_names(function)
+    return tuple((name, value) for name, value in names.items() if name in read)
 
 
 def objects_read(env: Environment, enclosing: Iterable[tuple[str, Value]]) -> dict[ObjectId, Object]:

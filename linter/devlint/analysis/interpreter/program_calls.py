@@ -94,12 +94,6 @@ def bind_to_function(
     return bound
 
 
-def closed_over(frame: Frame, function: Function, names: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    """Those of some names around a function that it reads, with their values."""
-    read = frame.program.free_names(function)
-    return tuple((name, value) for name, value in names.items() if name in read)
-
-
 def call(
     frame: Frame,
     env: Environment,

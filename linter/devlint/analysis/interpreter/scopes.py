@@ -103,7 +103,7 @@ def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Envi
     defaults = tuple((name, frame.registers[register]) for name, register in instruction.defaults)
     enclosing: tuple[tuple[str, Value], ...] = ()
     if isinstance(frame.scope, ir.Function):
-        enclosing = program_calls.closed_over(frame, function, {**frame.enclosing, **_captured(frame, env)})
+        enclosing = closures.closed_over(frame, function, {**frame.enclosing, **_captured(frame, env)})
     elif isinstance(frame.scope, ir.Class):
         enclosing = tuple(frame.enclosing.items())
     plain = Closure(function, defaults, frame.globals, enclosing)

@@ -60,8 +60,6 @@ def branch(
     outcome = truth(
         frame.registers[test], env, frame.program.devices, frame.text(frame.spans[test]), optional=frame.optional[test]
     )
-    if outcome.known is None:
-        frame.note_tested(test)
     if outcome.known is not None:
         proofs = outcome.holds if outcome.known else outcome.fails
         narrowed = apply_constraints(env, proofs)
@@ -71,6 +69,7 @@ def branch(
         after = (then if outcome.known else orelse)(narrowed)
         frame.branching -= 1
         return after
+    frame.note_tested(test)
     always, exits = env.always, frame.exits
     holds = apply_constraints(env.copy(), outcome.holds)
     fails = apply_constraints(env, outcome.fails)
