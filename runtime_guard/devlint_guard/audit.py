@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from devlint_guard.entry import devices_by_size, is_certain, is_free, own_tensors
+from devlint_guard.entry import devices_by_size, has_data, is_certain, is_free, own_tensors
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
@@ -96,7 +96,7 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
         f"`{path}` is split: `{wrong.name}` is on {wrong.tensor.device} and `{right.name}` on {right.tensor.device}"
     )
     code, remedy = "DEV601", f'move the module after all of its tensors are set: `{path}.to("{right.tensor.device}")`'
-    if wrong.tensor.is_meta:
+    if not has_data(wrong.tensor):
         code = "DEV602"
         remedy = "load it (is its key missing in the checkpoint?), or materialise the module with `to_empty`"
     certain = is_certain(module, [value.tensor for value in own])

@@ -145,6 +145,14 @@ def is_free(tensor: Tensor) -> bool:
     return tensor.dim() == 0 and tensor.device.type == "cpu"
 
 
+def has_data(tensor: Tensor) -> bool:
+    """Whether a tensor is on a device that holds data, which meta does not.
+
+    `Tensor.is_meta` asks the dispatcher if the tensor has a class of its own, and so runs the modes of the thread.
+    """
+    return tensor.device.type != "meta"
+
+
 def _bound(module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
     try:
         bound = inspect.signature(module.forward).bind(*args, **kwargs).arguments
@@ -200,7 +208,7 @@ class Mismatch:
     @property
     def without_data(self) -> bool:
         """Whether one side is on meta."""
-        return any(value.tensor.is_meta for value in (*self.own, *self.given))
+        return not all(has_data(value.tensor) for value in (*self.own, *self.given))
 
     @property
     def own_devices(self) -> list[str]:
@@ -212,6 +220,6 @@ def devices_by_size(tensors: Sequence[Tensor]) -> list[str]:
     """The devices of tensors, that of the most elements first; meta, which holds none, comes last."""
     sizes: dict[torch.device, int] = {}
     for tensor in tensors:
-        size = 0 if tensor.is_meta or is_lazy(tensor) else tensor.numel()
+        size = tensor.numel() if has_data(tensor) and not is_lazy(tensor) else 0
         sizes[tensor.device] = sizes.get(tensor.device, 0) + size
     return [str(device) for device in sorted(sizes, key=lambda one: (one.type == "meta", -sizes[one], str(one)))]

@@ -296,7 +296,7 @@ def _is_mask(tensor: Tensor) -> bool:
 
 
 def _direction(source: Tensor, target: Tensor) -> Direction | None:
-    if source.device == target.device or source.is_meta or target.is_meta:
+    if source.device == target.device or "meta" in (source.device.type, target.device.type):
         return None
     if source.device.type == "cpu":
         return Direction.TO_DEVICE

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim import optimizer as _hooks
 
-from devlint_guard.entry import is_free
+from devlint_guard.entry import has_data, is_free
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, name_of
@@ -45,7 +45,7 @@ def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Ite
                 other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
                 history, changes = order_of(scene, parameter)
                 yield Finding(
-                    "DEV602" if value.is_meta or parameter.is_meta else "DEV206",
+                    "DEV602" if not (has_data(value) and has_data(parameter)) else "DEV206",
                     f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}",
                     place=scene.place,
                     module_class=type(optimizer).__name__,

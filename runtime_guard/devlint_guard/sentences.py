@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch.nn import Module
 
-from devlint_guard.entry import Mismatch, Value, devices_by_size
+from devlint_guard.entry import Mismatch, Value, devices_by_size, has_data
 from devlint_guard.expressions import Term
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
@@ -154,12 +154,12 @@ class _Entry:
     @property
     def _has_no_data(self) -> bool:
         """Whether the module is on meta; in a network that is there as a whole, its input may be astray."""
-        return bool(self.mismatch.own) and all(value.tensor.is_meta for value in self.mismatch.own)
+        return bool(self.mismatch.own) and not any(has_data(value.tensor) for value in self.mismatch.own)
 
     def _without_data(self) -> Verdict:
         own, given = self.mismatch.own, self.mismatch.given
-        empty = next(value for value in (*own, *given) if value.tensor.is_meta)
-        full = next(value for value in (*given, *own) if not value.tensor.is_meta)
+        empty = next(value for value in (*own, *given) if not has_data(value.tensor))
+        full = next(value for value in (*given, *own) if has_data(value.tensor))
         blamed, other = self._operand(empty), self._operand(full)
         message = f"`{blamed.name}` is on meta, without data, and meets `{other.name}` on {other.device} in {self.name}"
         if empty in own and self.usual == "meta":

@@ -25,7 +25,7 @@ from devlint_guard import active
 from devlint_guard.active import Entry
 from devlint_guard.allow import Allowances, reason_here
 from devlint_guard.audit import audit, audit_called
-from devlint_guard.entry import Mismatch, own_tensors
+from devlint_guard.entry import Mismatch, has_data, own_tensors
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
 from devlint_guard.explain import annotate, explained_before
 from devlint_guard.finding import Finding, Place, Role
@@ -451,7 +451,7 @@ class Guard:
         For the others, PyTorch itself refuses a tensor on another device if it has data.
         """
         for module in (one for called in self._called.values() for one in modules_in(called)):
-            if not any(value.tensor.is_meta for value in own_tensors(module)):
+            if all(has_data(value.tensor) for value in own_tensors(module)):
                 # `pop` takes the reference that is gone for its default.
                 self.known[id(module)] = weakref.ref(module, functools.partial(self.known.pop, id(module)))
 
