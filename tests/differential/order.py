@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from devlint import engine
 from devlint.settings import Settings
@@ -22,6 +23,9 @@ from tests.differential.definitions import generate
 from tests.differential.program import Definition, Program
 
 _DEFINING = ("def ", "class ", "@")
+
+Reports: TypeAlias = Counter[tuple[str, str, str, str]]
+"""Code, message, certainty and the text of the line, with the number of such reports."""
 
 
 def shuffled(program: Program, dice: random.Random) -> Program:
@@ -49,10 +53,9 @@ def _is_valid(order: Sequence[Definition]) -> bool:
     )
 
 
-def reports(program: Program) -> Counter[tuple[str, str, str, str]]:
-    """Return what devlint reports of a program: code, message, certainty and the text of the line."""
+def reports(text: str) -> Reports:
+    """Return what devlint reports of a program."""
     settings = Settings(("-",), select=("DEV1", "DEV2", "DEV4"), isolated=True)
-    text = program.text
     lines = text.split("\n")
     found = engine.run(settings, stdin=text.encode()).outcome.diagnostics
     return Counter((one.code, one.message, one.certainty.value, lines[one.place.line - 1].strip()) for one in found)
@@ -64,7 +67,7 @@ def differences(count: int, seed: int) -> Iterator[str]:
     for _ in range(count):
         program = next(one for number in numbers if len(_movable(one := generate(seed, number))) > 1)
         other = shuffled(program, random.Random(program.name))
-        before, after = reports(program), reports(other)
+        before, after = reports(program.text), reports(other.text)
         if before != after:
             changes = (("-", before - after), ("+", after - before))
             listed = "\n".join(f"  {sign} {one}" for sign, some in changes for one in some)

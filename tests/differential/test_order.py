@@ -21,8 +21,9 @@ def test_a_report_that_stands_elsewhere_is_noticed() -> None:
     moved = Program(
         "planted", 2, (FIRST,), (Statement("x = torch.ones(3)"), Statement(bad.text.removeprefix("return ")))
     )
-    assert sum(reports(PLANTED).values()) == sum(reports(moved).values()) == 1
-    assert reports(PLANTED) != reports(moved)
+    before, after = reports(PLANTED.text), reports(moved.text)
+    assert before.total() == after.total() == 1
+    assert before != after
 
 
 def test_definitions_change_places() -> None:
