@@ -55,11 +55,11 @@ def _mentions(function: ast.FunctionDef) -> set[str]:
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
 
 
-def without_objects(found: Reports) -> Reports:
-    """Return reports in the words of the program without the lists."""
-    plain: Reports = Counter()
-    for (code, message, certainty, line), count in found.items():
-        plain[code, _MENTIONED.sub("", message), certainty, _MENTIONED.sub("", line)] += count
+def places(found: Reports) -> Counter[tuple[str, str, str]]:
+    """Return code, certainty and line of reports, the line without the lists; messages name values in other words."""
+    plain: Counter[tuple[str, str, str]] = Counter()
+    for (code, _, certainty, line), count in found.items():
+        plain[code, certainty, _MENTIONED.sub("", line)] += count
     return plain
 
 
@@ -69,7 +69,7 @@ def differences(count: int, seed: int) -> Iterator[str]:
     callers = ((program, changed) for program in programs if (changed := handing_over_objects(program.text)))
     for program, changed in itertools.islice(callers, count):
         text = ast.unparse(ast.parse(program.text))
-        summarised, executed = reports(text), without_objects(reports(changed))
+        summarised, executed = places(reports(text)), places(reports(changed))
         if summarised != executed:
             changes = (("-", summarised - executed), ("+", executed - summarised))
             listed = "\n".join(f"  {sign} {one}" for sign, some in changes for one in some)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.differential.in_place import differences, handing_over_objects, without_objects
+from tests.differential.in_place import differences, handing_over_objects, places
 from tests.differential.order import reports
 
 PROGRAM = """\
@@ -30,8 +30,14 @@ def test_each_call_hands_over_an_object_unless_the_function_calls_itself() -> No
     assert "depth=2)" in changed
 
 
-def test_the_reports_are_compared_in_the_words_of_the_program() -> None:
+def test_the_lines_are_those_of_the_program() -> None:
     changed = handing_over_objects(PROGRAM)
     assert changed is not None
-    assert without_objects(reports(changed)) == reports(PROGRAM)
-    assert reports(changed) != reports(PROGRAM)
+    assert places(reports(changed)) == places(reports(PROGRAM))
+    assert reports(changed).total() == 1
+    assert "an_object" in str(reports(changed))
+
+
+def test_a_report_on_another_line_is_noticed() -> None:
+    moved = PROGRAM.replace("print(first(torch.ones(3)) + torch.ones(3))", "x = torch.ones(3)\nprint(first(x) + x)")
+    assert places(reports(moved)) != places(reports(PROGRAM))

@@ -465,10 +465,11 @@ _OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 def _argument_of(
     frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand
 ) -> ArgumentValue | None:
-    """The argument of a call that is the value of a side itself, or the module that registers it."""
+    """The argument of a call that is the value of a side itself, chose its device, or is the module that registers it."""
+    events = () if side.origin is None else side.origin.steps()
     for given in bound.values():
         value = given.value
-        if isinstance(value, (Tensor, Opaque)) and value.origin is not None and value.origin == side.origin:
+        if isinstance(value, (Tensor, Opaque, DeviceValue)) and value.origin in events:
             return given
         if is_module(frame, env, value) and any(why == side.origin for _, why in state(frame, env, value)):
             return given
@@ -516,8 +517,7 @@ def report_through(
         via = [Step(frame.program.place(file, where), LEADS_THERE) for file, where in requirement.calls]
         operation = f"`{requirement.operation}` is called here"
         via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
-        calls_module = requirement.kind is ConflictKind.MODULE_INPUT and not led.arises_inside
-        worded = partial(_as_argument, frame, env, bound) if calls_module else _as_inside
+        worded = _as_inside if led.arises_inside else partial(_as_argument, frame, env, bound)
         first, second = (operands.meeting(frame, worded(side)) for side in sides)
         frame.record(
             span,

@@ -247,8 +247,8 @@ def _part(
 
 
 def _variable(place: AccessPath, device: Device) -> Device:
-    """A part whose place `__init__` does not tell stays unknown; an index it has been given is overridden too."""
-    return device if isinstance(device, (UnknownDevice, Unreached)) else Variable(place)
+    """Where a part is once the whole module has been moved, wherever `__init__` has put it."""
+    return device if isinstance(device, Unreached) else Variable(place)
 
 
 def _story(place: AccessPath, origin: Origin | None) -> Origin | None:
