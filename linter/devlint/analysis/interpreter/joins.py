@@ -3,6 +3,9 @@
 The domain's join says only what is true of both sides, which of two device variables is nothing. A body can say
 more: whatever `h` is behind the `if`, it is the same thing in all that follows, so its device is a device variable,
 named after the name and the place. Two uses of it agree, and it follows its surroundings if both sides did.
+
+A test of an option, such as `args.fast`, splits the runs of the program, and every run takes the same side of all such
+tests. What any of them moves from the CPU counts as moved: that is the run with an accelerator.
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ from devlint.analysis.findings.client import holds_nothing
 from devlint.analysis.findings.unregistered_tensor import KEPT
 from devlint.analysis.values import modules, partial_batch_move
 from devlint.domain import environment
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, Optimizer, either_optimizer
+from devlint.domain.heap import Instance, LibraryObject, Optimizer, either_optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.place import UNNAMED, AccessPath
-from devlint.domain.provenance import TURN, CpuOnOnePath
+from devlint.domain.provenance import TURN, CpuOnOnePath, Origin
 from devlint.domain.value import (
     UNKNOWN,
     DeviceValue,
@@ -47,9 +50,20 @@ from devlint.frontend.ir import Span
 
 
 def merge(
-    frame: Frame, left: Environment | None, right: Environment | None, span: Span, subject: str = ""
+    frame: Frame,
+    left: Environment | None,
+    right: Environment | None,
+    span: Span,
+    subject: str = "",
+    *,
+    by_option: bool = False,
 ) -> Environment | None:
-    """The join of two environments at a place of the body; `subject` is what chose the path, if no test did."""
+    """The join of two environments at a place of the body.
+
+    Args:
+        subject: what chose the path, if no test did.
+        by_option: a test of something other than data chose the path: what one path moves from the CPU is moved.
+    """
     merged = environment.join(left, right)
     if merged is None or left is None or right is None or left.fallback != right.fallback:
         return merged
@@ -60,7 +74,7 @@ def merge(
             merged.names[name] = (
                 optimizer
                 or _one_module(frame, left, right, ours, theirs, name, span)
-                or _identified(frame, merged.names[name], ours, theirs, name, span, subject)
+                or _identified(frame, merged.names[name], ours, theirs, name, span, subject, by_option=by_option)
             )
     for identity in left.heap.unlike(right.heap):
         one, other, held = left.heap.get(identity), right.heap.get(identity), merged.heap.get(identity)
@@ -70,8 +84,40 @@ def merge(
             and isinstance(one, Instance)
             and isinstance(other, Instance)
         ):
-            merged.heap[identity] = _merged_instance(frame, held, one, other, span, subject)
+            merged.heap[identity] = _merged_instance(frame, held, one, other, span, subject, by_option=by_option)
+        elif isinstance(one, LibraryObject) and isinstance(other, LibraryObject) and by_option:
+            moved = _moved_module(one, other)
+            if moved is not None:
+                merged.heap[identity] = moved
     return merged
+
+
+def _moved_module(left: LibraryObject, right: LibraryObject) -> LibraryObject | None:
+    """A module that one path has moved, if the other path leaves it on the CPU; see `_moved`."""
+    for one, other in ((left, right), (right, left)):
+        if other.device == CPU and one.origin is not None and _has_left_cpu(one.device, one.origin):
+            return replace(one, origin=replace(one.origin, checked=True))
+    return None
+
+
+def _moved(left: Value, right: Value) -> Tensor | Opaque | None:
+    """A tensor that one path has moved from the CPU, if the other path leaves it there; None if that is not so.
+
+    A test that decides this asks whether the program shall use an accelerator, whatever the test is called. As behind
+    `torch.cuda.is_available()`, the path with the accelerator counts.
+    """
+    for one, other in ((left, right), (right, left)):
+        if not isinstance(one, (Tensor, Opaque)) or not isinstance(other, (Tensor, Opaque)) or other.device != CPU:
+            continue
+        if one.origin is not None and _has_left_cpu(one.device, one.origin) and one.origin.left == CPU:
+            return replace(one, origin=replace(one.origin, checked=True))
+    return None
+
+
+def _has_left_cpu(device: Device, origin: Origin) -> bool:
+    """Whether a move has put something on an accelerator, or on a device that the surroundings choose."""
+    is_elsewhere = is_symbolic(device) or (isinstance(device, Concrete) and device != CPU)
+    return origin.kind is OriginKind.MOVED and is_elsewhere
 
 
 def _one_optimizer(
@@ -102,35 +148,48 @@ def _one_module(
 
 
 def _merged_instance(
-    frame: Frame, held: Instance, left: Instance, right: Instance, span: Span, subject: str
+    frame: Frame, held: Instance, left: Instance, right: Instance, span: Span, subject: str, *, by_option: bool
 ) -> Instance:
     """An object whose attributes are, where two paths have left different things there, things of their own."""
     attributes = []
     for name, value in held.attributes:
         ours, theirs = left.get(name), right.get(name)
         if name in held.registered:
-            attributes.append((name, without_cpu_path(value)))
+            moved = _moved(ours, theirs) if by_option and ours is not None and theirs is not None else None
+            attributes.append((name, moved or without_cpu_path(value)))
             continue  # it moves with the module, wherever one of the paths has created it
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
-            value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
+            value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject, by_option=by_option)
         attributes.append((name, value))
     return replace(held, attributes=tuple(attributes))
 
 
 def either(frame: Frame, left: Value, right: Value, span: Span, name: str = UNNAMED) -> Value:
     """The value of an expression that is one or the other; `name` tells people what it is."""
-    return _identified(frame, join(left, right), left, right, name, span)
+    return _identified(frame, join(left, right), left, right, name, span, by_option=True)
 
 
 def _identified(
-    frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span, subject: str = ""
+    frame: Frame,
+    joined: Value,
+    left: Value,
+    right: Value,
+    name: str,
+    span: Span,
+    subject: str = "",
+    *,
+    by_option: bool = False,
 ) -> Value:
     """What two sides left, as a thing of its own where the join has lost what it is."""
+    moved = _moved(left, right) if by_option else None
+    if moved is not None:
+        return moved
     if isinstance(joined, MaybeNone) or isinstance(left, MaybeNone) or isinstance(right, MaybeNone):
         ours, theirs = present(left), present(right)
         if ours is None or theirs is None:
             return joined
-        return maybe_none(_identified(frame, join(ours, theirs), ours, theirs, name, span, subject))
+        both_present = _identified(frame, join(ours, theirs), ours, theirs, name, span, subject, by_option=by_option)
+        return maybe_none(both_present)
     one, other = _as_tensor(frame, left), _as_tensor(frame, right)
     if one is not None and other is not None:
         both = join(one, other)

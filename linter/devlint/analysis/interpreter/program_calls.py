@@ -462,14 +462,20 @@ _OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """Conflicts of one value with what the operation itself wants."""
 
 
+def _decides(value: Tensor | Opaque | DeviceValue, side: Operand) -> bool:
+    """Whether a value is that of a side itself, or was asked for its device when the side was created or moved."""
+    if value.origin is None or side.origin is None:
+        return False
+    return value.origin == side.origin or (value.origin == side.origin.because and value.device == side.device)
+
+
 def _argument_of(
     frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand
 ) -> ArgumentValue | None:
-    """The argument of a call that is the value of a side itself, chose its device, or is the module that registers it."""
-    events = () if side.origin is None else side.origin.steps()
+    """The argument of a call that is the value of a side, chose its device, or is the module that registers it."""
     for given in bound.values():
         value = given.value
-        if isinstance(value, (Tensor, Opaque, DeviceValue)) and value.origin in events:
+        if isinstance(value, (Tensor, Opaque, DeviceValue)) and _decides(value, side):
             return given
         if is_module(frame, env, value) and any(why == side.origin for _, why in state(frame, env, value)):
             return given

@@ -18,7 +18,7 @@ from devlint.analysis.interpreter.joins import Cleared, drop_strays, merge, put_
 from devlint.analysis.values import occurrences
 from devlint.analysis.values.narrowing import apply_constraints, changed_by, truth, widen_back
 from devlint.domain.environment import Environment, join
-from devlint.domain.value import UNKNOWN, Constant, Predicate, Present
+from devlint.domain.value import UNKNOWN, Assume, Constant, Kind, Opaque, Predicate, Present, Tensor
 from devlint.frontend import ir
 
 Transfer: TypeAlias = Callable[[Frame, Any, Environment], Environment | None]
@@ -87,7 +87,7 @@ def branch(
         by_else = changed_by(after_else, outcome.fails, outcome.holds)
         widen_back(after_then, outcome.holds, by_else)
         widen_back(after_else, outcome.fails, by_then)
-    result = merge(frame, after_then, after_else, frame.spans[test])
+    result = merge(frame, after_then, after_else, frame.spans[test], by_option=_is_option(frame, test, outcome))
     if result is not None:
         result.always = always and frame.exits == exits
         if ends_then is not None and ends_else is not None:
@@ -114,6 +114,13 @@ def _is_decided_by_machine(outcome: Predicate) -> bool:
     return bool(outcome.holds or outcome.fails) and all(
         isinstance(proof, Present) for proof in outcome.holds + outcome.fails
     )
+
+
+def _is_option(frame: Frame, test: ir.Register, outcome: Predicate) -> bool:
+    """Whether a test reads an option of the program: neither what tensors hold nor where they are."""
+    value = frame.registers[test]
+    reads_tensor = isinstance(value, Tensor) or (isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR)
+    return not reads_tensor and not any(isinstance(proof, Assume) for proof in outcome.holds + outcome.fails)
 
 
 def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environment | None:

@@ -57,6 +57,8 @@ def target_of(site: LibraryCall, name: str) -> DeviceValue | None:
         return DeviceValue(value.device, True, value.origin)
     if isinstance(value, Opaque) and site.frame.kind(value) is Kind.TENSOR:
         return DeviceValue(device_of(value), True, value.origin)
+    if isinstance(value, Opaque) and name == "cuda":
+        return some_cuda(value)
     if isinstance(value, Constant) and isinstance(value.value, str) and not _may_be_device(site, value.value):
         return DeviceValue(UNKNOWN_DEVICE)
     number = value == NUMBER or is_count(value)
@@ -98,6 +100,11 @@ def is_dtype(site: LibraryCall, given: ArgumentValue) -> bool:
     if given.value == UNKNOWN or isinstance(given.value, Opaque):
         return _IS_DTYPE.search(site.frame.text(given.span)) is not None
     return isinstance(given.value, Library) and given.value.name.startswith("torch.")
+
+
+def some_cuda(value: Opaque) -> DeviceValue:
+    """The device of `.cuda(value)`: no device of another type is accepted there."""
+    return DeviceValue(Concrete("cuda"), True, value.origin, Spelling.COMPUTED)
 
 
 def own_device(site: LibraryCall, kind: str) -> DeviceValue:

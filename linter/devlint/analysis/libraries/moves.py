@@ -14,9 +14,7 @@ from devlint.domain.device import (
     UNKNOWN_DEVICE,
     Concrete,
     Device,
-    Variable,
     in_words,
-    quoted,
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject
@@ -36,10 +34,8 @@ from devlint.frontend.ir import Span
 
 def moved_by(frame: Frame, target: DeviceValue, span: Span, how: str) -> Origin:
     """The event of a move."""
-    where = in_words(target.device)
-    if how == "cuda" and isinstance(target.device, Variable) and not target.device.place.source.endswith("device"):
-        where = f"the CUDA device {quoted(target.device.owner)}"  # its number, or a device
-    return frame.origin(f"moved to {where} by `.{how}()`", span, OriginKind.MOVED, target.origin, target.checked)
+    what = f"moved to {in_words(target.device)} by `.{how}()`"
+    return frame.origin(what, span, OriginKind.MOVED, target.origin, target.checked)
 
 
 def move_tensor(frame: Frame, env: Environment, tensor: Tensor, target: DeviceValue, span: Span, how: str) -> Tensor:

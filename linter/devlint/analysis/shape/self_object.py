@@ -16,7 +16,7 @@ from devlint.analysis.index import classes
 from devlint.analysis.interpreter import bodies, construction
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, UnknownDevice, Unreached, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import INHERITED, DictObject, Heap, Instance, LibraryObject, ListObject, Object
 from devlint.domain.kinds import OriginKind, TensorRole

@@ -12,7 +12,7 @@ from dataclasses import replace
 from devlint.analysis.execution.frame import device_of
 from devlint.analysis.findings import conflicts
 from devlint.analysis.libraries import moves
-from devlint.analysis.libraries.move_targets import CPU_VALUE, is_dtype, names_device, own_device
+from devlint.analysis.libraries.move_targets import CPU_VALUE, is_dtype, names_device, own_device, some_cuda
 from devlint.analysis.libraries.transfer_tables import FUNCTIONS, TENSOR_METHODS, LibraryCall, Transfer, register
 from devlint.analysis.transfers.availability import legacy_cuda, legacy_name
 from devlint.analysis.values import operands
@@ -171,7 +171,7 @@ def cuda(site: LibraryCall) -> Value:
     if given is None or given.value == Constant(None):
         _note_lost_index(site)
         return _move(site, _receiver(site), own_device(site, "cuda"), "cuda")
-    target = site.device(given)
+    target = some_cuda(given.value) if isinstance(given.value, Opaque) else site.device(given)
     if target.device == CPU:
         site.record(InvalidDevice(site.frame.text(given.span), "Invalid device, must be cuda device"))
         return UNKNOWN
