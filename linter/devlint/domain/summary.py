@@ -135,7 +135,7 @@ class Summary:
         default_device_callees: functions that are called under a default device other than their file's.
         touches_devices: something is met on the way that is on a device, names one or cannot be followed.
         called: the parameters that are called, or have a method called.
-        tested: the parameters, and the places in them, that choose a branch, but not for this entry.
+        tested: the parameters, and the places in them, that decide a branch or an operation, but not for this entry.
         is_whole: it says all that happens to objects: those that were there before stay as they are, and the new ones
             hold no function that knows what only this execution does.
     """

@@ -235,7 +235,7 @@ class Frame:
         collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         touches_devices: something here or in a callee is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
-        tested: the parameters, and the places in them, that a branch has asked about without an answer.
+        tested: the parameters, and the places in them, that a branch or an operation has asked about without an answer.
         has_cpu_inputs: a call was given an object with tensors on the CPU, or, if nothing is known of its result,
             such a tensor.
         owners: for a register that holds an attribute, the object it was read from, its name, and where the object
@@ -326,9 +326,14 @@ class Frame:
         """Notes that what a register holds does not decide a branch, where it is a parameter or a place in one."""
         value, place = self.registers[register], self.place_of(register)
         if isinstance(value, Opaque):
-            place = None if value.path.is_fresh else value.path
-        if place is not None:
+            self.note_unanswered(value)
+        elif place is not None:
             self.tested.add(place)
+
+    def note_unanswered(self, value: Opaque) -> None:
+        """Notes that what happens depends on what a parameter or a place in one holds, and that this is not known."""
+        if not value.path.is_fresh:
+            self.tested.add(value.path)
 
     def iterated(self, env: Environment, value: Value) -> None:
         """Runs what has waited for somebody to iterate over a value, or to take it where that cannot be seen."""

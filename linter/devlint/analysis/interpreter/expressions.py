@@ -127,6 +127,8 @@ def transfer_subscript(frame: Frame, instruction: ir.Subscript, env: Environment
     if isinstance(frame.registers[instruction.index], Constant):
         frame.prove_shape(env, instruction.base)
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
+    if isinstance(base.value, Opaque) and frame.kind(base.value) is not Kind.TENSOR:
+        frame.note_unanswered(base.value)
     value = iteration.get_item(frame, env, base, key, instruction.span)
     frame.set(instruction.target, frame.with_identity(value, "element", instruction.span), instruction.span)
     return env

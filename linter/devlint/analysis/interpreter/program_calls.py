@@ -223,8 +223,8 @@ def _knows_code(env: Environment, module: Instance, own: str, place: AccessPath)
 
 
 def _is_answer(value: Value) -> bool:
-    """Whether a value says which branch is taken by a test that the class leaves open."""
-    return isinstance(value, (Constant, DeviceValue, Reference))
+    """Whether a value says what a test or an operation does that the class leaves open."""
+    return isinstance(value, (Constant, DeviceValue, Reference)) or _is_exact(value)
 
 
 def _can_follow(frame: Frame, closure: Closure) -> bool:

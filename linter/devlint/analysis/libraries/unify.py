@@ -128,6 +128,8 @@ class Gathered:
                 if kind in (Kind.MODULE, Kind.OTHER):
                     return
                 certain = only_tensor or kind is not Kind.ANY
+                if not certain:
+                    self.frame.note_unanswered(value)
                 declared = bool(value.path.name) and value.device == UNKNOWN_DEVICE  # as a number, or for the host
                 likely = not declared and (certain or self.frame.is_likely_tensor(value))
                 tensor = self.frame.tensor(value)

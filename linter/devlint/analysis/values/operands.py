@@ -76,6 +76,8 @@ def side_of(
     value = given.value
     if isinstance(value, Opaque) and frame.kind(value) is Kind.TENSOR:
         value = frame.tensor(value)
+    if isinstance(value, Opaque):
+        frame.note_unanswered(value)
     if not isinstance(value, Tensor):
         return None
     device = resolve(env, value.device)
