@@ -434,7 +434,10 @@ def transfer_conditional(frame: Frame, instruction: ir.Conditional, env: Environ
     if len(results) == 2:
         (first, first_fallback), (second, second_fallback) = results
         if first_fallback == second_fallback:
-            value = joins.either(frame, first, second, frame.spans[instruction.test])
+            sides = ((first, instruction.then.register), (second, instruction.orelse.register))
+            loaded = [value for value, register in sides if frame.place_of(register) is not None]
+            kept = loaded[0] if len(loaded) == 1 else None
+            value = joins.either(frame, first, second, frame.spans[instruction.test], kept=kept)
         else:
             value = chosen(second, first) if first_fallback else chosen(first, second)
         if (first, second) in _EITHER:

@@ -26,7 +26,7 @@ from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
-from devlint.domain.heap import Instance, LibraryObject, Optimizer, either_optimizer
+from devlint.domain.heap import Instance, LibraryObject, Object, Optimizer, either_optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.place import UNNAMED, AccessPath
 from devlint.domain.provenance import TURN, CpuOnOnePath, Origin
@@ -56,13 +56,13 @@ def merge(
     span: Span,
     subject: str = "",
     *,
-    by_option: bool = False,
+    before: Environment | None = None,
 ) -> Environment | None:
     """The join of two environments at a place of the body.
 
     Args:
         subject: what chose the path, if no test did.
-        by_option: a test of something other than data chose the path: what one path moves from the CPU is moved.
+        before: the environment before a test of an option, which chose the path.
     """
     merged = environment.join(left, right)
     if merged is None or left is None or right is None or left.fallback != right.fallback:
@@ -70,22 +70,22 @@ def merge(
     for name in environment.apart(left.names, right.names):
         ours, theirs = left.names[name], right.names[name]
         if theirs != ours:
+            kept = None if before is None else before.names.get(name)
             optimizer = _one_optimizer(frame, left, right, merged, ours, theirs, span)
             merged.names[name] = (
                 optimizer
                 or _one_module(frame, left, right, ours, theirs, name, span)
-                or _identified(frame, merged.names[name], ours, theirs, name, span, subject, by_option=by_option)
+                or _moved(ours, theirs, kept)
+                or _identified(frame, merged.names[name], ours, theirs, name, span, subject)
             )
     for identity in left.heap.unlike(right.heap):
         one, other, held = left.heap.get(identity), right.heap.get(identity), merged.heap.get(identity)
-        if (
-            one is not other
-            and isinstance(held, Instance)
-            and isinstance(one, Instance)
-            and isinstance(other, Instance)
-        ):
-            merged.heap[identity] = _merged_instance(frame, held, one, other, span, subject, by_option=by_option)
-        elif isinstance(one, LibraryObject) and isinstance(other, LibraryObject) and by_option:
+        if one is other:
+            continue
+        if isinstance(held, Instance) and isinstance(one, Instance) and isinstance(other, Instance):
+            kept_object = None if before is None else before.heap.get(identity)
+            merged.heap[identity] = _merged_instance(frame, held, one, other, kept_object, span, subject)
+        elif isinstance(one, LibraryObject) and isinstance(other, LibraryObject) and before is not None:
             moved = _moved_module(one, other)
             if moved is not None:
                 merged.heap[identity] = moved
@@ -100,16 +100,16 @@ def _moved_module(left: LibraryObject, right: LibraryObject) -> LibraryObject | 
     return None
 
 
-def _moved(left: Value, right: Value) -> Tensor | Opaque | None:
-    """A tensor that one path has moved from the CPU, if the other path leaves it there; None if that is not so.
+def _moved(left: Value, right: Value, kept: Value | None) -> Tensor | Opaque | None:
+    """A tensor that one path has moved, if the other path has left it on the CPU as `kept`; None if that is not so.
 
     A test that decides this asks whether the program shall use an accelerator, whatever the test is called. As behind
     `torch.cuda.is_available()`, the path with the accelerator counts.
     """
     for one, other in ((left, right), (right, left)):
-        if not isinstance(one, (Tensor, Opaque)) or not isinstance(other, (Tensor, Opaque)) or other.device != CPU:
+        if other is not kept or not isinstance(other, (Tensor, Opaque)) or other.device != CPU:
             continue
-        if one.origin is not None and _has_left_cpu(one.device, one.origin) and one.origin.left == CPU:
+        if isinstance(one, (Tensor, Opaque)) and one.origin is not None and _has_left_cpu(one.device, one.origin):
             return replace(one, origin=replace(one.origin, checked=True))
     return None
 
@@ -148,48 +148,47 @@ def _one_module(
 
 
 def _merged_instance(
-    frame: Frame, held: Instance, left: Instance, right: Instance, span: Span, subject: str, *, by_option: bool
+    frame: Frame, held: Instance, left: Instance, right: Instance, kept: Object | None, span: Span, subject: str
 ) -> Instance:
-    """An object whose attributes are, where two paths have left different things there, things of their own."""
+    """An object whose attributes are, where two paths have left different things there, things of their own.
+
+    `kept`: the object before a test of an option.
+    """
     attributes = []
     for name, value in held.attributes:
         ours, theirs = left.get(name), right.get(name)
-        if name in held.registered:
-            moved = _moved(ours, theirs) if by_option and ours is not None and theirs is not None else None
-            attributes.append((name, moved or without_cpu_path(value)))
-            continue  # it moves with the module, wherever one of the paths has created it
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
-            value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject, by_option=by_option)
-        attributes.append((name, value))
+            moved = _moved(ours, theirs, kept.get(name)) if isinstance(kept, Instance) else None
+            if moved is not None:
+                value = moved
+            elif name not in held.registered:
+                value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
+        # What is registered moves with the module, wherever one of the paths has created it.
+        attributes.append((name, without_cpu_path(value) if name in held.registered else value))
     return replace(held, attributes=tuple(attributes))
 
 
-def either(frame: Frame, left: Value, right: Value, span: Span, name: str = UNNAMED) -> Value:
-    """The value of an expression that is one or the other; `name` tells people what it is."""
-    return _identified(frame, join(left, right), left, right, name, span, by_option=True)
+def either(
+    frame: Frame, left: Value, right: Value, span: Span, name: str = UNNAMED, *, kept: Value | None = None
+) -> Value:
+    """The value of an expression that is one or the other.
+
+    Args:
+        name: tells people what it is.
+        kept: the side that was there before; if the other one is that, moved from the CPU, the value is the moved one.
+    """
+    return _moved(left, right, kept) or _identified(frame, join(left, right), left, right, name, span)
 
 
 def _identified(
-    frame: Frame,
-    joined: Value,
-    left: Value,
-    right: Value,
-    name: str,
-    span: Span,
-    subject: str = "",
-    *,
-    by_option: bool = False,
+    frame: Frame, joined: Value, left: Value, right: Value, name: str, span: Span, subject: str = ""
 ) -> Value:
     """What two sides left, as a thing of its own where the join has lost what it is."""
-    moved = _moved(left, right) if by_option else None
-    if moved is not None:
-        return moved
     if isinstance(joined, MaybeNone) or isinstance(left, MaybeNone) or isinstance(right, MaybeNone):
         ours, theirs = present(left), present(right)
         if ours is None or theirs is None:
             return joined
-        both_present = _identified(frame, join(ours, theirs), ours, theirs, name, span, subject, by_option=by_option)
-        return maybe_none(both_present)
+        return maybe_none(_identified(frame, join(ours, theirs), ours, theirs, name, span, subject))
     one, other = _as_tensor(frame, left), _as_tensor(frame, right)
     if one is not None and other is not None:
         both = join(one, other)

@@ -71,6 +71,7 @@ def branch(
         return after
     frame.note_tested(test)
     always, exits = env.always, frame.exits
+    before = env.copy() if _is_option(frame, test, outcome) else None
     holds = apply_constraints(env.copy(), outcome.holds)
     fails = apply_constraints(env, outcome.fails)
     cleared: list[Cleared] = []
@@ -87,7 +88,7 @@ def branch(
         by_else = changed_by(after_else, outcome.fails, outcome.holds)
         widen_back(after_then, outcome.holds, by_else)
         widen_back(after_else, outcome.fails, by_then)
-    result = merge(frame, after_then, after_else, frame.spans[test], by_option=_is_option(frame, test, outcome))
+    result = merge(frame, after_then, after_else, frame.spans[test], before=before)
     if result is not None:
         result.always = always and frame.exits == exits
         if ends_then is not None and ends_else is not None:
