@@ -98,7 +98,8 @@ class Requirement:
         always: every call comes there, whatever branches it takes.
         met: the body itself has found the two apart; of the others, those count that every call comes to.
         calls: the calls that have led to it so far, each with its file, the innermost first.
-        arises_inside: one of these calls hands over not both values as they are: the function is wrong, not the call.
+        handing: how many of these calls, from the innermost on, hand over both values as they are.
+        arises_inside: a further one does not: what it calls is wrong, and not the call.
     """
 
     kind: ConflictKind
@@ -111,6 +112,7 @@ class Requirement:
     always: bool
     met: bool = False
     calls: tuple[tuple[str, Span], ...] = ()
+    handing: int = 0
     arises_inside: bool = False
 
     @property

@@ -215,14 +215,24 @@ def _in_order(item: Anchored) -> tuple[Place, str]:
 
 
 def _at_operation(item: Anchored) -> Anchored:
-    """Return a conflict that arises inside a called function as one of the operation, with the names used there."""
+    """Return a conflict that arises inside a called function as one of the operation, with the names used there.
+
+    If calls inside have handed over both values, it is one of the outermost of these.
+    """
     fact = item.fact
     if not isinstance(fact, Conflict) or not fact.arises_inside or not fact.via:
         return item
-    *calls, operation = fact.via
-    led = (Step(item.place, LEADS_THERE), *calls)
+    position = _wrong_step(fact)
+    led = (Step(item.place, LEADS_THERE), *fact.via[:position])
+    if position < len(fact.via) - 1:
+        return Anchored(fact.via[position].place, replace(fact, via=fact.via[position + 1 :], led=led))
     first, second = _as_named_inside(fact.first), _as_named_inside(fact.second)
-    return Anchored(operation.place, replace(fact, first=first, second=second, via=(), led=led))
+    return Anchored(fact.via[position].place, replace(fact, first=first, second=second, via=(), led=led))
+
+
+def _wrong_step(conflict: Conflict) -> int:
+    """Return the position in `via` of the operation, or of the call that hands over both values to it."""
+    return max(len(conflict.via) - 1 - conflict.handing, 0)
 
 
 def _as_named_inside(side: Meeting) -> Meeting:
@@ -258,7 +268,7 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
 def _cause(conflict: Conflict, call: Place) -> object:
     inner = conflict.via[-1].place
     if conflict.arises_inside:
-        return conflict.kind, inner
+        return conflict.kind, conflict.via[_wrong_step(conflict)].place
     if conflict.kind is ConflictKind.MODULE_INPUT and conflict.first.device == CPU:
         return conflict.kind, inner, call
     return conflict.kind, inner, _astray(conflict).trace

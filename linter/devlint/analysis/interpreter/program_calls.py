@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 
 from devlint.analysis.demand.callers import CallSite
 from devlint.analysis.execution.frame import Frame
@@ -22,12 +21,12 @@ from devlint.analysis.index.classes import blank
 from devlint.analysis.interpreter.bodies import annotated, run
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
-from devlint.analysis.summary.substitution import Substitution, abstract, handed, qualified, side_of
+from devlint.analysis.summary.substitution import Substitution, abstract, from_inside, handed, qualified, side_of
 from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
 from devlint.analysis.values.modules import device_of_whole, is_module, state
-from devlint.domain.device import Concrete
+from devlint.domain.device import CPU, Concrete, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import ConflictKind
@@ -358,9 +357,9 @@ def _execute_here(
     if not quiet:
         for one in requirements(outcome):
             if one.always:
-                conflicts.require(frame, env, _led_to(frame, env, one, bound, span))
+                conflicts.require(frame, env, _led_to(frame, env, _from_inside(one), bound, span))
         for conflict in outcome.frame.conflicts:
-            report_through(frame, env, conflict, bound, span)
+            report_through(frame, env, _from_inside(conflict), bound, span)
     if outcome.env is None or outcome.value is None:
         return None
     env.heap = env.heap.take(outcome.env.heap)
@@ -441,6 +440,7 @@ def _require(
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
             if requirement.always or requirement.met:
                 report_through(frame, env, conflicts.ordered(clash), substitution.bound, span)
+                _mend(substitution, requirement, first, second)
             return
     unknown_operand.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
@@ -451,6 +451,13 @@ def _require(
             conflicts.require(frame, env, passed_on)
         else:
             frame.requirements.append(passed_on)
+
+
+def _mend(substitution: Substitution, requirement: Requirement, first: Operand, second: Operand) -> None:
+    """Behind a conflict what is on the CPU is where the other value is, so that one mistake has one report."""
+    for inner, side, other in ((requirement.first, first, second), (requirement.second, second, first)):
+        if isinstance(inner.device, Variable) and side.device == CPU != other.device:
+            substitution.mended[inner.device.root] = other.device, other.origin
 
 
 def _as_inside(side: Operand) -> Operand:
@@ -488,10 +495,17 @@ def _handed_over(frame: Frame, env: Environment, bound: Mapping[str, ArgumentVal
     return handed_on or _argument_of(frame, env, bound, side) is not None
 
 
-def _as_argument(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> Operand:
-    """A side in the words of the call, where that hands it over."""
-    given = None if side.inside is not None else _argument_of(frame, env, bound, side)
-    if given is None:
+def _from_inside(requirement: Requirement) -> Requirement:
+    return replace(requirement, first=from_inside(requirement.first), second=from_inside(requirement.second))
+
+
+def _as_argument(
+    frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand, kind: ConflictKind
+) -> Operand:
+    """A side in the words of the call that hands it over; what a module registers keeps its name at an operation."""
+    is_named = side.inside is not None and side.inside.is_argument
+    given = None if is_named else _argument_of(frame, env, bound, side)
+    if given is None or (kind is not ConflictKind.MODULE_INPUT and is_module(frame, env, given.value)):
         return _as_inside(side)
     return replace(_as_inside(side), name=frame.text(given.span), span=given.span, file=frame.file)
 
@@ -500,11 +514,13 @@ def _led_to(
     frame: Frame, env: Environment, requirement: Requirement, bound: Mapping[str, ArgumentValue], span: Span
 ) -> Requirement:
     """The same with one more call that leads to it."""
-    inside = requirement.arises_inside or requirement.kind in _OF_ONE_VALUE
-    sides = (requirement.first, requirement.second)
-    inside = inside or not all(_handed_over(frame, env, bound, side) for side in sides)
     calls = (*requirement.calls, (frame.file, span))[-DEEPEST_CALL:]
-    return replace(requirement, calls=calls, arises_inside=inside)
+    sides = (requirement.first, requirement.second)
+    arises_inside = requirement.arises_inside or requirement.kind in _OF_ONE_VALUE
+    if arises_inside or not all(_handed_over(frame, env, bound, side) for side in sides):
+        return replace(requirement, calls=calls, arises_inside=True)
+    first, second = (_as_argument(frame, env, bound, side, requirement.kind) for side in sides)
+    return replace(requirement, first=first, second=second, calls=calls, handing=requirement.handing + 1)
 
 
 def report_through(
@@ -523,8 +539,7 @@ def report_through(
         via = [Step(frame.program.place(file, where), LEADS_THERE) for file, where in requirement.calls]
         operation = f"`{requirement.operation}` is called here"
         via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
-        worded = _as_inside if led.arises_inside else partial(_as_argument, frame, env, bound)
-        first, second = (operands.meeting(frame, worded(side)) for side in sides)
+        first, second = (operands.meeting(frame, _as_inside(side)) for side in (led.first, led.second))
         frame.record(
             span,
             Conflict(
@@ -537,6 +552,7 @@ def report_through(
                 tuple(via),
                 operands.is_observed(requirement.first, requirement.second),
                 arises_inside=led.arises_inside,
+                handing=led.handing,
             ),
             doubts,
         )

@@ -7,7 +7,7 @@ among its arguments.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import reduce
 
 from devlint.analysis.execution.frame import Frame
@@ -15,7 +15,7 @@ from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.modules import is_module, module_device
-from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
@@ -95,13 +95,18 @@ def is_handed(identity: ObjectId) -> bool:
 
 @dataclass(slots=True)
 class Substitution:
-    """Puts a caller's values in the place of a summary's variables."""
+    """Puts a caller's values in the place of a summary's variables.
+
+    Attributes:
+        mended: by argument, where its parts on the CPU would be, and why, if their conflict in this call were repaired.
+    """
 
     frame: Frame
     env: Environment
     bound: Mapping[str, ArgumentValue]
     span: Span
     adopted: set[ObjectId]
+    mended: dict[str, tuple[Device, Origin | None]] = field(default_factory=dict)
 
     def lookup(self, path: AccessPath) -> Value:
         """The caller's value for a path such as `batch['x']` or `self.fc`."""
@@ -143,6 +148,11 @@ class Substitution:
             return device
         if self.adopted and device.place.is_fresh:
             return Variable(device.place.made_by_call(*self._position))
+        found = self._found(device)
+        return self.mended[device.root][0] if found == CPU and device.root in self.mended else found
+
+    def _found(self, device: Variable) -> Device:
+        """Where the caller's value is."""
         value = self.lookup(device.place)
         if value == UNKNOWN and device.place.is_each:
             whole = self.lookup(device.place.parent)
@@ -166,6 +176,8 @@ class Substitution:
         variable = decisive(device)
         if variable is None:
             return origin
+        if variable.root in self.mended and self._found(variable) == CPU:
+            return self.mended[variable.root][1]
         value = self.lookup(variable.place)
         if isinstance(value, (Tensor, Opaque, DeviceValue)):
             return value.origin
@@ -256,11 +268,16 @@ def qualified(side: Operand, inner: Operand) -> Operand:
     return replace(side, name=side.name + inner.device.place.behind_root)
 
 
+def from_inside(side: Operand) -> Operand:
+    """A side of something that a called body has found: what calls in there hand over says nothing of this call."""
+    return side if side.inside is None else replace(side, inside=replace(side.inside, is_argument=False))
+
+
 def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
     """One side of a summary's requirement with the caller's value in its place."""
     variable = decisive(side.device)
     if variable is None:
-        return side
+        return from_inside(side)
     device = substitution.device(side.device)
     origin = substitution.origin_of(side.device, side.origin)
     given = substitution.bound.get(variable.root)
