@@ -97,7 +97,7 @@ def _of_operands(conflict: Conflict) -> str:
         where = in_words(first.device)
         return f"{quoted(second.name)} is on {in_words(second.device)}, but {operation} needs it on {where}"
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
-    if conflict.kind is ConflictKind.MODULE_INPUT:
+    if conflict.kind is ConflictKind.MODULE_INPUT or conflict.operation == first.name:  # a module is called by its name
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
     return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} {_NEEDS}"
 
@@ -128,12 +128,12 @@ def _of_handed_on(conflict: Conflict) -> str:
     beside, made = conflict.first, conflict.second
     match conflict.operation:
         case "return" | "yield" as how:
-            what = f"is {how}ed"
+            what = f"the function {how}s it"
         case stored if stored.endswith(" ="):
-            what = f"is kept in {quoted(stored.removesuffix(' ='))}"
+            what = f"the function keeps it in {quoted(stored.removesuffix(' ='))}"
         case called:
-            what = f"goes to {quoted(called)}"
-    told = f"{quoted(made.name)} is on {in_words(made.device)}, and it (or a value computed from it) {what}"
+            what = f"the function passes it to {quoted(called)}"
+    told = f"{quoted(made.name)} is on {in_words(made.device)}, and {what} (or a value computed from it)"
     return f"{told}, but {_may_differ(beside)}"
 
 
