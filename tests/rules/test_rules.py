@@ -207,7 +207,7 @@ ADVICE = {
     "attribute": (
         X,
         _created("self.mask", 1),
-        'if the class is a module, register `self.mask` as a buffer, so that it moves with the module: '
+        "if the class is a module, register `self.mask` as a buffer, so that it moves with the module: "
         '`self.register_buffer("mask", …)`; if not, use `self.mask.to(x.device)`',
     ),
     "batch": (X, _in_line_3("y", CPU, "loader"), "move `y` before it is used: `y = y.to(x.device)`"),

@@ -75,10 +75,11 @@ CASES = {
         "class Schedule:\n    def __init__(self):\n        self.table = torch.linspace(0, 1, 9)\n\n"
         "    def at(self, step: torch.Tensor):\n        return self.table[torch.zeros(3, device=step.device).long()]\n",
         "DEV104",
-        ['use `self.table.to(step.device)`'],
+        ["use `self.table.to(step.device)`"],
     ),
     "table of a module": (
-        "class Schedule(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.table = torch.linspace(0, 1, 9)\n\n"
+        "class Schedule(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.table = torch.linspace(0, 1, 9)\n\n"
         "    def at(self, step: torch.Tensor):\n        return self.table[torch.zeros(3, device=step.device).long()]\n",
         "DEV104",
         ['register `self.table` as a buffer, so that it moves with the module: `self.register_buffer("table", …)`'],

@@ -135,7 +135,7 @@ def in_words(device: Device) -> str:
 def created_by(operation: str, device: Device) -> str:
     """Return what an operation has created, as a step of a trace: "created on the CPU by `torch.ones`"."""
     if device == UNKNOWN_DEVICE:
-        return f"created by `{operation}`"
+        return f"computed by `{operation}`, on a device that devlint does not know"
     return f"created on {'the CPU' if device == CPU else in_words(device)} by `{operation}`"
 
 
