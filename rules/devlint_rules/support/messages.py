@@ -76,16 +76,7 @@ def _of_results(conflict: Conflict) -> str:
     told = f"one path returns {quoted(second.name)} on {in_words(second.device)}, another path returns"
     if _names_its_device(first):
         return f"{told} {quoted(first.name)}, which {ELSEWHERE}"
-    # A conditional expression is both results; the other one has no name of its own.
-    other = "a tensor" if _holds(first.place, second.place) else quoted(first.name)
-    return f"{told} {other} on {in_words(first.device)}"
-
-
-def _holds(outer: Place, inner: Place) -> bool:
-    """Whether one place lies in another one of the same file."""
-    starts, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
-    is_behind = starts <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
-    return outer.file == inner.file and is_behind
+    return f"{told} a tensor on {in_words(first.device)}"
 
 
 def _of_operands(conflict: Conflict) -> str:
@@ -188,10 +179,19 @@ def _names_its_device(side: Meeting) -> bool:
     return side.name.replace("'", '"') in [name.replace("'", '"') for name in names]
 
 
-def labels(conflict: Conflict) -> tuple[Label, ...]:
-    """Both operands, labelled with their devices, in reading order."""
+def labels(conflict: Conflict, reported: Place) -> tuple[Label, ...]:
+    """Both operands, labelled with their devices, in reading order; then the reported call, if it has neither."""
     sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
-    return tuple(dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides))
+    found = dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides)
+    leads = conflict.via and not any(_holds(reported, label.place) for label in found)
+    return (*found, Label(reported, "this call leads there")) if leads else tuple(found)
+
+
+def _holds(outer: Place, inner: Place) -> bool:
+    """Whether one place lies in another one of the same file."""
+    starts, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    is_behind = starts <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
+    return outer.file == inner.file and is_behind
 
 
 def _labelled(conflict: Conflict, side: Meeting) -> Place:
