@@ -117,14 +117,15 @@ def _is_named_device(side: Meeting) -> bool:
 
 def _of_handed_on(conflict: Conflict) -> str:
     beside, made = conflict.first, conflict.second
+    it = "it (or a value computed from it)"
     match conflict.operation:
         case "return" | "yield" as how:
-            what = f"the function {how}s it"
+            what = f"the function {how}s {it}"
         case stored if stored.endswith(" ="):
-            what = f"the function keeps it in {quoted(stored.removesuffix(' ='))}"
+            what = f"the function keeps {it} in {quoted(stored.removesuffix(' ='))}"
         case called:
-            what = f"the function passes it to {quoted(called)}"
-    told = f"{quoted(made.name)} is on {in_words(made.device)}, and {what} (or a value computed from it)"
+            what = f"the function passes {it} to {quoted(called)}"
+    told = f"{quoted(made.name)} is on {in_words(made.device)}, and {what}"
     return f"{told}, but {_may_differ(beside)}"
 
 
