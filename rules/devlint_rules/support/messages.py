@@ -12,6 +12,7 @@ from devlint.facts import Conflict, ConflictKind, Meeting, Step, UncheckedDevice
 __all__ = [
     "ASSIGNED",
     "ELSEWHERE",
+    "LEADS_THERE",
     "SELECTED",
     "TWO_DEVICES_LATER",
     "both_stories",
@@ -44,6 +45,9 @@ _CREATED = "created on "
 
 _ON_CPU = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """The kinds of conflicts in which an operation takes a value from the CPU only."""
+
+LEADS_THERE = "this call leads there"
+"""The label of a reported call that leads to the operation, where none of the two values stands at the call."""
 
 TWO_DEVICES_LATER = (
     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
@@ -185,7 +189,7 @@ def labels(conflict: Conflict, reported: Place) -> tuple[Label, ...]:
     sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
     found = dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides)
     leads = conflict.via and not any(_holds(reported, label.place) for label in found)
-    return (*found, Label(reported, "this call leads there")) if leads else tuple(found)
+    return (*found, Label(reported, LEADS_THERE)) if leads else tuple(found)
 
 
 def _holds(outer: Place, inner: Place) -> bool:
