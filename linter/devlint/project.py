@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import hashlib
 import io
 import os
@@ -380,6 +379,8 @@ class Project:
         """
         path = Path(os.path.abspath(path))
         if path not in self._sources:
+            if path in self._absent:
+                raise SourceError("cannot be read as it was", path=display_path(path))
             return self.put(path, read_bytes(path, display_path(path)))
         return self._sources[path]
 
@@ -400,15 +401,18 @@ class Project:
         """Let files be as they were, before any file of the project is looked at.
 
         Args:
-            past: contents by absolute path. A file with the content None was not there; a file that is gone is a
-                member again.
+            past: contents by absolute path. A file with the content None was not there; a content that is no text
+                counts as None. A file that is gone is a member again.
         """
-        self._absent = frozenset(path for path, data in past.items() if data is None)
-        self._gone = frozenset(path for path, data in past.items() if data is not None and not os.path.exists(path))
+        absent = {path for path, data in past.items() if data is None}
         for path, data in past.items():
             if data is not None:
-                with contextlib.suppress(SourceError):
+                try:
                     self.put(path, data)
+                except SourceError:
+                    absent.add(path)
+        self._absent = frozenset(absent)
+        self._gone = frozenset(path for path in past.keys() - absent if not os.path.exists(path))
 
     def raw(self, path: Path) -> bytes:
         """Return the bytes of a file, empty if it cannot be read; those of a given content are its text."""

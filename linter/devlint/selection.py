@@ -138,13 +138,10 @@ def names_rules(settings: Settings, configuration: Configuration) -> bool:
 
 
 def _validate(settings: Settings, configuration: Configuration, rules: Rules) -> None:
-    on_command_line = (
-        ("--select", settings.select or ()),
-        ("--ignore", settings.ignore),
-        ("--extend-select", settings.extend_select),
-    )
-    for option, selectors in on_command_line:
-        _require_known(selectors, rules, option, None)
+    names = ("select", "ignore", "extendSelect") if settings.in_editor else ("--select", "--ignore", "--extend-select")
+    given = (settings.select or (), settings.ignore, settings.extend_select)
+    for name, selectors in zip(names, given, strict=True):
+        _require_known(selectors, rules, name, None)
     in_file = (
         ("select", configuration.select or ()),
         ("ignore", configuration.ignore),
@@ -159,7 +156,7 @@ def _validate(settings: Settings, configuration: Configuration, rules: Rules) ->
 def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str | None) -> None:
     for selector in selectors:
         name = selector.strip()
-        if "select" not in where and (name.upper() in ALWAYS or name.lower() in ALWAYS.values()):
+        if "select" not in where.lower() and (name.upper() in ALWAYS or name.lower() in ALWAYS.values()):
             why = "says that a file could not be analysed, and always does; exclude the file instead"
             raise ConfigError(f"{where}: {selector} {why}", path=file)
         if name.upper() == "ALL" or any(specificity(name, rule) is not None for rule in rules):

@@ -38,6 +38,7 @@ class Settings:
         whole_project: look at all files of the projects that the paths belong to; report also on the files that import
             the paths, and with notes in the paths.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
+        in_editor: an editor has set the selectors, so errors call them as an editor does.
     """
 
     paths: tuple[str, ...]
@@ -62,6 +63,7 @@ class Settings:
     diff_base: str | None = None
     whole_project: bool = False
     add_ignore: str | None = None
+    in_editor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

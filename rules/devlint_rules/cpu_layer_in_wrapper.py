@@ -1,4 +1,4 @@
-"""cpu-layer-in-wrapper: a new CPU layer gets the output of the caller's module."""
+"""cpu-layer-in-wrapper: a new CPU layer follows a module that may be on a GPU."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from devlint.facts import CreateThenMove as CreateThenMoveFact
 from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import in_words, quoted
+from devlint_rules.support.moves.creation import is_old_constructor
 
 
 class CreateThenMove(OperationRule):
@@ -53,8 +54,12 @@ class CreateThenMove(OperationRule):
         """Reports the tensors that are moved where they are made, at the node."""
         for made in self.facts_of(node, CreateThenMoveFact):
             where = in_words(made.device)
+            factory = made.factory.partition("(")[0]
+            advice = f"create it on {where}: pass `device=` to {quoted(factory)}"
+            if is_old_constructor(factory):
+                advice = f"create it on {where}, for example by `torch.tensor(…, device=…)`"
             self.report(
                 node,
                 f"{quoted(made.factory)} is created on the CPU, and `.{made.method}()` copies it to {where}",
-                advice=f"create it there: pass `device=` to {quoted(made.factory)}",
+                advice=advice,
             )

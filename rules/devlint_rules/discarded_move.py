@@ -76,7 +76,7 @@ class DiscardedMove(SurroundedRule):
             known = not isinstance(move.device, UnknownDevice)
             goal = f" to {in_words(move.device)}" if known else ""
             remedy = _STORE_BACK if move.is_bound else self._keep(move, self.place_of(node))
-            lost = "has no reader" if move.is_bound else "is thrown away"
+            lost = "is never used" if move.is_bound else "is thrown away"
             is_elsewhere = isinstance(move.before, Concrete) and isinstance(move.device, Concrete)
             self.report(
                 node,

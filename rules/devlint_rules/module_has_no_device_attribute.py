@@ -60,5 +60,6 @@ class ModuleHasNoDeviceAttribute(OperationRule):
                 node,
                 f"{quoted(missing.name)} is a {quoted(owner)}: modules have no attribute `device`",
                 pytorch=f"'{owner}' object has no attribute 'device'",
-                advice=f"ask a parameter, if it has any: {quoted(f'next({missing.name}.parameters()).device')}",
+                advice=f"if {quoted(missing.name)} has parameters, take the device of one: "
+                f"{quoted(f'next({missing.name}.parameters()).device')}",
             )

@@ -80,5 +80,6 @@ class TensorInPlainAttribute(OperationRule):
             self.report(
                 node,
                 f"{quoted(kept.attribute)} is a tensor, but not a buffer: moving the module leaves it behind",
-                advice=f'register it, if it is to move with the module: `self.register_buffer("{name}", …)`',
+                advice=f"if {quoted(f'self.{name}')} has to move with the module, register it as a buffer: "
+                f'`self.register_buffer("{name}", …)`',
             )

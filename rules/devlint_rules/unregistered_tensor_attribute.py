@@ -81,7 +81,7 @@ class UnregisteredTensorAttribute(SurroundedRule):
             name = left.attribute.rpartition(".")[2]
             stays = "on the CPU" if left.device == CPU else "on its device"
             met = quoted(left.name)
-            where = "" if in_words(left.other).endswith(met) else f" on {in_words(left.other)}"
+            where = "" if in_words(left.other).endswith(met) else f", which is on {in_words(left.other)}"
             fix = self._as_buffer(left, self.place_of(node))
             self.report(
                 node,

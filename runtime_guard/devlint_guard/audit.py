@@ -20,6 +20,7 @@ from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
 from devlint_guard.operands import Scene, describe
+from devlint_guard.remedy import register_as_buffer
 from devlint_guard.sentences import tied
 from devlint_guard.stored import dictionary_of, modules_in, registered_in, tensors_in
 
@@ -121,7 +122,7 @@ def _left_behind(path: str, module: Module, registered: set[int], usual: str) ->
             message = (
                 f"`{operand.name}` is on {operand.device} but its module on {device}: it is not a registered buffer"
             )
-            remedy = f'register it, so that it moves with the module: `self.register_buffer("{key}", …)`'
+            remedy = register_as_buffer(key)
             yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
 
 

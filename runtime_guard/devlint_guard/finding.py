@@ -47,7 +47,7 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of how a value came to where it is, such as `created on cpu by torch.full`."""
+    """One step of how a value came to where it is, such as `created on the CPU by torch.full`."""
 
     message: str
     place: Place | None = None

@@ -16,7 +16,7 @@ from devlint_guard.messages import Message, Trouble
 from devlint_guard.operands import Met, Scene, found_operand, meeting, operand
 from devlint_guard.parallel import misplaced
 from devlint_guard.remedies import remedy_for
-from devlint_guard.remedy import Astray, Remedy
+from devlint_guard.remedy import Astray, Remedy, register_as_buffer
 from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.stored import devices_of, registered_in
 from devlint_guard.trail import trail
@@ -276,7 +276,7 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | Non
     if mine.role is Role.ATTRIBUTE:
         key = mine.qualified.rpartition(".")[2] or mine.name
         if key.isidentifier():
-            return [f'register it, so that it moves with the module: `self.register_buffer("{key}", …)`']
+            return [register_as_buffer(key)]
         return ["keep it as a buffer, not in a container, so that it moves with its module"]
     if mine.role is Role.MODULE:
         return [f"move the module to where its input is: `{moved(mine.name, target)}`"]

@@ -42,7 +42,10 @@ class _Event(NamedTuple):
 
     @property
     def step(self) -> Step:
-        what = f"created on {self.after}" if self.before is None else f"moved from {self.before} to {self.after}"
+        if self.before is None:
+            what = f"created on {'the CPU' if self.after.type == 'cpu' else self.after}"
+        else:
+            what = f"moved from {self.before} to {self.after}"
         return Step(f"{what} by {self.by}", None if self.caller is None else self.caller.place)
 
 

@@ -25,7 +25,7 @@ from devlint_guard.left_behind import kept_in_container, module_of, moves_of, na
 from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
 from devlint_guard.rebound import mends_of_replaced
-from devlint_guard.remedy import Astray, Remedy
+from devlint_guard.remedy import Astray, Remedy, register_as_buffer
 from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, has_parameters
 from devlint_guard.targets import device_at, devices_at
 from devlint_guard.trail import trail, way_of
@@ -126,7 +126,7 @@ def _of_attribute(astray: Astray) -> Iterator[Remedy]:
                     text = "make it a parameter, so that it moves with the module"
                     registered = f"{own}.{name} = {torch_nn}.Parameter({value})"
                 else:
-                    text = f'register it, so that it moves with the module: `{own}.register_buffer("{name}", …)`'
+                    text = register_as_buffer(name, own)
                     registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
                 change = _statement_replaced(link.scope, link.statement, registered)
                 if change is not None:

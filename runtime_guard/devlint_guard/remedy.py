@@ -11,6 +11,12 @@ from devlint_guard.links import Link
 from devlint_guard.operands import Met, Scene
 
 
+def register_as_buffer(name: str, owner: str = "self") -> str:
+    """Return the advice for a tensor in a plain attribute, in the words of the linter's rule DEV201."""
+    call = f'{owner}.register_buffer("{name}", …)'
+    return f"register `{owner}.{name}` as a buffer, so that it moves with the module: `{call}`"
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """One thing to do.

@@ -53,6 +53,31 @@ def test_one_report_stands_at_the_operation_and_names_its_calls() -> None:
     ]
 
 
+def test_a_call_that_stays_the_place_of_a_report_is_labelled() -> None:
+    program = (
+        "import torch\n\n"
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = torch.nn.Linear(3, 3)\n        self.to('cuda:0')\n\n"
+        "    def forward(self, x):\n        return self.fc(x)\n\n"
+        "class User:\n    def __init__(self, net):\n        self.net = net\n\n"
+        "    def use(self):\n        x = torch.ones(3)\n        return self.net(x)\n\n"
+        "user = User(Net())\nuser.use()\n"
+    )
+    _write("program.py", program)
+    _, place, *lines = _devlint("check", "program.py", "--select", "DEV102", "--isolated").stdout.splitlines()
+    assert place.endswith("program.py:21:1")
+    assert lines[:8] == [
+        "   |",
+        "18 |         return self.net(x)",
+        "   |                ^^^^^^^^ ^ cpu",
+        "   |                |",
+        "   |                cuda:0",
+        "...",
+        "21 | user.use()",
+        "   | ^^^^^^^^^^ this call leads there",
+    ]
+
+
 @pytest.mark.parametrize("paths", [("one.py",), ("two.py",), ("two.py", "lib.py"), ("--whole-project", "lib.py")])
 def test_a_named_call_or_operation_shows_the_report(paths: tuple[str, ...]) -> None:
     assert _reports(*paths) == [("lib.py", 6, "DEV101")]

@@ -180,3 +180,11 @@ def test_facts_of_what_cannot_be_read(shell: Shell, name: str, content: str | No
         shell.write(name, content)
     result = shell.run("facts", name)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
+
+
+@pytest.mark.parametrize("command", [["run"], ["rehearse"], ["rehearse", "--check-fixes"]])
+def test_a_notebook_has_to_be_exported_before_it_runs(command: list[str]) -> None:
+    code, printed, said = _run(*command, "my notes.ipynb", "--epochs", "1")
+    export = "`jupyter nbconvert --to script 'my notes.ipynb'`"
+    assert (code, printed) == (2, "")
+    assert said.endswith(f"my notes.ipynb is a notebook: export it first, with {export}\n")

@@ -92,4 +92,4 @@ def test_an_empty_selection_is_an_error(folder: Path, rules: str) -> None:
     (folder / "m.py").write_text(KEPT_ON_CPU.replace("COMMENT", ""))
     result = _run("--select", rules)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "error: --select names no rule; leave the option out to select the default rules\n"
+    assert result.stderr == "error: --select names no rule; remove the option to select the default rules\n"

@@ -99,6 +99,14 @@ def test_a_file_that_cannot_be_analysed_is_always_an_error(repository: Repositor
     assert "DEV901" in result.stdout
 
 
+@pytest.mark.parametrize("then", [b"x = 1\nx = '\xff'\n", b"def f(:\n", b""], ids=["no text", "no Python", "empty"])
+def test_all_reports_are_new_where_the_base_has_no_program(repository: Repository, then: bytes) -> None:
+    (repository.folder / "b.py").write_bytes(then)
+    repository.commit()
+    repository.write("b.py", CODE)
+    assert _since(repository, "HEAD") == ["b.py:2:1: DEV101", "b.py:4:1: DEV302"]
+
+
 def test_a_filter_of_the_repository_does_not_run(repository: Repository, tmp_path: Path) -> None:
     mark = tmp_path.parent / f"{tmp_path.name}-ran"
     repository.write(".gitattributes", "*.py filter=evil diff=evil\n")

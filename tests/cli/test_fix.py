@@ -105,11 +105,11 @@ def test_fix_only_reports_nothing() -> None:
 
 def test_unsafe_fixes_are_made_if_asked_for() -> None:
     path = _write("unsafe.py", UNSAFE)
-    hint = "Found 1 error in 1 file.\n`--fix --unsafe-fixes` fixes 1 of them.\n"
+    hint = "Found 1 error in 1 file.\n`--fix --unsafe-fixes` has a fix for 1 of them.\n"
     assert _run(".").stderr == hint
     assert _run("--fix", ".").stderr == hint
     assert path.read_text() == UNSAFE
-    assert _run("--unsafe-fixes", ".").stderr == "Found 1 error in 1 file.\n`--fix` fixes 1 of them.\n"
+    assert _run("--unsafe-fixes", ".").stderr == "Found 1 error in 1 file.\n`--fix` has a fix for 1 of them.\n"
     assert _run("--fix", "--unsafe-fixes", ".").exit_code == 0
     assert path.read_text() == UNSAFE.replace("torch.ones(3)", "torch.ones(3, device=x.device)")
 

@@ -44,7 +44,7 @@ def test_the_two_stories_of_a_mismatch_are_told(tmp_path: Path) -> None:
     assert "5 |     a = torch.zeros(3)" in done.stdout
     assert '6 |     b = torch.zeros(3, device="cuda:0")' in done.stdout
     assert "= PyTorch says: Expected all tensors to be on the same device" in done.stdout
-    assert done.stderr == "Found 1 error in 1 file.\n`--fix` fixes 1 of them.\n"
+    assert done.stderr == "Found 1 error in 1 file.\n`--fix` has a fix for 1 of them.\n"
 
 
 def test_a_call_need_not_take_the_branch_that_fails(tmp_path: Path) -> None:

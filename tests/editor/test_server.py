@@ -274,6 +274,12 @@ def test_a_misspelled_setting_is_shown(project: Path) -> None:
         while not client.messages:
             await asyncio.sleep(0.05)
         assert client.messages == ['devlint: setting "inlayHints": "bindings" or "off", not "of"; devlint ignores it']
+        client.messages.clear()
+        settings = {"devlint": {"extendSelect": ["DEV1O1"]}}
+        client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
+        while not client.messages:
+            await asyncio.sleep(0.05)
+        assert client.messages[0].startswith('devlint: extendSelect: unknown rule "DEV1O1"; did you mean DEV101')
 
     options = {"diagnosticMode": "workspce", "selct": ["DEV1"], "ignore": "DEV1", "inlayHints": "off"}
     converse(project, talk, options=options)

@@ -26,7 +26,7 @@ def test_every_code_of_the_guard_is_explained() -> None:
 
 def test_json_form_is_read_back() -> None:
     place = Place("train.py", 3, 5, 3, 9, "Net.forward")
-    history = (Step("created on cpu by torch.full", place), Step("moved"))
+    history = (Step("created on the CPU by torch.full", place), Step("moved"))
     operand = Operand("self.pe", Role.ATTRIBUTE, "cpu", "float32[3]", "model.pe", place, history, blamed=True)
     change = Change(place, "x = y", "x = y.to(z)")
     said = ("Expected", ("do",), (change,))

@@ -184,7 +184,7 @@ def test_a_checkpoint_is_created_by_the_function_that_loads_it(judge: Judge, tmp
     )
     finding = explained(judge, text, file=tmp_path / "program.py", way="run").finding
     assert finding is not None
-    assert [step.message for step in finding.operands[0].history][:1] == ["created on cpu by torch.load"]
+    assert [step.message for step in finding.operands[0].history][:1] == ["created on the CPU by torch.load"]
 
 
 def test_hooks_of_lightning_have_the_names_of_the_module(judge: Judge, tmp_path: Path) -> None:

@@ -63,12 +63,12 @@ def test_creation_is_told_where_operators_are_watched(provenance: Provenance) ->
         moved = full.to("meta")
         part = literal[:1]
     name = "test_creation_is_told_where_operators_are_watched"
-    assert told(provenance.history_of(full)) == [("created on cpu by torch.full", name)]
-    assert told(provenance.history_of(literal)) == [("created on cpu by torch.tensor", name)]
-    assert told(provenance.history_of(like)) == [("created on cpu by torch.zeros_like", name)]
+    assert told(provenance.history_of(full)) == [("created on the CPU by torch.full", name)]
+    assert told(provenance.history_of(literal)) == [("created on the CPU by torch.tensor", name)]
+    assert told(provenance.history_of(like)) == [("created on the CPU by torch.zeros_like", name)]
     assert told(provenance.history_of(part)) == told(provenance.history_of(literal))
     assert told(provenance.history_of(moved)) == [
-        ("created on cpu by torch.full", name),
+        ("created on the CPU by torch.full", name),
         ("moved from cpu to meta by Tensor.to", name),
     ]
 
@@ -81,8 +81,8 @@ def test_findings_of_operators_tell_it(provenance: Provenance) -> None:
         x @ y
     histories = {operand.name: [step.message for step in operand.history] for operand in found[0].operands}
     assert histories == {
-        "x": ["created on cpu by torch.ones"],
-        "y": ["created on cpu by torch.ones", "moved from cpu to meta by Tensor.to"],
+        "x": ["created on the CPU by torch.ones"],
+        "y": ["created on the CPU by torch.ones", "moved from cpu to meta by Tensor.to"],
     }
 
 

@@ -28,7 +28,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def _finding(file: str) -> Finding:
-    history = (Step("created on cpu by torch.full", Place(file, 2, 12, 2, 36, "Net.forward")),)
+    history = (Step("created on the CPU by torch.full", Place(file, 2, 12, 2, 36, "Net.forward")),)
     mask = Operand("mask", Role.VARIABLE, "cpu", "float32[4, 4]", "", Place(file, 5, 43, 5, 47), history, blamed=True)
     x = Operand("x", Role.ARGUMENT, "cuda:0", "float32[2, 4]", "", Place(file, 5, 31, 5, 32))
     return Finding(
@@ -57,7 +57,7 @@ def test_text(file: str) -> None:
         "    |                                           ^^^^ float32[4, 4] on cpu\n"
         "    |                               ^ float32[2, 4] on cuda:0\n"
         "\n"
-        "  cause     `mask` created on cpu by torch.full (train.py:2 in Net.forward)\n"
+        "  cause     `mask` created on the CPU by torch.full (train.py:2 in Net.forward)\n"
         "  path      net.layers.0 (Layer), step 7\n"
         "  help      do this\n"
         "  or        do that\n"

@@ -207,8 +207,8 @@ ADVICE = {
     "attribute": (
         X,
         _created("self.mask", 1),
-        'in a module, register it, so that it moves with the module: `self.register_buffer("mask", …)`; '
-        "elsewhere use `self.mask.to(x.device)`",
+        "if the class is a module, register `self.mask` as a buffer, so that it moves with the module: "
+        '`self.register_buffer("mask", …)`; if not, use `self.mask.to(x.device)`',
     ),
     "batch": (X, _in_line_3("y", CPU, "loader"), "move `y` before it is used: `y = y.to(x.device)`"),
     "part of a batch": (X, _in_line_3("batch[0]", CPU, "loader"), "use `batch[0].to(x.device)`"),
@@ -495,7 +495,7 @@ def test_module_has_no_device_attribute() -> None:
         "`net` is a `Linear`: modules have no attribute `device`",
     )
     assert found.pytorch == "'Linear' object has no attribute 'device'"
-    assert found.advice == "ask a parameter, if it has any: `next(net.parameters()).device`"
+    assert found.advice == "if `net` has parameters, take the device of one: `next(net.parameters()).device`"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ CASES = {
         "        self.layers = [nn.Linear(3, 3) for _ in range(2)]\n\n"
         "    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n        return x\n",
         "DEV103",
-        ["keep `self.layers` in an `nn.ModuleList`, so that it moves with its owner"],
+        ["make `self.layers` an `nn.ModuleList`, so that its elements move with the module"],
     ),
     "blocks in a list": (
         "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -44,14 +44,14 @@ CASES = {
         "            x = block(x)\n        return x\n\n"
         "    def first(self, x):\n        return self.blocks[0](x * self.scale)\n",
         "DEV103",
-        ["keep `self.blocks` in an `nn.ModuleList`, so that it moves with its owner"],
+        ["make `self.blocks` an `nn.ModuleList`, so that its elements move with the module"],
     ),
     "attribute of a module": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.shift = torch.ones(3)\n        self.shift = self.shift.unsqueeze(0)\n\n"
         "    def forward(self, x):\n        return x + self.shift\n",
         "DEV103",
-        ['register it, so that it moves with the module: `self.register_buffer("shift", …)`'],
+        ['register `self.shift` as a buffer, so that it moves with the module: `self.register_buffer("shift", …)`'],
     ),
     "keywords of a call": (
         "class Split(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -70,6 +70,28 @@ CASES = {
         "    return pack_padded_sequence(x, lengths, True), mask\n",
         "DEV103",
         ["use `lengths[:, None].to(steps.device)`"],
+    ),
+    "table of a class that is no module": (
+        "class Schedule:\n    def __init__(self):\n        self.table = torch.linspace(0, 1, 9)\n\n"
+        "    def at(self, step: torch.Tensor):\n        return self.table[torch.zeros(3, device=step.device).long()]\n",
+        "DEV104",
+        ["use `self.table.to(step.device)`"],
+    ),
+    "table of a module": (
+        "class Schedule(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.table = torch.linspace(0, 1, 9)\n\n"
+        "    def at(self, step: torch.Tensor):\n        return self.table[torch.zeros(3, device=step.device).long()]\n",
+        "DEV104",
+        ['register `self.table` as a buffer, so that it moves with the module: `self.register_buffer("table", …)`'],
+    ),
+    "old constructor that is moved": (
+        "def batch(device: torch.device):\n"
+        "    return torch.zeros(3).to(device), torch.FloatTensor([1.0, 2.0]).to(device)\n",
+        "DEV502",
+        [
+            "create it on `device`: pass `device=` to `torch.zeros`",
+            "create it on `device`, for example by `torch.tensor(…, device=…)`",
+        ],
     ),
     "variable of the program": (
         "def train(args):\n    gpu = torch.device('cuda:%d' % args.rank if torch.cuda.is_available() else 'cpu')\n"

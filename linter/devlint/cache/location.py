@@ -38,7 +38,9 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     That is devlint itself, the rule packages, the interpreter, the options and configuration with the signature files
     and recorded runs they name, and the project: where it really is, and where its imports start from.
     """
-    options = replace(settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None)
+    options = replace(
+        settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None, in_editor=False
+    )
     options = replace(options, exclude=None, extend_exclude=(), diff_base=None, whole_project=False, add_ignore=None)
     options = replace(options, fix=False, diff=False, unsafe_fixes=False, baseline=None, accepting=False, observed=())
     named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]

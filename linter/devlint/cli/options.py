@@ -20,7 +20,7 @@ def _rules(ctx: click.Context, option: click.Parameter, value: str | None) -> tu
     """Split a list of rules; one without any would turn devlint off, as an empty variable of a job does."""
     found = _list(ctx, option, value)
     if found == () and option.name == "select":
-        raise click.UsageError("--select names no rule; leave the option out to select the default rules")
+        raise click.UsageError("--select names no rule; remove the option to select the default rules")
     return found
 
 

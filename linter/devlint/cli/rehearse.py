@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devlint.cli.run import torch_problem
+from devlint.cli.run import as_program, torch_problem
 from devlint.cli.terminal import put
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--unsafe-fixes", is_flag=True, help="With --check-fixes: try the unsafe fixes too.")
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
-@click.argument("script")
+@click.argument("script", callback=as_program)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
 def rehearse(
     devices: int,

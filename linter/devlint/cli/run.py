@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
+
+
+def as_program(context: click.Context, _parameter: click.Parameter, script: str) -> str:
+    """Return the script that a command is to run.
+
+    Raises:
+        click.UsageError: it is a notebook, which Python would read as a program.
+    """
+    if script.endswith(".ipynb") and not context.params.get("module"):
+        export = f"jupyter nbconvert --to script {shlex.quote(script)}"
+        raise click.UsageError(f"{script} is a notebook: export it first, with `{export}`")
+    return script
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -20,7 +33,7 @@ import click
 )
 @click.option("--guard-report", metavar="PATH", help="Write a report to this file: .json, .html, or else text.")
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
-@click.argument("script")
+@click.argument("script", callback=as_program)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
 def run(
     guard_mode: str | None,
@@ -31,6 +44,9 @@ def run(
     arguments: tuple[str, ...],
 ) -> int:
     """Run a script with the runtime guard. Arguments after SCRIPT belong to the script.
+
+    Without an accelerator, a script usually has all its tensors on the CPU, and the guard finds nothing: use `devlint
+    rehearse` instead.
 
     The environment variable `DEVLINT_GUARD=MODE[,OPTION=VALUE…]` sets the options that are not given. The
     command exits with the exit code of the script. With `--guard-mode record`, it exits with 1 if the script succeeds

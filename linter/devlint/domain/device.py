@@ -134,9 +134,8 @@ def in_words(device: Device) -> str:
 
 def created_by(operation: str, device: Device) -> str:
     """Return what an operation has created, as a step of a trace: "created on the CPU by `torch.ones`"."""
-    if device == UNKNOWN_DEVICE:
-        return f"created by `{operation}`"
-    return f"created on {'the CPU' if device == CPU else in_words(device)} by `{operation}`"
+    where = {CPU: "the CPU", UNKNOWN_DEVICE: "an unknown device"}.get(device) or in_words(device)
+    return f"created on {where} by `{operation}`"
 
 
 def _owner_in_words(variable: Variable) -> str:

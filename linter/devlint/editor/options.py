@@ -36,7 +36,12 @@ class Options:
     def settings(self, path: Path) -> Settings:
         """Return the command line that these settings stand for, for a file or a folder."""
         return Settings(
-            (str(path),), select=self.select, ignore=self.ignore, extend_select=self.extend_select, config=self.config
+            (str(path),),
+            select=self.select,
+            ignore=self.ignore,
+            extend_select=self.extend_select,
+            config=self.config,
+            in_editor=True,
         )
 
 

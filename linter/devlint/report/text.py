@@ -64,7 +64,7 @@ def summary(outcome: Outcome, unreadable: int) -> str:
 
 
 def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
-    """Return the number of reports that `--fix` would fix, as a sentence; "" for none.
+    """Return the number of reports that have a fix, as a sentence; "" for none. One fix may settle several of them.
 
     Args:
         outcome: the run.
@@ -76,10 +76,10 @@ def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
     if not safe and not more:
         return ""
     if not more:
-        return f"`--fix` fixes {safe} of them."
+        return f"`--fix` has a fix for {safe} of them."
     if not safe:
-        return f"`--fix --unsafe-fixes` fixes {more} of them."
-    return f"`--fix` fixes {safe} of them, `--fix --unsafe-fixes` {more} more."
+        return f"`--fix --unsafe-fixes` has a fix for {more} of them."
+    return f"`--fix` has a fix for {safe} of them, `--fix --unsafe-fixes` for {more} more."
 
 
 class _Frame:

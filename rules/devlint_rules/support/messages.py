@@ -12,6 +12,7 @@ from devlint.facts import Conflict, ConflictKind, Meeting, Step, UncheckedDevice
 __all__ = [
     "ASSIGNED",
     "ELSEWHERE",
+    "LEADS_THERE",
     "SELECTED",
     "TWO_DEVICES_LATER",
     "both_stories",
@@ -45,6 +46,9 @@ _CREATED = "created on "
 _ON_CPU = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """The kinds of conflicts in which an operation takes a value from the CPU only."""
 
+LEADS_THERE = "this call leads there"
+"""The label of a reported call that leads to the operation, where none of the two values stands at the call."""
+
 TWO_DEVICES_LATER = (
     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
     "(at a later operation)"
@@ -76,16 +80,7 @@ def _of_results(conflict: Conflict) -> str:
     told = f"one path returns {quoted(second.name)} on {in_words(second.device)}, another path returns"
     if _names_its_device(first):
         return f"{told} {quoted(first.name)}, which {ELSEWHERE}"
-    # A conditional expression is both results; the other one has no name of its own.
-    other = "a tensor" if _holds(first.place, second.place) else quoted(first.name)
-    return f"{told} {other} on {in_words(first.device)}"
-
-
-def _holds(outer: Place, inner: Place) -> bool:
-    """Whether one place lies in another one of the same file."""
-    starts, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
-    is_behind = starts <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
-    return outer.file == inner.file and is_behind
+    return f"{told} a tensor on {in_words(first.device)}"
 
 
 def _of_operands(conflict: Conflict) -> str:
@@ -97,7 +92,7 @@ def _of_operands(conflict: Conflict) -> str:
         where = in_words(first.device)
         return f"{quoted(second.name)} is on {in_words(second.device)}, but {operation} needs it on {where}"
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
-    if conflict.kind is ConflictKind.MODULE_INPUT:
+    if conflict.kind is ConflictKind.MODULE_INPUT or conflict.operation == first.name:  # a module is called by its name
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
     return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} {_NEEDS}"
 
@@ -126,14 +121,15 @@ def _is_named_device(side: Meeting) -> bool:
 
 def _of_handed_on(conflict: Conflict) -> str:
     beside, made = conflict.first, conflict.second
+    it = "it (or a value computed from it)"
     match conflict.operation:
         case "return" | "yield" as how:
-            what = f"is {how}ed"
+            what = f"the function {how}s {it}"
         case stored if stored.endswith(" ="):
-            what = f"is kept in {quoted(stored.removesuffix(' ='))}"
+            what = f"the function keeps {it} in {quoted(stored.removesuffix(' ='))}"
         case called:
-            what = f"goes to {quoted(called)}"
-    told = f"{quoted(made.name)} is on {in_words(made.device)}, and it (or a value computed from it) {what}"
+            what = f"the function passes {it} to {quoted(called)}"
+    told = f"{quoted(made.name)} is on {in_words(made.device)}, and {what}"
     return f"{told}, but {_may_differ(beside)}"
 
 
@@ -188,10 +184,19 @@ def _names_its_device(side: Meeting) -> bool:
     return side.name.replace("'", '"') in [name.replace("'", '"') for name in names]
 
 
-def labels(conflict: Conflict) -> tuple[Label, ...]:
-    """Both operands, labelled with their devices, in reading order."""
+def labels(conflict: Conflict, reported: Place) -> tuple[Label, ...]:
+    """Both operands, labelled with their devices, in reading order; then the reported call, if it has neither."""
     sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
-    return tuple(dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides))
+    found = dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides)
+    leads = conflict.via and not any(_holds(reported, label.place) for label in found)
+    return (*found, Label(reported, LEADS_THERE)) if leads else tuple(found)
+
+
+def _holds(outer: Place, inner: Place) -> bool:
+    """Whether one place lies in another one of the same file."""
+    starts, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    is_behind = starts <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
+    return outer.file == inner.file and is_behind
 
 
 def _labelled(conflict: Conflict, side: Meeting) -> Place:

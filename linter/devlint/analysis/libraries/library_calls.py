@@ -26,7 +26,7 @@ from devlint.domain.device import (
     UNREACHED,
     Concrete,
     Unreached,
-    in_words,
+    created_by,
     is_symbolic,
 )
 from devlint.domain.environment import Environment
@@ -232,7 +232,7 @@ def construct(frame: Frame, env: Environment, name: str, arguments: Arguments, s
     parts: tuple[tuple[str, Value], ...] = ()
     # The stubs call a class that users know by other names by one with an underscore.
     called = name if "._" not in name else frame.text(span).partition("(")[0]
-    origin = frame.origin(f"created on {in_words(device)} by `{called}(…)`", span, kind)
+    origin = frame.origin(created_by(f"{called}(…)", device), span, kind)
     if signatures is not None:
         nothing = ArgumentValue(UNKNOWN, span)
         found = choose(frame, signatures, arguments.behind(nothing))

@@ -220,7 +220,7 @@ def _wrapped(site: LibraryCall, module: Value) -> LibraryObject | None:
     given = site.arguments.get(1, "device_ids")
     if ids is not None:
         if not ids:
-            advice = "name at least one device, or leave device_ids out"
+            advice = "name at least one device, or remove `device_ids`"
             _misuse(site, DP, ParallelProblem.EMPTY, "list index out of range", advice)
             return None
         if _refuses_ids(site, DP, ids):
@@ -406,15 +406,15 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
             collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
         problem, advice = (
             ParallelProblem.MODULE_ON_CPU,
-            "move the module to a CUDA device before this line, or leave out `device_ids` and `output_device`",
+            "move the module to a CUDA device before this line, or remove `device_ids` and `output_device`",
         )
     elif several:
         problem, advice = (
             ParallelProblem.SEVERAL_DEVICES,
-            "leave out `device_ids` and `output_device`: then each part of the module keeps its device",
+            "remove `device_ids` and `output_device`: then each part of the module keeps its device",
         )
     else:
-        problem, advice = ParallelProblem.OUTPUT_WITHOUT_IDS, "pass `device_ids` too, or leave `output_device` out"
+        problem, advice = ParallelProblem.OUTPUT_WITHOUT_IDS, "pass `device_ids` too, or remove `output_device`"
     if asked is None or (problem == ParallelProblem.OUTPUT_WITHOUT_IDS and ids):
         return False
     message = (

@@ -194,7 +194,8 @@ def check_default(frame: Frame, env: Environment, span: Span) -> None:
 def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> Constant:
     """A literal of the source; one that can name a device remembers where it stands and what was known there."""
     if isinstance(value, str) and len(value) < 24 and _LOOKS_LIKE_DEVICE.match(value):
-        return Constant(value, env.checked, literal_origin(frame, env, span, f"the device `{value}` comes from here"))
+        named_here = f" `{value}`" if parse(value) is not None else ""  # not so `"cuda:%d"`, of which a device is made
+        return Constant(value, env.checked, literal_origin(frame, env, span, f"the device{named_here} comes from here"))
     if type(value) is int and value <= LARGEST_NUMBER:
         return Constant(value, False, literal_origin(frame, env, span, f"the device `{value}` comes from here"))
     return Constant(value)

@@ -8,7 +8,7 @@ from devlint.syntax import Syntax
 
 from devlint_rules.support.class_usage import assigned, initialised_before, stored_once, stores_in
 
-ADVICE = 'register it, so that it moves with the module: `self.register_buffer("{name}", …)`'
+ADVICE = 'register `self.{name}` as a buffer, so that it moves with the module: `self.register_buffer("{name}", …)`'
 
 _OF_TENSORS_ONLY = frozenset(
     "bool clone contiguous cpu cuda detach double expand float half int long permute to unsqueeze".split()

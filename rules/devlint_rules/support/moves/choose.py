@@ -103,7 +103,7 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
             # No name tells the device there, and to move each of the others would leave the cause.
             return move_where_created(written, other, site) or replace(_bring(conflict, other, written, site), edits=())
     if _is_attribute_of_self(written.name) and written.kind in (OriginKind.CREATED, OriginKind.ATTRIBUTE):
-        return Remedy(f"in a module, register it, so that it moves with the module: {_buffer(written.name)}")
+        return Remedy(ADVICE.format(name=written.name.removeprefix("self.")))
     if site.writes(other) or other.kind in (OriginKind.MODULE, OriginKind.OBJECT):
         return Remedy(
             f"put both on one device; a moved copy of {quoted(written.name)} would get the values in its place"
@@ -161,7 +161,7 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
 def _with_the_others(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that was computed with others, of which nobody knows the device."""
     goal = _device_in_words(settled, site)
-    return Remedy(f"put {quoted(stray.name)}, and the tensors that it is computed with, on {goal}")
+    return Remedy(f"put {quoted(stray.name)}, and all tensors that it is combined with, on {goal}")
 
 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
@@ -284,20 +284,19 @@ def _as_buffer(stray: Meeting, kept: Step, site: Site) -> Remedy:
     cls = site.syntax.class_at(store)
     safe = stray.device == CPU and cls is not None and derives_from_module(site.syntax, cls)
     advice = ADVICE.format(name=name.removeprefix("self."))
-    if kept is not stray.trace[-1]:
-        advice = advice.replace("register it", f"register {quoted(name)}", 1)
     return Remedy(advice, edits, Safety.SAFE if safe else Safety.UNSAFE, site.subject(name))
 
 
 def _register(name: str, target: str | None, settled: Meeting, site: Site) -> str:
     """Return advice for an attribute of a module; `unregistered-tensor-attribute` reports and fixes its assignment."""
     move = f"move it to {_device_in_words(settled, site)}" if target is None else f"use `{name}.to({target})`"
-    return f"in a module, register it, so that it moves with the module: {_buffer(name)}; elsewhere {move}"
-
-
-def _buffer(name: str) -> str:
-    attribute = name.removeprefix("self.")
-    return f'`self.register_buffer("{attribute}", …)`'
+    register = ADVICE.format(name=name.removeprefix("self."))
+    cls = site.syntax.class_at(site.place)
+    if cls is not None and not cls.bases:
+        return move
+    if cls is not None and derives_from_module(site.syntax, cls):
+        return register
+    return f"if the class is a module, {register}; if not, {move}"
 
 
 def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> Remedy:

@@ -270,7 +270,7 @@ def _plain_display(stray: Meeting, site: Site) -> tuple[str, cst.CSTNode] | None
 
 def _kept_in_list(text: str, display: cst.CSTNode) -> str:
     kind = "nn.ModuleDict" if isinstance(display, (cst.Dict, cst.DictComp)) else "nn.ModuleList"
-    return f"keep {quoted(text)} in an `{kind}`, so that it moves with its owner"
+    return f"make {quoted(text)} an `{kind}`, so that its elements move with the module"
 
 
 def _of_sized(call: cst.Call, site: Site) -> str | None:
@@ -351,8 +351,12 @@ def _given_device(call: cst.Call | None, site: Site) -> str | None:
 def takes_device(creator: str) -> bool:
     """Whether a call that creates a value has the argument `device`.
 
-    Not so the old type constructors (`torch.Tensor`, `torch.FloatTensor`), what shares memory with the host,
-    and a class of the project (`Net(…)`).
+    A function that shares memory with the host (`torch.from_numpy`) and a class of the project (`Net(…)`) have none.
     """
-    last = creator.rpartition(".")[2]
-    return creator.startswith("torch.") and not (last.endswith("Tensor") or last.startswith("from_"))
+    shares_memory = creator.rpartition(".")[2].startswith("from_")
+    return creator.startswith("torch.") and not (is_old_constructor(creator) or shares_memory)
+
+
+def is_old_constructor(creator: str) -> bool:
+    """Whether a call creates a tensor by a type (`torch.Tensor`, `torch.FloatTensor`), which knows only the CPU."""
+    return creator.endswith("Tensor")

@@ -35,7 +35,7 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
         return Remedy(f"on line {stray.place.line}{file}, move the module {quoted(stray.name)} to {goal}")
     if _is_kept_by_a_module(stray, site):
         owner, bracket, _ = stray.name.partition("[")
-        kept = f"keep {quoted(owner)} in an `nn.ModuleList` or `nn.ModuleDict`, so that it moves with its owner"
+        kept = f"make {quoted(owner)} an `nn.ModuleList` or `nn.ModuleDict`, so that its elements move with the module"
         return Remedy(kept if bracket else f"move the module {quoted(owner)} to {goal}")
     call = f"{stray.name}.to({target})"
     node = site.node(stray)
