@@ -72,7 +72,7 @@ class CpuResultOnOnePath(SurroundedRule):
                     node,
                     on_two_devices(conflict),
                     certainty=conflict.certainty,
-                    labels=labels(conflict, site.place),
+                    labels=labels(conflict),
                     related=both_stories(conflict),
                     pytorch=conflict.message,
                     advice=bring_together(conflict, site).advice,

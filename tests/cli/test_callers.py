@@ -53,7 +53,7 @@ def test_one_report_stands_at_the_operation_and_names_its_calls() -> None:
     ]
 
 
-def test_a_call_that_stays_the_place_of_a_report_is_labelled() -> None:
+def test_the_call_of_the_wrong_module_is_the_place_and_neither_its_layer_nor_the_entry() -> None:
     program = (
         "import torch\n\n"
         "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -65,17 +65,16 @@ def test_a_call_that_stays_the_place_of_a_report_is_labelled() -> None:
     )
     _write("program.py", program)
     _, place, *lines = _devlint("check", "program.py", "--select", "DEV102", "--isolated").stdout.splitlines()
-    assert place.endswith("program.py:21:1")
-    assert lines[:8] == [
+    assert place.endswith("program.py:18:16")
+    assert lines[:5] == [
         "   |",
         "18 |         return self.net(x)",
         "   |                ^^^^^^^^ ^ cpu",
         "   |                |",
         "   |                cuda:0",
-        "...",
-        "21 | user.use()",
-        "   | ^^^^^^^^^^ this call leads there",
     ]
+    assert lines.index("note: this call leads to the operation") < lines.index("21 | user.use()")
+    assert "note: `Linear` needs its input on the device of its parameters here" in lines
 
 
 @pytest.mark.parametrize("paths", [("one.py",), ("two.py",), ("two.py", "lib.py"), ("--whole-project", "lib.py")])

@@ -41,7 +41,7 @@ class ConflictRule(SurroundedRule):
                 place,
                 f"{on_two_devices(conflict)} (observed at run time)" if conflict.observed else on_two_devices(conflict),
                 certainty=conflict.certainty,
-                labels=labels(conflict, place),
+                labels=labels(conflict),
                 related=(*both_stories(conflict), *story(conflict.led)),
                 pytorch=conflict.message,
                 advice=remedy.advice,

@@ -184,19 +184,10 @@ def _names_its_device(side: Meeting) -> bool:
     return side.name.replace("'", '"') in [name.replace("'", '"') for name in names]
 
 
-def labels(conflict: Conflict, reported: Place) -> tuple[Label, ...]:
-    """Both operands, labelled with their devices, in reading order; then the reported call, if it has neither."""
+def labels(conflict: Conflict) -> tuple[Label, ...]:
+    """Both operands, labelled with their devices, in reading order."""
     sides = sorted((conflict.first, conflict.second, *conflict.others), key=lambda side: side.place)
-    found = dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides)
-    leads = conflict.via and not any(_holds(reported, label.place) for label in found)
-    return (*found, Label(reported, LEADS_THERE)) if leads else tuple(found)
-
-
-def _holds(outer: Place, inner: Place) -> bool:
-    """Whether one place lies in another one of the same file."""
-    starts, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
-    is_behind = starts <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
-    return outer.file == inner.file and is_behind
+    return tuple(dict.fromkeys(Label(_labelled(conflict, side), _label(conflict, side)) for side in sides))
 
 
 def _labelled(conflict: Conflict, side: Meeting) -> Place:
