@@ -180,7 +180,8 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
         case Closure():
             return invoke_closure(frame, env, value, None, arguments, span)
         case BoundMethod():
-            receiver = ArgumentValue(value.receiver, function.span)
+            place = None if function.place is None or not function.place.steps else function.place.parent
+            receiver = ArgumentValue(value.receiver, function.span, place)
             result = invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
             return _promised(frame, env, value, span) if result == UNKNOWN else result
         case UserClass():

@@ -489,6 +489,17 @@ def _argument_of(
     return None
 
 
+def _is_of_own_object(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
+    """Whether an object calls a method of its own that uses a part of it: no other module is handed over."""
+    parameters = frame.scope.parameters if isinstance(frame.scope, Function) else ()
+    own = env.names.get(parameters[0].name) if parameters else None
+    if own is None or side.origin is None or not is_module(frame, env, own):
+        return False
+    return any(given.value == own for given in bound.values()) and any(
+        why == side.origin for _, why in state(frame, env, own)
+    )
+
+
 def _handed_over(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
     """Whether a call hands over the value of a side itself, or the module that registers it."""
     handed_on = side.inside is not None and side.inside.is_argument
@@ -519,8 +530,10 @@ def _led_to(
     arises_inside = requirement.arises_inside or requirement.kind in _OF_ONE_VALUE
     if arises_inside or not all(_handed_over(frame, env, bound, side) for side in sides):
         return replace(requirement, calls=calls, arises_inside=True)
+    is_own = any(_is_of_own_object(frame, env, bound, side) for side in sides)
+    handing = requirement.handing if is_own else len(requirement.calls) + 1
     first, second = (_as_argument(frame, env, bound, side, requirement.kind) for side in sides)
-    return replace(requirement, first=first, second=second, calls=calls, handing=requirement.handing + 1)
+    return replace(requirement, first=first, second=second, calls=calls, handing=handing)
 
 
 def report_through(

@@ -26,6 +26,7 @@ from devlint.domain.value import (
     DeviceType,
     DeviceValue,
     Library,
+    Opaque,
     PartialCall,
     Predicate,
     Reference,
@@ -83,6 +84,8 @@ def length(site: LibraryCall) -> Value:
     held = site.held(value)
     if isinstance(held, ListObject) and held.items is not None:
         return Constant(len(held.items))
+    if isinstance(value, Opaque):
+        site.frame.note_unanswered(value)
     return NUMBER
 
 

@@ -251,6 +251,8 @@ def get_device(site: LibraryCall) -> Value:
             return Constant(-1)
         if receiver.device.index is not None:
             return Constant(receiver.device.index, True)
+    if isinstance(receiver, Tensor) and isinstance(receiver.device, Variable):
+        return DeviceValue(receiver.device, True, receiver.origin)  # who asks for the ordinal, puts something there
     return NUMBER
 
 

@@ -60,6 +60,8 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                         note_moved(moved, before, stored)
                     elif name == "device" and classes.knows_device(held.cls):
                         stored = DeviceValue(device, True)
+                    elif isinstance(stored, Tensor) and classes.moves_itself(held.cls):
+                        stored = UNKNOWN  # the class may move what it does not register
                     attributes.append((name, stored))
                 share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))

@@ -75,7 +75,8 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         safety = Safety.SAFE if alone else Safety.UNSAFE
         return Remedy(what, _with_device(call, target, site), safety, _subject(call, stray.name, site))
     # A local name may hold the result of another function, which creates it; `self.x` is told apart by its class.
-    is_here = site.sees(stray) and (together or stray.name.startswith("self."))
+    is_kept = stray.name.startswith("self.") and is_addressable(stray.name)
+    is_here = site.sees(stray) and (together or is_kept)
     if is_here or call is None or birth.place.file != site.place.file:
         return None
     return _created_elsewhere(call, creator[1], settled, site)
