@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import re
+import sys
 import threading
 from pathlib import Path
 from types import ModuleType
@@ -107,6 +108,29 @@ def test_threads_and_autocast_take_part() -> None:
         thread.start()
         thread.join()
     assert seen == ["cuda:0 torch.bfloat16"]
+
+
+def test_threads_may_begin_to_autocast_at_once() -> None:
+    ready, seen = threading.Barrier(2), []
+
+    def work() -> None:
+        ready.wait()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            seen.append((torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype)
+            seen.append((torch.ones(2, 2) @ torch.ones(2, 2)).dtype)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        with rehearse():
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert sorted(map(str, seen)) == ["torch.bfloat16"] * 2 + ["torch.float32"] * 2
 
 
 def test_data_parallel_runs_on_all_devices() -> None:
