@@ -108,7 +108,7 @@ def _of_attribute(astray: Astray) -> Iterator[Remedy]:
     """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
 
     It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
-    optimizer could change. No attribute that a registered tensor was made of is registered: nobody has moved the module.
+    optimizer could change. Except: a blamed buffer was made of the attribute. Then nobody has moved the module.
     """
     if astray.met.operand.role in (Role.BUFFER, Role.PARAMETER):
         return

@@ -75,7 +75,7 @@ def forget() -> None:
 def _install_gates() -> None:
     """Put a gate before each casting kernel; this takes some milliseconds, and only programs that autocast need it.
 
-    The replicas of `DataParallel` begin to autocast at the same time, each in its thread: one installs, all others wait.
+    The replicas of `DataParallel` begin to autocast at the same time, each in its thread: one installs, others wait.
     """
     if _gates:
         return
