@@ -193,7 +193,7 @@ def _compiling() -> Callable[..., Any]:
         if model is None:
             return functools.partial(compiled, **options)
         is_wrapped = isinstance(model, nn.Module) and not options.get("disable")
-        return torch.compiler.disable(model) if is_wrapped else model
+        return _torch.compiler.disable(model) if is_wrapped else model
 
     return compiled
 
