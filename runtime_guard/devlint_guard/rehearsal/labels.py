@@ -124,9 +124,9 @@ def is_wrapper(tensor: Tensor) -> bool:
 def forget() -> None:
     """Drop all labels."""
     _wrappers.clear()
-    for reference, _ in known.values():
+    for reference, _ in known.copy().values():
         _Storage._free_weak_ref(reference)
-    for reference in _pinned.values():
+    for reference in _pinned.copy().values():
         _Storage._free_weak_ref(reference)
     known.clear()
     _pinned.clear()
