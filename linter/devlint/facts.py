@@ -72,7 +72,7 @@ class Conflict:
         message: what PyTorch says, without the exception class.
         via: the calls from the reported place on, outermost first, and the operation in the innermost one.
         arises_inside: the called function is wrong, and not the call.
-        handing: how many of the innermost calls lead to the one that hands over both values as they are, and so is wrong.
+        handing: how many of the innermost calls lead to the one that hands over both values as they are, and is wrong.
         led: the calls that lead to the reported operation, outermost first, where only a caller shows the conflict.
         other_calls: further calls that lead to the same conflict.
         others: further operands that are on the CPU as one of the two is, each for a reason of its own.

@@ -19,7 +19,7 @@ from devlint_guard.companions import companions
 from devlint_guard.cores import MOVES
 from devlint_guard.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.expressions import attached
-from devlint_guard.finding import Change, Finding, Operand
+from devlint_guard.finding import Change, Finding, Operand, Role
 from devlint_guard.functions import Scope
 from devlint_guard.left_behind import kept_in_container, module_of, moves_of, name_of_torch_nn, tensor_of
 from devlint_guard.links import How, Link, steps_of
@@ -108,8 +108,10 @@ def _of_attribute(astray: Astray) -> Iterator[Remedy]:
     """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
 
     It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
-    optimizer could change.
+    optimizer could change. Except: a blamed buffer was made of the attribute. Then nobody has moved the module.
     """
+    if astray.met.operand.role in (Role.BUFFER, Role.PARAMETER):
+        return
     for link in astray.links[:0:-1]:
         own, _, name = link.variable.partition(".")
         if link.how is not How.ASSIGNED or not name or link.scope.code.co_name != "__init__":

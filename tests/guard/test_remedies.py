@@ -575,6 +575,22 @@ def train(net, given, device):
 train(nn.Linear(3, 3).cuda(), [(torch.ones(2, 3), torch.ones(2, 3))], "cuda:0")
 """,
     ),
+    "buffer_made_of_an_attribute": (
+        "self.mask",
+        """
+class Mask(nn.Module):
+    def __init__(self, mask):
+        super().__init__()
+        self.given = mask.view(1, -1)
+        self.register_buffer("mask", self.given)
+
+    def forward(self, x):
+        return self.mask * x
+
+flow = Mask(torch.tensor([1.0, 0.0]))  # CAUSE
+flow(torch.ones(3, 2).cuda())
+""",
+    ),
     "kept_in_an_object": (
         "self.real",
         """

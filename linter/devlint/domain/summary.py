@@ -98,8 +98,8 @@ class Requirement:
         always: every call comes there, whatever branches it takes.
         met: the body itself has found the two apart; of the others, those count that every call comes to.
         calls: the calls that have led to it so far, each with its file, the innermost first.
-        handing: how many calls, from the innermost on, lead to the outermost one that hands over both values as they are;
-            a call of an object's own method is none of these.
+        handing: how many calls, from the innermost on, lead to the outermost one that hands over both values as they
+            are; a call of an object's own method is none of these.
         arises_inside: a further call does not hand them over: what it calls is wrong, and not the call.
     """
 

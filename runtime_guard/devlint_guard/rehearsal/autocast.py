@@ -35,6 +35,7 @@ class _Scopes(threading.local):
 
 _SCOPES = _Scopes()
 _gates: list[Any] = []
+_installing = threading.Lock()
 
 
 def install(replaced: Replacements) -> None:
@@ -72,16 +73,25 @@ def forget() -> None:
 
 
 def _install_gates() -> None:
-    """Put a gate before each casting kernel; this takes some milliseconds, and only programs that autocast need it."""
+    """Put a gate before each casting kernel; this takes some milliseconds, and only programs that autocast need it.
+
+    The replicas of `DataParallel` begin to autocast at the same time, each in its thread: one installs, others wait.
+    """
     if _gates:
         return
+    with _installing:
+        if not _gates:
+            _gates.append(_new_gates())
+
+
+def _new_gates() -> Any:
     gates: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
-    _gates.append(gates)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch warns that a kernel is replaced
         for name in _C._dispatch_get_all_op_names():
             if name.startswith("aten::") and _C._dispatch_has_kernel_for_dispatch_key(name, _KEY):
                 gates.impl(name.removeprefix("aten::"), _gate(name), _KEY, with_keyset=True)
+    return gates
 
 
 def _gate(name: str) -> Callable[..., Any]:

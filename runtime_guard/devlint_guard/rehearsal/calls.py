@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._device import _device_constructors
 
 from devlint_guard.rehearsal import words
@@ -177,7 +177,11 @@ def _install_dlpack(replaced: Replacements) -> None:
 
 
 def _compiling() -> Callable[..., Any]:
-    """Return `torch.compile`, which gives back what it is given, and says so the first time."""
+    """Return a `torch.compile` that compiles nothing, and says so the first time.
+
+    A function stays as it is. A module gets PyTorch's wrapper, which programs ask for `_orig_mod`, and which puts that
+    name into the keys of a checkpoint.
+    """
     is_said = False
 
     @functools.wraps(torch.compile)
@@ -186,7 +190,10 @@ def _compiling() -> Callable[..., Any]:
         if not is_said:
             print("devlint: a rehearsal runs compiled functions and modules as eager code", file=sys.stderr)
             is_said = True
-        return (lambda function: function) if model is None else model
+        if model is None:
+            return functools.partial(compiled, **options)
+        is_wrapped = isinstance(model, nn.Module) and not options.get("disable")
+        return _torch.compiler.disable(model) if is_wrapped else model
 
     return compiled
 

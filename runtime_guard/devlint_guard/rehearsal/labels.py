@@ -7,6 +7,7 @@ where PyTorch says it is.
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Final
 
 import torch
@@ -34,6 +35,7 @@ known: dict[int, tuple[int, torch.device]] = {}
 _pinned: dict[int, int] = {}
 _wrappers: Any = WeakIdKeyDictionary()
 _limit = 4_096
+_sweeping = threading.Lock()
 
 
 def real_device(tensor: Tensor) -> torch.device:
@@ -122,22 +124,29 @@ def is_wrapper(tensor: Tensor) -> bool:
 def forget() -> None:
     """Drop all labels."""
     _wrappers.clear()
-    for reference, _ in known.values():
+    for reference, _ in known.copy().values():
         _Storage._free_weak_ref(reference)
-    for reference in _pinned.values():
+    for reference in _pinned.copy().values():
         _Storage._free_weak_ref(reference)
     known.clear()
     _pinned.clear()
 
 
 def _sweep() -> None:
-    """Drop the labels of storages that no longer exist."""
+    """Drop the labels of storages that no longer exist, unless another thread does so already."""
     global _limit
-    for address in [address for address, (reference, _) in known.items() if _Storage._expired(reference)]:
-        _Storage._free_weak_ref(known.pop(address)[0])
-    for address in [address for address, reference in _pinned.items() if _Storage._expired(reference)]:
-        _Storage._free_weak_ref(_pinned.pop(address))
-    _limit = max(4_096, 2 * len(known))
+    if not _sweeping.acquire(blocking=False):
+        return
+    try:
+        for address, (reference, _) in known.copy().items():
+            if _Storage._expired(reference):
+                _Storage._free_weak_ref(known.pop(address)[0])
+        for address, reference in _pinned.copy().items():
+            if _Storage._expired(reference):
+                _Storage._free_weak_ref(_pinned.pop(address))
+        _limit = max(4_096, 2 * len(known))
+    finally:
+        _sweeping.release()
 
 
 def _parts(tensor: Tensor) -> tuple[Tensor, ...]:

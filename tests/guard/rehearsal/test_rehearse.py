@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import json
 import re
+import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -107,6 +110,52 @@ def test_threads_and_autocast_take_part() -> None:
         thread.start()
         thread.join()
     assert seen == ["cuda:0 torch.bfloat16"]
+
+
+@contextlib.contextmanager
+def switching_often() -> Iterator[None]:
+    """While the body runs, Python switches threads fifty times as often as usual."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(before / 50)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_threads_may_begin_to_autocast_at_once() -> None:
+    ready, seen = threading.Barrier(2), []
+
+    def work() -> None:
+        ready.wait()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            seen.append((torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype)
+            seen.append((torch.ones(2, 2) @ torch.ones(2, 2)).dtype)
+
+    with rehearse(), switching_often():
+        _run(work)
+    assert sorted(map(str, seen)) == ["torch.bfloat16"] * 2 + ["torch.float32"] * 2
+
+
+def test_threads_may_make_many_tensors_at_once() -> None:
+    seen = []
+
+    def work() -> None:
+        for _ in range(20_000):
+            made = torch.empty(1, device="cuda")
+        seen.append(str(made.device))
+
+    with rehearse(), switching_often():
+        _run(work)
+    assert seen == ["cuda:0"] * 2
+
+
+def _run(work: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
 
 
 def test_data_parallel_runs_on_all_devices() -> None:

@@ -162,6 +162,25 @@ print(double(torch.ones(1, 2).cuda()).device)
     assert ended.stderr.count("as eager code") == 1
 
 
+def test_a_compiled_module_wraps_its_module(tmp_path: Path) -> None:
+    program = """\
+import torch
+
+net = torch.nn.Linear(2, 2).cuda()
+net.register_forward_hook(lambda module, inputs, output: print("called"))
+compiled = torch.compile(fullgraph=True)(net)
+assert torch.compile(net, disable=True) is net
+assert compiled._orig_mod is net and compiled.weight is net.weight
+print(*compiled.state_dict())
+compiled.load_state_dict(compiled.cpu().cuda().state_dict())
+compiled(torch.ones(1, 2))
+"""
+    ended = rehearse(tmp_path, program)
+    assert (ended.returncode, ended.stdout) == (1, "_orig_mod.weight _orig_mod.bias\n"), ended.stderr
+    assert "--> program.py:10" in ended.stderr
+    assert "compiled._orig_mod (Linear)" in ended.stderr
+
+
 def test_the_body_of_a_custom_operator_is_judged(tmp_path: Path) -> None:
     program = """\
 import torch
