@@ -98,9 +98,9 @@ class Requirement:
         always: every call comes there, whatever branches it takes.
         met: the body itself has found the two apart; of the others, those count that every call comes to.
         calls: the calls that have led to it so far, each with its file, the innermost first.
-        handing: how many calls, from the innermost on, lead to the outermost one that hands over both values as they
-            are; a call of an object's own method is none of these.
-        arises_inside: a further call does not hand them over: what it calls is wrong, and not the call.
+        handing: the number of innermost calls, up to the outermost that hands over both values. A call of an object's
+            own method does not count.
+        arises_inside: a later call does not hand over both values. This call is right, and the called function wrong.
     """
 
     kind: ConflictKind
