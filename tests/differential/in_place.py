@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tests.differential.definitions import generate
-from tests.differential.order import Reports, reports
+from tests.differential.order import Reports, changes, reports
 
 OBJECT = "an_object"
 """The parameter that the functions get."""
@@ -71,9 +71,7 @@ def differences(count: int, seed: int) -> Iterator[str]:
         text = ast.unparse(ast.parse(program.text))
         summarised, executed = places(reports(text)), places(reports(changed))
         if summarised != executed:
-            changes = (("-", summarised - executed), ("+", executed - summarised))
-            listed = "\n".join(f"  {sign} {one}" for sign, some in changes for one in some)
-            yield f"program {program.name}:\n{listed}\n{text}"
+            yield f"program {program.name}:\n{changes(summarised, executed)}\n{text}"
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from devlint import engine
 from devlint.settings import Settings
@@ -23,6 +23,8 @@ from tests.differential.definitions import generate
 from tests.differential.program import Definition, Program
 
 _DEFINING = ("def ", "class ", "@")
+
+Found = TypeVar("Found")
 
 Reports: TypeAlias = Counter[tuple[str, str, str, str]]
 """Code, message, certainty and the text of the line, with the number of such reports."""
@@ -61,6 +63,12 @@ def reports(text: str) -> Reports:
     return Counter((one.code, one.message, one.certainty.value, lines[one.place.line - 1].strip()) for one in found)
 
 
+def changes(before: Counter[Found], after: Counter[Found]) -> str:
+    """List what only one side has, a line for each."""
+    sides = (("-", before - after), ("+", after - before))
+    return "\n".join(f"  {sign} {one}" for sign, some in sides for one in some)
+
+
 def differences(count: int, seed: int) -> Iterator[str]:
     """Yield a description of each of so many programs whose order makes a difference."""
     numbers = itertools.count()
@@ -69,9 +77,7 @@ def differences(count: int, seed: int) -> Iterator[str]:
         other = shuffled(program, random.Random(program.name))
         before, after = reports(program.text), reports(other.text)
         if before != after:
-            changes = (("-", before - after), ("+", after - before))
-            listed = "\n".join(f"  {sign} {one}" for sign, some in changes for one in some)
-            yield f"program {program.name}:\n{listed}\n{program.text}\n{other.text}"
+            yield f"program {program.name}:\n{changes(before, after)}\n{program.text}\n{other.text}"
 
 
 def _movable(program: Program) -> list[Definition]:

@@ -331,7 +331,7 @@ class Frame:
             self.tested.add(place)
 
     def note_unanswered(self, value: Opaque) -> None:
-        """Notes that what happens depends on what a parameter or a place in one holds, and that this is not known."""
+        """Notes that the result depends on an unknown value: that of a parameter, or of a place in one."""
         if not value.path.is_fresh:
             self.tested.add(value.path)
 

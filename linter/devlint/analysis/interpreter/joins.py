@@ -21,9 +21,9 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import partial_move
 from devlint.analysis.findings.client import holds_nothing
 from devlint.analysis.findings.unregistered_tensor import KEPT
-from devlint.analysis.values import modules, partial_batch_move
+from devlint.analysis.values import modules, operands, partial_batch_move
 from devlint.domain import environment
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, Object, Optimizer, either_optimizer
@@ -116,8 +116,7 @@ def _moved(left: Value, right: Value, kept: Value | None) -> Tensor | Opaque | N
 
 def _has_left_cpu(device: Device, origin: Origin) -> bool:
     """Whether a move has put something on an accelerator, or on a device that the surroundings choose."""
-    is_elsewhere = is_symbolic(device) or (isinstance(device, Concrete) and device != CPU)
-    return origin.kind is OriginKind.MOVED and is_elsewhere
+    return origin.kind is OriginKind.MOVED and (is_symbolic(device) or operands.is_accelerator(device))
 
 
 def _one_optimizer(
@@ -163,7 +162,7 @@ def _merged_instance(
                 value = moved
             elif name not in held.registered:
                 value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
-        # What is registered moves with the module, wherever one of the paths has created it.
+        # A registered part moves with the module, so no path leaves it on the CPU.
         attributes.append((name, without_cpu_path(value) if name in held.registered else value))
     return replace(held, attributes=tuple(attributes))
 

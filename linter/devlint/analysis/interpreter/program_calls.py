@@ -298,11 +298,9 @@ def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, 
     if not _hands_over_objects(frame, env, bound):
         values = [given.value for given in bound.values()]
         return any(isinstance(v, Tensor) or (isinstance(v, Opaque) and frame.kind(v) is Kind.TENSOR) for v in values)
-    own, called = frame.scope, closure.function
-    if not (isinstance(own, Function) and own.parameters and called.parameters):
-        return False
-    receiver = bound[called.parameters[0].name].value
-    return isinstance(receiver, Reference) and env.names.get(own.parameters[0].name) == receiver
+    parameters = closure.function.parameters
+    own = _own_object(frame, env)
+    return own is not None and bool(parameters) and bound[parameters[0].name].value == own
 
 
 def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> bool:
@@ -489,10 +487,16 @@ def _argument_of(
     return None
 
 
-def _is_of_own_object(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
-    """Whether an object calls a method of its own that uses a part of it: no other module is handed over."""
+def _own_object(frame: Frame, env: Environment) -> Reference | None:
+    """The object whose method is executed, if the first parameter is one."""
     parameters = frame.scope.parameters if isinstance(frame.scope, Function) else ()
     own = env.names.get(parameters[0].name) if parameters else None
+    return own if isinstance(own, Reference) else None
+
+
+def _is_of_own_object(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
+    """Whether an object calls a method of its own that uses a part of it: no other module is handed over."""
+    own = _own_object(frame, env)
     if own is None or side.origin is None or not is_module(frame, env, own):
         return False
     return any(given.value == own for given in bound.values()) and any(
