@@ -7,13 +7,14 @@ import contextlib
 import json
 import sys
 import traceback
+from importlib.machinery import ModuleSpec
 
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from devlint_guard.errors import GuardUsageError
-from devlint_guard.launcher import prepare, run_prepared
+from devlint_guard.launcher import prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
-from devlint_guard.rehearsal.distributed import leave_together
+from devlint_guard.rehearsal.distributed import end_process, leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import Stopped
@@ -54,13 +55,21 @@ def main() -> None:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
     begin(*json.loads(settings))
+    end_process(_run(program))
+
+
+def _run(program: ModuleSpec) -> int:
+    """Run the program of a command and return its exit code."""
     try:
         run_prepared(program)
-    except Stopped as error:
-        raise SystemExit(0) from error
+    except SystemExit as error:
+        return status_of(error)
+    except Stopped:
+        return 0
     except Exception as error:
         if would_raise(error):
             JOURNAL.write(ERROR, f"{type(error).__name__}: {error}".splitlines()[0])
         error.__traceback__ = from_program(error.__traceback__)
         traceback.print_exception(type(error), error, error.__traceback__)
-        raise SystemExit(1) from None
+        return 1
+    return 0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
+import os
+import sys
+import threading
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -87,6 +91,22 @@ def leave_together() -> None:
 
 
 _PATIENCE = timedelta(seconds=20)
+
+
+def end_process(status: int) -> NoReturn:
+    """End this process with an exit code.
+
+    Where the program has started process groups, Python is not torn down: a thread of gloo that needs the interpreter
+    meanwhile is made to exit by Python, which aborts the process.
+    """
+    if _asked:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+    raise SystemExit(status)
 
 
 def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:
