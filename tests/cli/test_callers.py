@@ -165,3 +165,18 @@ def test_flake8_and_show_report_at_the_call() -> None:
     assert [(one.place.file, one.place.line) for one in look.result.diagnostics] == [("one.py", 6)]
     found = [(line, text.split()[0]) for line, _, text, _ in Plugin(ast.parse(ONE), "one.py", []).run()]
     assert (6, "DEV101") in found
+
+
+def test_of_the_operations_that_one_value_breaks_the_first_to_run_is_reported() -> None:
+    _write(
+        "lib.py",
+        "import torch\n\n\ndef product(parts, names):\n"
+        "    first = parts[names[0]]\n    total = torch.eye(3, dtype=first.dtype)\n"
+        "    for name in names:\n        column = parts[name][:, None]\n"
+        "        total = total - total @ column @ column.mT\n    return total\n\n\n"
+        "product({'a': torch.ones(3, device='cuda:0')}, ['a', 'a'])\n",
+    )
+    (report,) = json.loads(_devlint("check", "lib.py", "--select", "DEV101", "--output-format", "json").stdout)[
+        "diagnostics"
+    ]
+    assert report["message"].endswith("`@` needs both on the same device")

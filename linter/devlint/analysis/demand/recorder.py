@@ -253,7 +253,7 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
     through = [(item, item.fact) for item in facts if isinstance(item.fact, Conflict) and item.fact.via]
     calls: dict[object, list[tuple[Anchored, Conflict]]] = {}
-    for item, fact in sorted(through, key=lambda pair: (pair[0].place, pair[1].via[-1].place)):
+    for item, fact in sorted(through, key=lambda pair: (pair[0].place, _as_run(pair[1].via[-1].place))):
         calls.setdefault(_cause(fact, item.place), []).append((item, fact))
     told: set[object] = set()
     for (first, fact), *others in calls.values():
@@ -263,6 +263,11 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
             found.append(replace(first, fact=replace(fact, other_calls=tuple(more))))
         told |= subjects
     return found
+
+
+def _as_run(place: Place) -> tuple[object, ...]:
+    """Order operations as Python runs them: what ends first, and of those that end together the innermost."""
+    return place.file, place.end_line, place.end_column, -place.line, -place.column
 
 
 def _cause(conflict: Conflict, call: Place) -> object:
