@@ -58,6 +58,21 @@ def test_what_is_too_deep_for_one_file_is_not_for_another() -> None:
     assert _reports("b.py", "c.py") == alone
 
 
+def test_a_class_knows_the_names_of_its_file_before_that_is_reported() -> None:
+    Path("lib.py").write_text(
+        "import torch\nimport torch.nn.functional as F\n\nDEVICE = 'cuda:0'\n\n\nclass Step:\n"
+        "    device = DEVICE\n\n    def take(self, x, function=F.relu):\n"
+        "        return function(x) + torch.ones(3, device=self.device)\n"
+    )
+    for name in ("a.py", "b.py"):
+        Path(name).write_text(
+            "import torch\nfrom lib import Step\n\n\ndef use():\n    return Step().take(torch.ones(3))\n"
+        )
+    alone = _reports("a.py")
+    assert [(one.code, one.place.file, one.place.line) for one in alone] == [("DEV101", "lib.py", 11)]
+    assert [one.place for one in _reports("lib.py", "b.py", "a.py")] == [one.place for one in alone]
+
+
 def _library(random: Random) -> str:
     """Functions that call each other: deeper, in circles, with many constants, with objects."""
     text = "import torch\n\n\nclass Thing:\n    def __init__(self, made):\n        self.made = made\n"

@@ -54,6 +54,7 @@ class Run:
         tracebacks: of internal errors, for `--verbose`.
         changes: the files that fixes change; they are not written yet.
         settled: the diagnostics whose fixes these changes make.
+        kept: for how many files the results of earlier runs still hold.
     """
 
     outcome: Outcome
@@ -64,6 +65,7 @@ class Run:
     tracebacks: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     settled: tuple[Settled, ...] = ()
+    kept: int = 0
 
     @property
     def problems(self) -> Sequence[DevlintError]:
@@ -156,7 +158,7 @@ def run(
         collected, cells = _collect(found, results, contents, load, start)
         met = (mismatch for recording in recordings for mismatch in recording.mismatches)
         missed = unforeseen(met, collected.outcome.everything())
-        collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed))
+        collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed), kept=sum(map(len, known)))
         run = _compared(collected, baselines, worker, batches)
         left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
         run = replace(run, outcome=replace(run.outcome, diagnostics=left))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from devlint.definitions import blocks
 from devlint.errors import SourceError
-from devlint.project import Asked, Project, Source
+from devlint.project import Project, Source
+from devlint.traces import Asked
 
 NAMING = "naming"
 """Which files may name what a file defines?"""
@@ -208,14 +210,18 @@ def imported_names(source: Source) -> set[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = absolute_name(source, node.module or "", node.level)
-            if base is not None:
-                names.add(base)
-                names.update(f"{base}.{alias.name}" if base else alias.name for alias in node.names)
+    pending: list[Sequence[ast.AST]] = [tree.body]
+    while pending:
+        for node in pending.pop():
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = absolute_name(source, node.module or "", node.level)
+                if base is not None:
+                    names.add(base)
+                    names.update(f"{base}.{alias.name}" if base else alias.name for alias in node.names)
+            else:
+                pending.extend(blocks(node))
     return {name for name in names if name}
 
 

@@ -23,12 +23,13 @@ from devlint.audit import mentions_suppressions, silence, silence_only
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
 from devlint.discovery import project_of
 from devlint.errors import DevlintError, LimitError, SourceError
-from devlint.project import Project, Source, Trace, display_path, lines_of
+from devlint.project import Project, Source, display_path, lines_of
 from devlint.records import dataclass
 from devlint.selection import Rules, Selection, names_rules, select_rules
 from devlint.settings import Configuration, Settings
 from devlint.shown_by_calls import at_its_call, once
 from devlint.sources.program import Cell
+from devlint.traces import Trace
 
 if TYPE_CHECKING:
     from devlint.facts import Anchored, FileFacts
@@ -150,6 +151,7 @@ class FileResult:
         silenced: what a comment keeps from being reported, here or elsewhere.
         used: the comments of other files that silence something which calls in this one show.
         idle: the comments of this file that silence nothing, but may silence what calls in other files show.
+        texts: the other files in which calls in this one show something; the result rests on their texts as a whole.
         traceback: of an internal error, or "".
         traces: the files that were read for it, unless an earlier result of this process has them.
         digest: a name for the content that the diagnostics are about; empty if this run has not checked the file.
@@ -162,6 +164,7 @@ class FileResult:
     silenced: tuple[Silenced, ...] = ()
     used: tuple[Place, ...] = ()
     idle: tuple[Place, ...] = ()
+    texts: tuple[str, ...] = ()
     traceback: str = ""
     traces: tuple[Trace, ...] = ()
     digest: str = ""
@@ -422,6 +425,7 @@ class Inspector:
 
         path = Path(os.path.abspath(file))
         source = place.project.source(path)
+        result = replace(result, texts=(*result.texts, file))
         rules = tuple(rule for rule in place.selection.rules_for(path) if rule.wants and not rule.mentions)
         found = self._check(place, source, FileFacts(facts), rules)
         if path in place.project.members:

@@ -6,6 +6,7 @@ import codecs
 import hashlib
 import io
 import os
+import re
 import sys
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,9 +15,11 @@ from pathlib import Path
 
 from devlint.errors import SourceError
 from devlint.reading import LARGEST_SETTINGS, read_file
+from devlint.reads import Reads
 from devlint.records import dataclass
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
+from devlint.traces import Asked, Said, Trace, TracedPart
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
 _INIT = "__init__.py"
@@ -63,45 +66,6 @@ class Source:
 
 
 _MAIN = "if __name__ =="
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question about the members of a project that was asked about one file; see `importers`.
-
-    Attributes:
-        question, word: the question.
-        found: the files that are the answer, sorted.
-    """
-
-    question: str
-    word: str
-    found: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """The file system as the analysis of one file found it: the file itself, and each look-up that was made for it.
-
-    Files have the names that `Project.name_of` gives them.
-
-    Attributes:
-        path: the file.
-        digest: a name for its content; empty if it could not be read.
-        module: the dotted name it is imported by, if any.
-        found: the files of the project that its imports led to, each with a trace of its own.
-        present: files that were looked for, and were there.
-        absent: files that were looked for, and were not there.
-        asked: the questions about the project that were asked about it.
-    """
-
-    path: str
-    digest: str
-    module: str | None
-    found: tuple[str, ...] = ()
-    present: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +270,7 @@ class Project:
 
     Attributes:
         import_roots: the folders that imports start from, as far as they exist.
+        reads: which definitions of its files the results rest on.
     """
 
     def __init__(self, root: Path, src: Sequence[Path] = (), walk: Callable[[], Sequence[Path]] = tuple) -> None:
@@ -313,6 +278,7 @@ class Project:
         self.root = Path(os.path.abspath(root))
         candidates = [*(path.absolute() for path in src), self.root / "src", self.root]
         self.import_roots = tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
+        self.reads = Reads()
         self._inside = os.path.join(self.root, "")
         self._sources: dict[Path, Source] = {}
         self._peeked: dict[Path, Source] = {}
@@ -321,6 +287,8 @@ class Project:
         self._modules: dict[tuple[str, tuple[Path, ...]], _Resolution] = {}
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
         self._asked: dict[Path, set[Asked]] = {}
+        self._said: dict[Path, dict[re.Pattern[str], bool]] = {}
+        self._definitions: dict[Path, Mapping[str, str]] = {}
         self._told: dict[Path, int] = {}
         self._packages: dict[str, _Package] = {}
         self._absent: frozenset[Path] = frozenset()
@@ -395,6 +363,8 @@ class Project:
         source = self._decoded(path, data)
         if self._sources.get(path) != source:
             self._sources[path] = source
+            self._said.pop(path, None)
+            self._definitions.pop(path, None)
         return self._sources[path]
 
     def go_back(self, past: Mapping[Path, bytes | None]) -> None:
@@ -489,17 +459,35 @@ class Project:
         """Note that the analysis of a file rests on the answer to a question, and on the files that are the answer."""
         self._asked.setdefault(source.path, set()).add(asked)
 
+    def says(self, source: Source, pattern: re.Pattern[str]) -> bool:
+        """Return whether a pattern occurs in the text of a file, and note that its analysis rests on that."""
+        answers = self._said.setdefault(source.path, {})
+        if pattern not in answers:
+            answers[pattern] = pattern.search(source.text) is not None
+        return answers[pattern]
+
+    def note_definitions(self, source: Source, digests: Mapping[str, str]) -> None:
+        """Note the definitions of a file, see `definitions_of`."""
+        self._definitions[source.path] = digests
+
     def traces(self) -> tuple[Trace, ...]:
         """Return the traces that were added since the last call."""
-        known = {path: len(self._sought.get(path, ())) + len(self._asked.get(path, ())) for path in self._digests}
+        known = {path: self._noted(path) for path in self._digests}
         fresh = [path for path, count in known.items() if self._told.get(path) != count]
         self._told.update((path, known[path]) for path in fresh)
         return tuple(self._trace(path) for path in fresh)
 
+    def _noted(self, path: Path) -> int:
+        """How much has been noted about a file."""
+        source = self._sources.get(path)
+        reads = 0 if source is None else self.reads.count(source.display)
+        return sum(map(len, (self._sought.get(path, ()), self._asked.get(path, ()), self._said.get(path, ())))) + reads
+
     def _trace(self, path: Path) -> Trace:
         resolutions = [self._modules[key] for key in self._sought.get(path, ())]
         package = self._package(str(path.parent))
-        asked = sorted(self._asked.get(path, ()), key=lambda one: (one.question, one.word))
+        asked = sorted(self._asked.get(path, ()), key=lambda one: (one.question, one.word, one.found))
+        said = (Said(pattern.pattern, pattern.flags, found) for pattern, found in self._said.get(path, {}).items())
         found = [one.path for one in resolutions if one.path is not None]
         found += [Path(self.path_of(name)) for one in asked for name in one.found]
         absent = (*package.absent, *(tried for one in resolutions for tried in one.absent))
@@ -512,7 +500,18 @@ class Project:
             self._names(package.present),
             self._names(absent),
             tuple(asked),
+            tuple(sorted(said, key=lambda one: (one.pattern, one.flags))),
+            tuple(self._parts(path)),
         )
+
+    def _parts(self, path: Path) -> Iterator[TracedPart]:
+        source, digests = self._sources.get(path), self._definitions.get(path)
+        if source is None or digests is None:
+            return
+        reads = self.reads.of(source.display)
+        for name in sorted(reads.keys() | digests.keys()):
+            files = sorted((part.name, self.name_of(os.path.abspath(part.file))) for part in reads.get(name, ()))
+            yield TracedPart(name, digests.get(name, ""), tuple(f"{part} {file}" for part, file in files))
 
     def _names(self, paths: Iterable[Path]) -> tuple[str, ...]:
         return tuple(sorted(set(map(self.name_of, paths))))

@@ -10,6 +10,7 @@ folders are copied first, so that no configuration above them counts and nothing
 
 from __future__ import annotations
 
+import ast
 import os
 import platform
 import re
@@ -38,6 +39,7 @@ PEERS = {
 }
 """Commands of the peers."""
 
+_FUNCTION = re.compile(r"^def .*\):$", re.MULTILINE)
 _FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import", re.MULTILINE)
 
 PARTS = (8, 4, 2, 1)
@@ -56,20 +58,51 @@ def rows_of_devlint(folder: Path) -> Iterator[Row]:
     yield Row("devlint", version, measured([*COLD, "."], cwd=folder))
     yield Row("devlint `--jobs 1`", version, measured([*COLD, "--jobs", "1", "."], cwd=folder))
     yield Row("devlint `--select ALL`", version, measured([*COLD, "--select", "ALL", "."], cwd=folder))
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {"DEVLINT_CACHE_DIR": cache}
+    with tempfile.TemporaryDirectory() as place:
+        errors = Path(place, "errors")
+        environment = {"DEVLINT_CACHE_DIR": str(Path(place, "cache"))}
         alone = folder / "nobody_imports_this.py"
         alone.write_text("import torch\n\nx = torch.zeros(3)\n")
-        changing = {
-            "a file changed that nobody imports": alone,
-            "the most imported file changed": most_imported(folder),
-        }
-        measured([*WARM, "."], cwd=folder, environment=environment)
-        yield Row("devlint, nothing changed", version, measured([*WARM, "."], cwd=folder, environment=environment))
-        for what, path in changing.items():
-            with path.open("a") as file:
-                file.write("\n# changed\n")
-            yield Row(f"devlint, {what}", version, measured([*WARM, "."], cwd=folder, environment=environment))
+
+        def again(what: str) -> Row:
+            cost = measured([*WARM, "--verbose", "."], cwd=folder, environment=environment, errors=errors)
+            analysed = re.search(r"(\d+) of \d+ files analysed", errors.read_text())
+            return Row(f"devlint, {what}: {analysed[1] if analysed else '?'} files", version, cost)
+
+        again("")
+        yield again("nothing changed")
+        alone.write_text(alone.read_text() + "# changed\n")
+        yield again("a comment in a file that nobody imports")
+        path = most_imported(folder)
+        first = path.read_text()
+        for what, text in edits(first).items():
+            path.write_text(text)
+            yield again(f"{what} in the most imported file")
+            path.write_text(first)
+            again("")
+
+
+def edits(text: str) -> dict[str, str]:
+    """Return edited texts of a file, by a name for the edit. The function is the first with its header in one line."""
+    lines = text.split("\n")
+    function = next(
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and lines[node.lineno - 1].rstrip().endswith("):")
+    )
+    at, first = function.lineno, function.body[0]
+    indent = " " * first.col_offset
+    header = lines[at - 1].rstrip().removesuffix("):")
+    return {
+        "a comment": "# changed\n" + text,
+        f"a statement in `{function.name}`": "\n".join(
+            [*lines[: first.lineno - 1], f"{indent}changed = 1", *lines[first.lineno - 1 :]]
+        ),
+        f"a keyword parameter of `{function.name}`": "\n".join(
+            [*lines[: at - 1], f"{header}, changed=None):".replace("(, ", "("), *lines[at:]]
+        ),
+        "one more function": text + "\n\ndef changed(x):\n    return x\n",
+    }
 
 
 def version_of_devlint() -> str:
@@ -79,8 +112,8 @@ def version_of_devlint() -> str:
 
 
 def most_imported(folder: Path) -> Path:
-    """The file whose name most files have as the last part of the module in a `from … import`."""
-    files = python_files(folder)
+    """The file with a function whose name most files have as the last part of the module in a `from … import`."""
+    files = [path for path in python_files(folder) if _FUNCTION.search(path.read_text("utf-8", errors="replace"))]
     names = Counter(
         name.rpartition(".")[2]
         for path in files

@@ -50,10 +50,23 @@ class Row:
 
 
 def measured(
-    command: Sequence[str | Path], *, cwd: Path, given: str = "", environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    *,
+    cwd: Path,
+    given: str = "",
+    environment: Mapping[str, str] | None = None,
+    errors: Path | None = None,
 ) -> Cost:
-    """Run a command, whose output goes nowhere."""
-    with tempfile.TemporaryFile("w+") as stdin:
+    """Run a command, whose output goes nowhere.
+
+    Args:
+        command: the program and its arguments.
+        cwd: its working directory.
+        given: its standard input.
+        environment: variables that it gets besides ours.
+        errors: a file for its standard error.
+    """
+    with tempfile.TemporaryFile("w+") as stdin, open(errors or os.devnull, "w") as stderr:
         stdin.write(given)
         stdin.seek(0)
         start = time.perf_counter()
@@ -63,7 +76,7 @@ def measured(
             env={**os.environ, **(environment or {})},
             stdin=stdin,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.__main__ import DEVLINT, main, most_imported
+from tests.benchmark.__main__ import DEVLINT, edits, main, most_imported
 from tests.benchmark.latency import write_project
 from tests.benchmark.measure import Cost, Row, lines_in, measured, parsing, python_files, table
 
@@ -39,9 +39,27 @@ def test_the_file_most_others_import_from(tmp_path: Path) -> None:
     (tmp_path / "layers").mkdir()
     (tmp_path / "layers" / "__init__.py").write_text("from .norm import Norm\n")
     (tmp_path / "layers" / "norm.py").write_text("class Norm: ...\n")
+    (tmp_path / "layers" / "act.py").write_text("def act(x):\n    return x\n")
     for name in ("a", "b"):
-        (tmp_path / f"{name}.py").write_text("from pkg.layers import Norm\nfrom .layers import Norm\n")
-    assert most_imported(tmp_path) == tmp_path / "layers" / "__init__.py"
+        (tmp_path / f"{name}.py").write_text(
+            "from pkg.layers import Norm\nfrom .layers import Norm\nfrom .layers.act import act\n"
+            f"def {name}(x):\n    pass\n"
+        )
+    assert most_imported(tmp_path) == tmp_path / "layers" / "act.py"
+
+
+def test_edits_leave_python_and_change_one_thing() -> None:
+    text = "import torch\n\n\ndef f(\n    x,\n):\n    return x\n\n\ndef g(x):\n    return x\n"
+    found = edits(text)
+    assert list(found) == [
+        "a comment",
+        "a statement in `g`",
+        "a keyword parameter of `g`",
+        "one more function",
+    ]
+    for changed in found.values():
+        compile(changed, "changed.py", "exec")
+        assert changed != text
 
 
 def test_the_project_for_latency_has_nothing_to_report_and_one_module_that_nobody_imports(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ Other files are executed when an import asks for them, and report nothing.
 
 from __future__ import annotations
 
-import builtins
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -32,11 +31,10 @@ from devlint.analysis.findings import (
 )
 from devlint.analysis.index import classes, imports, later_moves
 from devlint.analysis.index.loaded_file import LoadedFile
-from devlint.analysis.index.texts import FileTexts
 from devlint.analysis.interpreter import bodies
-from devlint.analysis.interpreter.data_loading import counts_on_default
+from devlint.analysis.interpreter.data_loading import LOADER_FOR_A_DEVICE
 from devlint.analysis.interpreter.statements import execute
-from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS
+from devlint.analysis.names import Names
 from devlint.analysis.shape import attribute_stores, self_object, structure
 from devlint.analysis.summary.outcome import summary_of
 from devlint.analysis.summary.roots import Patterns, Root
@@ -52,34 +50,31 @@ from devlint.domain.value import (
     Constant,
     DeviceValue,
     Globals,
-    Imported,
-    Library,
     ObjectId,
     Reference,
-    SourceFile,
     UserClass,
     Value,
 )
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
-from devlint.importers import BESIDE, Importers, absolute_name
+from devlint.importers import BESIDE, Importers
 from devlint.observed import View
 from devlint.project import Project, Source
+from devlint.reads import REPORTS, Part
 from devlint.torchlib.catalogue import Catalogue
-from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 from devlint.torchlib.signature import DeviceTerm
 
 _CHOSEN = re.compile(r"(\w*(to|try|use|on)_)?(cuda|gpu|gpus)")
 """Who calls a function of such a name has chosen CUDA: `move_to_cuda`, `cuda`, `gpu`."""
 
 
-_BUILTINS = frozenset(dir(builtins))
+_TORCH = re.compile("torch")
 
 RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
 
 
-class Program(FileTexts):
+class Program(Names):
     """See the module's text.
 
     Args:
@@ -103,15 +98,12 @@ class Program(FileTexts):
         *,
         too_long: Collection[str] = (),
     ) -> None:
-        super().__init__()
-        self.project = project
-        self.catalogue = catalogue
+        super().__init__(project, catalogue, too_long)
         self.devices = devices
         self.sight = None if view is None else Sight(view, self.source)
         self._importers = Importers(project)
         self.recorder = Recorder(self.place, Roles(project, self._importers, self._source_of))
         self.steps = Steps()
-        self._too_long = too_long
         self._listener = Listener(self.recorder, self._importers, self._source_of, self._look)
         self.observing = False
         self.lines = 0
@@ -121,7 +113,8 @@ class Program(FileTexts):
         self._root = Root()
         self._generic: dict[tuple[UserClass, bool], self_object.SelfObject | None] = {}
         self._analysed: set[ir.Function] = set()
-        self._imported: dict[Imported, Value] = {}
+        self._classes: dict[ir.Class, UserClass] = {}
+        self._incomplete: list[LoadedFile] = []
         self._moved_later: dict[ir.Scope, Set[ir.Span]] = {}
         self._captured: dict[ir.Function, Mapping[ObjectId, Object]] = {}
 
@@ -138,20 +131,26 @@ class Program(FileTexts):
         if known is not None:
             return known
         scope = lower(source.text, source.display)
+        self.project.note_definitions(source, scope.digests)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
         loaded.other_type = self._is_said_in_program(source, imports.SETS_TYPE)
         loaded.other_default = (
             loaded.imports_default
             or loaded.other_type
-            or counts_on_default(source.text)
+            or self.project.says(source, LOADER_FOR_A_DEVICE)
             or self._is_said_in_program(source, imports.SETS_DEVICE)
         )
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
-        with self._as_root(), self.steps.of(source.display):
+        self._loading.append(loaded)
+        with self._as_root(), self.steps.of(source.display), self.project.reads.computing(Part(source.display)):
             self._run_file(loaded, recording=False)
-        self._forget(loaded)
+        self._loading.pop()
+        self._incomplete.append(loaded)
+        if not self._loading:
+            while self._incomplete:
+                self._forget(self._incomplete.pop())
         return loaded
 
     def _is_said_in_program(self, source: Source, setter: str) -> bool:
@@ -159,9 +158,9 @@ class Program(FileTexts):
 
         A library is written for programs that leave the default as it is.
         """
-        if setter in source.text:
+        if self.project.says(source, re.compile(setter)):
             return True
-        if self.project.is_of_library(source) or "torch" not in source.text:
+        if self.project.is_of_library(source) or not self.project.says(source, _TORCH):
             return False
         return bool(self._importers.ask(source, BESIDE, setter))
 
@@ -202,7 +201,7 @@ class Program(FileTexts):
             on_cpu = modules.is_module(frame, after, value) and modules.module_device(frame, after, value)[0] == CPU
             if on_cpu and isinstance(value, Reference):
                 handed_on = rf"^\s.*(\b{name}\s*\.\s*(to|cuda|xpu|mps|apply)\s*\(|[(,=*]\s*{name}\s*[,)])"
-                if re.search(handed_on, loaded.source.text, re.MULTILINE):
+                if self.project.says(loaded.source, re.compile(handed_on, re.MULTILINE)):
                     modules.place_object(frame, after, value, UNKNOWN_DEVICE, None)
         return after.heap
 
@@ -211,13 +210,14 @@ class Program(FileTexts):
 
         With those of the functions that it calls and inside which values meet: what they tell is not told of the call.
         """
-        with self.steps.of(source.display):
-            self._record(self.load(source), observing=observing)
-            for file in sorted(self.recorder.called_files(source.display)):
-                called = self._files.get(file)
-                if called is not None:
-                    self._record(called, observing=False)
-        self._listener.listen(source.display)
+        with self.project.reads.computing(Part(source.display, REPORTS)):
+            with self.steps.of(source.display):
+                self._record(self.load(source), observing=observing)
+                for file in sorted(self.recorder.called_files(source.display)):
+                    called = self._files.get(file)
+                    if called is not None:
+                        self._record(called, observing=False)
+            self._listener.listen(source.display)
 
     def _look(self, source: Source) -> bool:
         """Execute a file that may hold calls, and record its facts; the result says whether that was possible."""
@@ -235,10 +235,12 @@ class Program(FileTexts):
         return None if loaded is None else loaded.source
 
     def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
+        part = Part(loaded.source.display, REPORTS)
+        self.project.reads.note(part)
         if loaded.reported and not observing:
             return
         loaded.reported, self.observing = True, observing
-        with self._as_root():
+        with self._as_root(), self.project.reads.computing(part):
             while not self._report(loaded):
                 self.recorder.forget(loaded.source.display)
 
@@ -363,12 +365,16 @@ class Program(FileTexts):
         A caller may have moved it, unless the method is a private part of `__init__`.
         """
         key = (cls, not (method.startswith("_") and classes.is_part_of(cls, method, "__init__")))
-        if key not in self._generic:
-            self._generic[key] = None
-            made = self._generic[key] = self_object.generic(frame, cls, moved=key[1])
-            if key[1]:
-                # Meanwhile other methods find what they store themselves unknown.
-                self._generic[key] = attribute_stores.complete(frame, cls, made)
+        with self.project.reads.computing(Part.of(cls.globals.file, cls.name)):
+            if key not in self._generic:
+                self.note_looked_at(cls)
+                self._generic[key] = None
+                # Not a part of the execution that happens to ask first: all others get the same.
+                outside = replace(self._asking(frame), budget=Budget(), depth=0)
+                made = self._generic[key] = self_object.generic(outside, cls, moved=key[1])
+                if key[1]:
+                    # Meanwhile other methods find what they store themselves unknown.
+                    self._generic[key] = attribute_stores.complete(outside, cls, made)
         return self._generic[key]
 
     def default_of(self, globals_: Globals) -> Device:
@@ -401,6 +407,7 @@ class Program(FileTexts):
     ) -> Summary | None:
         """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
+        self.note_looked_at(closure)
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
         same_file = closure.globals is asker.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
@@ -464,6 +471,13 @@ class Program(FileTexts):
             if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
                 loaded.functions.append((value, None))
 
+    def as_before(self, body: ir.Class, cls: UserClass) -> UserClass:
+        """The object that stands for a class; other files have imported it, and classes are compared by identity."""
+        known = self._classes.get(body)
+        if known is None or (known.bases, known.attributes, known.dynamic) != (cls.bases, cls.attributes, cls.dynamic):
+            known = self._classes[body] = cls
+        return known
+
     def found_class(self, asker: Asker, cls: UserClass, methods: Sequence[Closure]) -> None:
         """Notes a class definition that was executed, with all functions of its body."""
         for method in methods:
@@ -472,21 +486,6 @@ class Program(FileTexts):
         if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
             loaded.classes.append((cls, methods))
 
-    # --- names ----------------------------------------------------------------------------------------------
-
-    def import_module(self, globals_: Globals, name: str) -> Value:
-        """What `import name` binds."""
-        loaded = self._module(name, globals_)
-        return Library(self.catalogue.canonical(name)) if loaded is None else SourceFile(loaded.globals)
-
-    def binding(self, globals_: Globals, name: str) -> Value | None:
-        """What a file binds to a name, with an import that is first used now carried out."""
-        value = globals_.names.get(name)
-        if isinstance(value, Imported):
-            globals_.names[name] = UNKNOWN  # imports that lead in a circle bind nothing
-            value = globals_.names[name] = self.import_member(value)
-        return value
-
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """The calls in a body of a file whose results or arguments the body moves afterwards."""
         known = self._moved_later.get(scope)
@@ -494,7 +493,10 @@ class Program(FileTexts):
 
             def moves_arguments(name: str) -> bool:
                 called = self.binding(globals_, name) if name else None
-                return isinstance(called, Closure) and later_moves.moves_something(called.function)
+                if not isinstance(called, Closure):
+                    return False
+                self.note_looked_at(called)
+                return later_moves.moves_something(called.function)
 
             known = self._moved_later[scope] = later_moves.calls_before_moves(scope.body, moves_arguments)
         return known
@@ -502,90 +504,3 @@ class Program(FileTexts):
     def note_captured(self, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
         """Notes the objects that an inner function finds around it, whenever it is called."""
         self._captured[function] = objects
-
-    def member(self, globals_: Globals, name: str) -> Value:
-        """An attribute of a source file: what it binds, or a file of the package of that name.
-
-        A signature that the user has given for it goes before what the file says.
-        """
-        given = f"{globals_.module}.{name}"
-        if globals_.module is not None and self.catalogue.is_given(given):
-            return self.library_value(given)
-        value = self.binding(globals_, name)
-        if value is not None:
-            return value
-        loaded = None if globals_.module is None else self._module(f"{globals_.module}.{name}", globals_)
-        return UNKNOWN if loaded is None else SourceFile(loaded.globals)
-
-    def import_member(self, wanted: Imported) -> Value:
-        """What `from module import member` binds; once it is known, it stays so."""
-        known = self._imported.get(wanted)
-        if known is None:
-            known = self._import_member(wanted)
-            if known != UNKNOWN:
-                self._imported[wanted] = known
-        return known
-
-    def _import_member(self, wanted: Imported) -> Value:
-        base = self._absolute(wanted.globals, wanted.module, wanted.level)
-        if base is None:
-            return UNKNOWN
-        loaded = self._module(base, wanted.globals)
-        if loaded is None:
-            return self.library_value(f"{base}.{wanted.member}" if base else wanted.member)
-        if loaded.globals is wanted.globals:
-            # `from . import file` in a package's own __init__.
-            other = self._module(f"{base}.{wanted.member}", wanted.globals)
-            return UNKNOWN if other is None else SourceFile(other.globals)
-        return self.member(loaded.globals, wanted.member)
-
-    def import_all(self, globals_: Globals, module: str, level: int) -> dict[str, Value]:
-        """What `from module import *` binds; one that cannot be followed may bring torch by its usual names."""
-        base = self._absolute(globals_, module, level)
-        loaded = None if base is None else self._module(base, globals_)
-        if loaded is None:
-            namespace = "" if base is None else self.catalogue.canonical(base)
-            known = self.catalogue.names_in(namespace)
-            if not known:
-                return {name: Library(usual) for name, usual in USUAL_NAMES.items() if name not in globals_.names}
-            return {name: Library(f"{namespace}.{name}") for name in known}
-        return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
-
-    def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
-        loaded = self._files.get(globals_.file)
-        return None if loaded is None else absolute_name(loaded.source, module, level)
-
-    def _module(self, name: str, importer: Globals) -> LoadedFile | None:
-        """The project's file for a module name; one with a syntax error is as good as none."""
-        if imports.is_foreign(name):
-            return None
-        known = self._files.get(importer.file)
-        source = self.project.find(name, None if known is None else known.source)
-        if source is None or source.display in self._too_long:
-            return None
-        try:
-            return self.load(source)
-        except SyntaxError:
-            return None
-
-    def library_value(self, name: str) -> Value:
-        """What a dotted name of a library stands for."""
-        return Library(self.catalogue.canonical(name))
-
-    def is_library_class(self, name: str) -> bool:
-        """Whether a library name is a class."""
-        return name in CONSTRUCTORS or self.catalogue.class_(name) is not None
-
-    def qualified(self, globals_: Globals, dotted: str) -> str:
-        """A dotted name of the source as the qualified name it stands for."""
-        first, _, rest = dotted.partition(".")
-        value = self.binding(globals_, first)
-        if value is None:
-            if dotted in ("Tensor", TENSOR):
-                return TENSOR  # imported for type checkers only
-            return f"builtins.{dotted}" if first in _BUILTINS and first != "None" else dotted
-        if isinstance(value, Library):
-            return self.catalogue.canonical(f"{value.name}.{rest}" if rest else value.name)
-        if isinstance(value, UserClass) and not rest:
-            return f"{value.globals.file}:{value.name}"
-        return dotted

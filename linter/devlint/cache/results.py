@@ -7,23 +7,24 @@ is for reading only: its fixes are shown, and `--fix` checks the file anew.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from devlint.cache import storage
+from devlint.cache.changes import Change, Changes, Graph, contradict, joined
 from devlint.cache.codec import CodecError, decode, encode
 from devlint.diagnostics import Diagnostic, Place, Silenced
 from devlint.discovery import project_of
-from devlint.errors import SourceError
-from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult
-from devlint.project import Project, Trace, digest, display_path
+from devlint.project import Project, display_path
+from devlint.reads import Part
 from devlint.records import dataclass
+from devlint.traces import Trace
 
-FORMAT = 6
+FORMAT = 7
 """Rises with the form of the file."""
 
 
@@ -36,6 +37,13 @@ class _Kept:
     elsewhere: tuple[Diagnostic, ...] = ()
     used: tuple[Place, ...] = ()
     idle: tuple[Place, ...] = ()
+    texts: tuple[str, ...] = ()
+    """The other files whose texts it rests on."""
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that it names a place in, and those whose texts it rests on."""
+        return frozenset((*(place.file for place in self.places), *self.texts))
 
     @property
     def places(self) -> Iterator[Place]:
@@ -56,15 +64,23 @@ class _Kept:
             tuple(one.with_places(change) for one in self.elsewhere),
             tuple(map(change, self.used)),
             tuple(map(change, self.idle)),
+            tuple(map(rename, self.texts)),
         )
 
 
 @dataclass(slots=True)
 class _Memory:
-    """The content of one cache file: traces by name, and the results that were found with exactly those traces."""
+    """The content of one cache file.
+
+    Attributes:
+        traces: of files by name.
+        results: of files by name, as they were found with exactly these traces.
+        members: a name for the contents of all files of the project at that time; empty if it is not known.
+    """
 
     traces: dict[str, Trace] = field(default_factory=dict)
     results: dict[str, _Kept] = field(default_factory=dict)
+    members: str = ""
 
 
 class NoCache:
@@ -90,13 +106,20 @@ class Cache(NoCache):
         self._folder = folder
         self._key = key
         self._memories: dict[str, _Memory] = {}
+        self._members: dict[str, str] = {}
 
     def recall(self, batch: Batch) -> dict[Path, FileResult]:
         """Return the results that still hold, by file."""
         key, project = self._key(batch), _project(batch)
         memory = self._memories[key] = self._read(key)
         wanted = {project.name_of(path): path for path in batch.files}
-        valid = memory.results.keys() - _dirty(memory.traces, wanted, project)
+        graph = Graph(memory.traces)
+        changes = Changes(project, memory.members)
+        reached = frozenset().union(*map(graph.reached, wanted))
+        change = changes.since(memory.traces, reached)
+        # A question about a file that was not reached is not asked again, and may have another answer.
+        self._members[key] = changes.members if reached >= memory.traces.keys() else ""
+        valid = memory.results.keys() - graph.affected(wanted, change)
 
         @cache
         def shown(name: str) -> str:
@@ -104,7 +127,7 @@ class Cache(NoCache):
 
         recalled: dict[Path, FileResult] = {}
         for name, path in wanted.items():
-            if name in valid and _is_consistent(memory.results[name], name, memory.traces):
+            if name in valid and _holds(memory.results[name], name, graph, change):
                 kept = memory.results[name].with_files(shown)
                 recalled[path] = FileResult(
                     shown(name),
@@ -113,6 +136,7 @@ class Cache(NoCache):
                     silenced=kept.silenced,
                     used=kept.used,
                     idle=kept.idle,
+                    texts=kept.texts,
                 )
         return recalled
 
@@ -135,18 +159,32 @@ class Cache(NoCache):
             return project.name_of(os.path.abspath(display))
 
         new = _merged(trace for result in results for trace in result.traces)
-        known = {**memory.traces, **new}
+        before = memory.traces
+        torn = [name for name, trace in new.items() if name in before and contradict(before[name], trace)]
+        edited = [name for name, trace in new.items() if name in before and before[name].digest != trace.digest]
+        gone = [name for name in before if not os.path.exists(project.path_of(name))]
+        change = Changes(project).since(before, {*edited, *torn, *gone})
+        change = replace(change, parts=change.parts.union(map(Part, torn)))
+        known = {
+            **before,
+            **{name: joined(before.get(name, trace), trace, change.parts) for name, trace in new.items()},
+        }
         traces = {name: trace for name, trace in known.items() if os.path.exists(project.path_of(name))}
-        changed = [name for name, trace in new.items() if memory.traces.get(name) != trace]
-        gone = memory.traces.keys() - traces.keys()
-        stale = _dependents({*changed, *gone}, traces)
-        kept = {name: result for name, result in memory.results.items() if name in traces and name not in stale}
+        graph = Graph(before)
+        stale = graph.affected(memory.results, change)
+        kept = {
+            name: result
+            for name, result in memory.results.items()
+            if name in traces and name not in stale and _holds(result, name, graph, change)
+        }
         for result in results:
             name = name_of(result.display)
             if name in traces and result.is_final:
-                new_one = _Kept(result.diagnostics, result.silenced, result.elsewhere, result.used, result.idle)
+                new_one = _Kept(
+                    result.diagnostics, result.silenced, result.elsewhere, result.used, result.idle, result.texts
+                )
                 kept[name] = new_one.with_files(name_of)
-        self._write(key, _Memory(traces, kept))
+        self._write(key, _Memory(traces, kept, self._members.get(key, "")))
 
     def _read(self, key: str) -> _Memory:
         try:
@@ -155,13 +193,15 @@ class Cache(NoCache):
                 return _Memory()
             traces = {trace.path: trace for trace in decode(tuple[Trace, ...], document["traces"])}
             results = decode(tuple[_Kept, ...], [*document["results"].values()])
-            return _Memory(traces, dict(zip(document["results"], results, strict=True)))
+            kept = dict(zip(document["results"], results, strict=True))
+            return _Memory(traces, kept, decode(str, document["members"]))
         except (KeyError, TypeError, AttributeError, CodecError):
             return _Memory()
 
     def _write(self, key: str, memory: _Memory) -> None:
         document = {
             "format": FORMAT,
+            "members": memory.members,
             "traces": [encode(trace) for _, trace in sorted(memory.traces.items())],
             "results": {name: encode(result) for name, result in sorted(memory.results.items())},
         }
@@ -183,82 +223,15 @@ def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:
         known = merged.get(trace.path, trace)
         if known.digest != trace.digest:
             torn.add(trace.path)
-        merged[trace.path] = replace(
-            trace,
-            found=_union(known.found, trace.found),
-            present=_union(known.present, trace.present),
-            absent=_union(known.absent, trace.absent),
-            asked=tuple(sorted({*known.asked, *trace.asked}, key=lambda one: (one.question, one.word, one.found))),
-        )
+        merged[trace.path] = joined(known, trace, ())
     return {name: trace for name, trace in merged.items() if name not in torn}
 
 
-def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({*first, *second}))
+def _holds(kept: _Kept, name: str, graph: Graph, change: Change) -> bool:
+    """Whether the texts are the same that a result names, and it has its own reports in its own file.
 
-
-def _reached(traces: Mapping[str, Trace], names: Iterable[str]) -> set[str]:
-    """The files, and those that their imports led to, directly or through others."""
-    reached: set[str] = set()
-    pending = list(names)
-    while pending:
-        name = pending.pop()
-        if name not in reached:
-            reached.add(name)
-            pending += traces[name].found if name in traces else ()
-    return reached
-
-
-def _dirty(traces: Mapping[str, Trace], wanted: Iterable[str], project: Project) -> set[str]:
-    """The changed files among the wanted ones and their dependencies."""
-    reached = _reached(traces, wanted)
-
-    @cache
-    def is_file(name: str) -> bool:
-        return os.path.isfile(project.path_of(name))
-
-    importers = Importers(project)
-    changed = [name for name in reached if name not in traces or not _holds(traces[name], project, importers, is_file)]
-    return _dependents(changed, {name: traces[name] for name in reached if name in traces})
-
-
-def _holds(trace: Trace, project: Project, importers: Importers, is_file: Callable[[str], bool]) -> bool:
-    """Whether each look-up for a file, and each question about it, finds the same as before."""
-    path = project.path_of(trace.path)
-    if not all(map(is_file, (trace.path, *trace.present))) or any(map(is_file, trace.absent)):
-        return False
-    try:
-        with open(path, "rb", buffering=0) as file:
-            same = digest(file.read()) == trace.digest
-    except OSError:
-        return False
-    if not same or project.module_name(path) != trace.module:
-        return False
-    try:
-        return all(importers.still_holds(project.peek(Path(path)), asked) for asked in trace.asked)
-    except (SourceError, ValueError):  # a question that this version does not ask
-        return False
-
-
-def _is_consistent(kept: _Kept, name: str, traces: Mapping[str, Trace]) -> bool:
-    """Whether a result has its own reports in its own file, and names only files that it rests on."""
+    It names only files that it rests on.
+    """
     if any(place.file != name for place in (*(one.place for one in kept.diagnostics), *kept.idle)):
         return False
-    named = {place.file for place in kept.places}
-    return named <= {name} or named <= _reached(traces, [name])
-
-
-def _dependents(changed: Collection[str], traces: Mapping[str, Trace]) -> set[str]:
-    """The changed files and all that rest on them, directly or through others."""
-    importers: dict[str, list[str]] = {}
-    for name, trace in traces.items():
-        for other in trace.found:
-            importers.setdefault(other, []).append(name)
-    result: set[str] = set()
-    pending = list(changed)
-    while pending:
-        name = pending.pop()
-        if name not in result:
-            result.add(name)
-            pending += importers.get(name, ())
-    return result
+    return kept.files.isdisjoint(change.texts) and kept.files <= {name, *graph.reached(name)}

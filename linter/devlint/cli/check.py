@@ -323,4 +323,5 @@ def _remarks(run: Run, *, quiet: bool, verbose: bool) -> None:
     if verbose:
         for text in run.tracebacks:
             put(text, err=True)
-        say("note", f"{run.outcome.seconds:.2f} seconds")
+        files = run.outcome.files
+        say("note", f"{run.outcome.seconds:.2f} seconds, {files - run.kept} of {files} files analysed again")

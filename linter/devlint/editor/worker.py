@@ -33,12 +33,13 @@ from devlint.facts import Occurrence
 from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, killed, load_tools, texts_of
 from devlint.pool import safe_path
-from devlint.project import Asked, Project, Trace, digest, lines_of, read_text
+from devlint.project import Project, digest, lines_of, read_text
 from devlint.quoting import printable_lines
 from devlint.records import dataclass
 from devlint.report import Outcome
 from devlint.report.cells import in_its_cell
 from devlint.settings import Configuration, Settings
+from devlint.traces import Asked, Trace
 
 STACK = 256 * 1024 * 1024
 """Bytes of stack for the analysis, which follows the nesting of a program; memory is only taken where it is used."""

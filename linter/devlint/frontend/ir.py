@@ -23,6 +23,8 @@ are named tuples: immutable, and cheap enough to make for every expression of a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
 from devlint.records import dataclass
@@ -499,7 +501,13 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class File(Scope):
-    """A whole source file."""
+    """A whole source file.
+
+    Attributes:
+        digests: of its definitions by name, see `definitions_of`.
+    """
+
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)

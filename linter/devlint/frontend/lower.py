@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 
+from devlint.definitions import definitions_of
 from devlint.frontend import comprehensions, definitions, expressions, ir, statements
 from devlint.frontend.scopes import ScopeBuilder, Tables
 
@@ -58,6 +59,7 @@ def lower_tree(tree: ast.Module, text: str) -> ir.File:
         registers=scope.registers,
         span=_whole(text),
         store_counts=scope.store_counts,
+        digests=definitions_of(tree, text),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from devlint.analysis.demand.callers import ByPlace, CallSite
@@ -41,8 +42,8 @@ class Texts(Protocol):
     def says(self, file: str, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern occurs in the text of a file."""
 
-    def matches(self, file: str, span: ir.Span, pattern: re.Pattern[str]) -> bool:
-        """Whether a pattern occurs in one of the lines of a span."""
+    def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern occurs in one of the lines of a body."""
 
     def mentions(self, function: Closure, text: str) -> bool:
         """Whether one of the lines of a function contains a text."""
@@ -129,6 +130,12 @@ class Functions(Protocol):
 
     recorder: Recorder
 
+    def executing(self, closure: Closure) -> AbstractContextManager[None]:
+        """Note that the execution rests on a function, whose body is executed inside."""
+
+    def note_looked_at(self, code: Closure | UserClass) -> None:
+        """Note that the execution rests on what a function is, or a class with all that it inherits from."""
+
     def summarise(
         self,
         asker: Asker,
@@ -148,6 +155,9 @@ class Functions(Protocol):
 
     def found(self, asker: Asker, value: Value) -> None:
         """Note a function definition that was executed."""
+
+    def as_before(self, body: ir.Class, cls: UserClass) -> UserClass:
+        """Return the object that stands for the class `cls` of a body: that of an earlier execution if it is equal."""
 
     def found_class(self, asker: Asker, cls: UserClass, methods: Sequence[Closure]) -> None:
         """Note a class definition that was executed, with all functions of its body."""

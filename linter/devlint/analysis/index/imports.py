@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from devlint.analysis.index.loops import instructions_of
 from devlint.frontend import ir
 from devlint.importers import absolute_name
@@ -11,10 +13,8 @@ from devlint.torchlib.knowledge import SETS_DEFAULT
 SETS_DEVICE, SETS_TYPE = "set_default_device", "set_default_tensor_type"
 """The functions of torch that choose where tensors are created that are not told, the second also their type."""
 
-
-def sets_default(text: str) -> bool:
-    """Whether code may choose the default device."""
-    return SETS_DEVICE in text or SETS_TYPE in text
+_SETS_DEFAULT = re.compile(f"{SETS_DEVICE}|{SETS_TYPE}")
+"""Code that may choose the default device."""
 
 
 def is_foreign(name: str) -> bool:
@@ -41,6 +41,6 @@ def choose_default(project: Project, source: Source, body: ir.Block) -> bool:
             continue
         for name in (base, f"{base}.{item.member}") if isinstance(item, ir.ImportFrom) else (base,):
             imported = None if is_foreign(name) else project.find(name, source)
-            if imported is not None and sets_default(imported.text):
+            if imported is not None and project.says(imported, _SETS_DEFAULT):
                 return True
     return False

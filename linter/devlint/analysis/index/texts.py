@@ -4,26 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
+from contextlib import AbstractContextManager
 
 from devlint.analysis.index import free_names, loops, unread_moves
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.diagnostics import Place
-from devlint.domain.value import Closure, Globals
+from devlint.domain.value import Closure, Globals, UserClass
 from devlint.frontend import ir
+from devlint.project import Project
+from devlint.reads import Part
 
 LONGEST_TEXT = 40
 
 
 class FileTexts:
-    """Answers questions about texts; each pattern, loop and body is looked at once."""
+    """Answers questions about texts; each pattern, loop and body is looked at once.
 
-    def __init__(self) -> None:
+    Args:
+        project: keeps what was asked.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
         self._files: dict[str, LoadedFile | None] = {}
         self._texts: dict[tuple[str, ir.Span], str] = {}
-        self._said: dict[tuple[str, re.Pattern[str]], bool] = {}
         self._plans: dict[object, loops.Plan] = {}
         self._free_names: dict[ir.Scope, Set[str]] = {}
         self._unread_moves: dict[ir.Scope, Set[ir.Span]] = {}
+
+    def executing(self, closure: Closure) -> AbstractContextManager[None]:
+        """Note what an execution rests on; see `Functions` in `questions`."""
+        return self.project.reads.computing(Part.of(closure.globals.file, closure.function.name))
+
+    def note_looked_at(self, code: Closure | UserClass) -> None:
+        """Note what an execution rests on; see `Functions` in `questions`."""
+        for one in code.lineage if isinstance(code, UserClass) else (code,):
+            if isinstance(one, (Closure, UserClass)):
+                path = one.name if isinstance(one, UserClass) else one.function.name
+                self.project.reads.note(Part.of(one.globals.file, path))
 
     def source(self, file: str, span: ir.Span) -> str:
         """The source text of a span; empty where there is none."""
@@ -48,23 +66,21 @@ class FileTexts:
 
     def says(self, file: str, pattern: re.Pattern[str]) -> bool:
         """Whether something in the text of a file is of a pattern; each is looked for once."""
-        key = (file, pattern)
-        if key not in self._said:
-            loaded = self._files.get(file)
-            self._said[key] = loaded is not None and pattern.search(loaded.source.text) is not None
-        return self._said[key]
+        loaded = self._files.get(file)
+        return loaded is not None and self.project.says(loaded.source, pattern)
 
-    def matches(self, file: str, span: ir.Span, pattern: re.Pattern[str]) -> bool:
-        """Whether something in the lines of a place is of a pattern."""
-        return any(map(pattern.search, self._lines(file, span)))
+    def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the lines of a body is of a pattern."""
+        return any(map(pattern.search, self._lines(file, scope)))
 
     def mentions(self, function: Closure, text: str) -> bool:
         """Whether the lines of a function contain a text."""
-        return any(text in line for line in self._lines(function.globals.file, function.function.span))
+        return any(text in line for line in self._lines(function.globals.file, function.function))
 
-    def _lines(self, file: str, span: ir.Span) -> Sequence[str]:
+    def _lines(self, file: str, scope: ir.Scope) -> Sequence[str]:
+        self.project.reads.note(Part.of(file, scope.name))
         loaded = self._files.get(file)
-        return () if loaded is None else loaded.lines[span.line - 1 : span.end_line]
+        return () if loaded is None else loaded.lines[scope.span.line - 1 : scope.span.end_line]
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""
@@ -75,15 +91,12 @@ class FileTexts:
 
     def is_stored_outside(self, globals_: Globals, name: str) -> bool:
         """Whether a file stores an attribute of that name on something other than `self`."""
-        loaded = self._files.get(globals_.file)
         # With the name first, `re` looks for that text before it tries anything else.
-        stored = rf"\.{name}(?<!\bself\.{name})\s*(:[^=\n]+)?=(?!=)"
-        return loaded is not None and re.search(stored, loaded.source.text) is not None
+        return self.says(globals_.file, re.compile(rf"\.{name}(?<!\bself\.{name})\s*(:[^=\n]+)?=(?!=)"))
 
     def is_stored_by_place(self, globals_: Globals, name: str) -> bool:
         """Whether a file puts something in the place of what a list or dict in an attribute of `self` holds."""
-        loaded = self._files.get(globals_.file)
-        return loaded is not None and re.search(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)", loaded.source.text) is not None
+        return self.says(globals_.file, re.compile(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)"))
 
     def free_names(self, scope: ir.Scope) -> Set[str]:
         """The names that a body reads and does not bind, inner functions included."""

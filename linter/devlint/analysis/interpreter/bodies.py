@@ -205,29 +205,30 @@ def run(
         frozenset(name for name, default in closure.defaults if _is_cpu(default)),
     )
     frame.budget, frame.within = caller.budget, caller.recorded
-    for parameter in function.parameters:
-        _expect(frame, closure, parameter)
-    given = dict(names) if recording else {}
-    inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
-    inner.always, inner.compared = True, frozenset()
-    if recording and frame.program.observing:
-        occurrences.observe_parameters(frame, function, inner)
-    after = statements.execute(frame, function.body, inner)
-    if after is not None:
-        frame.leave(after, Constant(None))
-    closures.settle(frame)
-    frame.touches_devices = frame.touches_devices or _touches_devices(frame, inner.heap)
-    escaping_cpu_tensor.record(frame, given)
-    cpu_result_on_one_path.note_strays(frame)
-    partial_move.record(frame)
-    unknown_operand.record(frame)
-    if caller.program.default_of(closure.globals) == CPU != env.default:
-        frame.default_device_callees.add(function)
-    caller.default_device_callees |= frame.default_device_callees
-    value = frame.result
-    if function.is_generator:
-        value = objects.generator(frame, frame.returned, frame.yielded)
-    return Outcome(frame, frame.returned, value)
+    with frame.program.executing(closure):
+        for parameter in function.parameters:
+            _expect(frame, closure, parameter)
+        given = dict(names) if recording else {}
+        inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
+        inner.always, inner.compared = True, frozenset()
+        if recording and frame.program.observing:
+            occurrences.observe_parameters(frame, function, inner)
+        after = statements.execute(frame, function.body, inner)
+        if after is not None:
+            frame.leave(after, Constant(None))
+        closures.settle(frame)
+        frame.touches_devices = frame.touches_devices or _touches_devices(frame, inner.heap)
+        escaping_cpu_tensor.record(frame, given)
+        cpu_result_on_one_path.note_strays(frame)
+        partial_move.record(frame)
+        unknown_operand.record(frame)
+        if caller.program.default_of(closure.globals) == CPU != env.default:
+            frame.default_device_callees.add(function)
+        caller.default_device_callees |= frame.default_device_callees
+        value = frame.result
+        if function.is_generator:
+            value = objects.generator(frame, frame.returned, frame.yielded)
+        return Outcome(frame, frame.returned, value)
 
 
 def _touches_devices(frame: Frame, heap: Heap) -> bool:

@@ -26,6 +26,7 @@ from devlint.frontend.ir import Span
 
 def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Arguments, span: Span) -> Value | None:
     """`Class(arguments)`."""
+    frame.program.note_looked_at(cls)
     origin = frame.origin(
         f"created by `{cls.name}(…)`", span, OriginKind.MODULE if classes.is_module(cls) else OriginKind.CREATED
     )

@@ -25,14 +25,10 @@ from devlint.frontend.ir import Span
 NONE = Constant(None)
 RANDOM_SAMPLER = "torch.utils.data.RandomSampler"
 
-_LOADER_FOR_A_DEVICE = re.compile(
+LOADER_FOR_A_DEVICE = re.compile(
     r"\bDataLoader\((?:[^()]|\([^()]*\))*\bgenerator\s*=\s*torch\.Generator\(\s*(device\s*=\s*)?[A-Za-z_]"
 )
-
-
-def counts_on_default(text: str) -> bool:
-    """Whether code makes a loader a generator for a device of its caller: it counts on that being the default."""
-    return _LOADER_FOR_A_DEVICE.search(text) is not None
+"""Code that makes a loader a generator for a device of its caller: it counts on that being the default."""
 
 
 def generator_side(frame: Frame, env: Environment, value: Value, file: str, span: Span) -> Operand:

@@ -64,6 +64,7 @@ def bind_to_function(
 
     Where some could not be counted, a parameter that no other argument is for may be given anything.
     """
+    frame.program.note_looked_at(closure)
     bound: dict[str, ArgumentValue] = {}
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)

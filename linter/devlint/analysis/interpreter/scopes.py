@@ -185,6 +185,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     inner = Frame(
         frame.program, body, frame.globals, around, None, frame.site, frame.recording, InferredKinds(), frame.depth
     )
+    if isinstance(frame.scope, ir.File) and not frame.recording:
+        frame.globals.names.update(env.names)  # what the body reads is bound only once the file has been executed
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names
@@ -213,6 +215,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         is_record,
         instruction.span,
     )
+    if not around:
+        cls = frame.program.as_before(body, cls)
     frame.program.found_class(frame, cls, inner.methods)
     frame.set(instruction.target, cls, instruction.span)
     return env

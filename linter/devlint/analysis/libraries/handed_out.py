@@ -56,7 +56,7 @@ def _note_applied(site: LibraryCall, value: Reference) -> None:
     """`model.apply(function)` calls a function with each part, which may move it."""
     function = site.value(0, "fn")
     program = site.frame.program
-    if isinstance(function, Closure) and program.matches(function.globals.file, function.function.span, _MOVES):
+    if isinstance(function, Closure) and program.matches(function.globals.file, function.function, _MOVES):
         _forget(site, value)
 
 
@@ -67,7 +67,7 @@ def _forget(site: LibraryCall, value: Reference) -> None:
 
 def _does(site: LibraryCall, pattern: re.Pattern[str]) -> bool:
     """Whether something in the text of the executed function is of a pattern."""
-    return site.frame.program.matches(site.frame.file, site.frame.scope.span, pattern)
+    return site.frame.program.matches(site.frame.file, site.frame.scope, pattern)
 
 
 def _listed(env: Environment, value: Value, *, recursive: bool) -> Iterator[tuple[str, Value]]:

@@ -1,0 +1,248 @@
+"""Finds the changes since files were analysed, and the results that they affect.
+
+A result rests on the whole text of its own file. Of another file that the analysis read, the result rests on three
+things: the lookups and questions that were noted for the file, the code that an import executes, and the definitions
+that the analysis got to.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import warnings
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from devlint.definitions import OUTSIDE, definitions_of
+from devlint.errors import SourceError
+from devlint.importers import Importers
+from devlint.project import Project, digest
+from devlint.reads import REPORTS, Part
+from devlint.records import dataclass
+from devlint.traces import Said, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The difference between files and their traces.
+
+    Attributes:
+        texts: the files that have other texts or are gone.
+        parts: the parts of files that are not the same any more.
+    """
+
+    texts: frozenset[str] = frozenset()
+    parts: frozenset[Part] = frozenset()
+
+
+class Changes:
+    """Compares files with their traces.
+
+    Args:
+        project: the files as they are now.
+        members: a name for the contents of all files of the project when every question had its answer, see `members`.
+    """
+
+    def __init__(self, project: Project, members: str = "") -> None:
+        self._members = members
+        self._project = project
+        self._importers = Importers(project)
+        self._is_file: dict[str, bool] = {}
+
+    def since(self, traces: Mapping[str, Trace], names: Iterable[str]) -> Change:
+        """Return the changes in some files. A file without a trace has changed as a whole."""
+        texts: set[str] = set()
+        parts: set[Part] = set()
+        for name in names:
+            trace = traces.get(name)
+            data = None if trace is None else self._data(trace)
+            if trace is None or data is None:
+                texts.add(name)
+                parts.update(_every_part(name, trace))
+                continue
+            if digest(data) != trace.digest:
+                texts.add(name)
+                parts.update(self._changed_parts(trace))
+            if not self._leads_on_alike(trace):
+                parts.add(Part(name))
+        return Change(frozenset(texts), frozenset(parts))
+
+    @cached_property
+    def members(self) -> str:
+        """A name for the contents of all files of the project; they decide every question about it."""
+        files = (f"{self._project.name_of(path)} {digest(_read(path) or b'')}" for path in self._project.members)
+        return digest("\n".join(files).encode("utf-8", "surrogateescape"))
+
+    def _data(self, trace: Trace) -> bytes | None:
+        """Return the content of a file; None if it is gone."""
+        return _read(self._project.path_of(trace.path)) if self._exists(trace.path) else None
+
+    def _changed_parts(self, trace: Trace) -> Iterator[Part]:
+        """Yield the parts that are not the same in the new text of a file."""
+        try:
+            text = self._project.peek(Path(self._project.path_of(trace.path))).text
+        except SourceError:
+            text = ""
+        digests = _digests(text)
+        if not trace.parts or not digests or not all(_is_said(one, text) for one in trace.said):
+            yield from _every_part(trace.path, trace)
+            return
+        for part in trace.parts:
+            if part.digest != digests.get(part.name, ""):
+                yield Part(trace.path, part.name)
+
+    def _leads_on_alike(self, trace: Trace) -> bool:
+        """Whether each lookup for a file, and each question about the project, finds the same as before."""
+        if not all(map(self._exists, (trace.path, *trace.present))) or any(map(self._exists, trace.absent)):
+            return False
+        path = self._project.path_of(trace.path)
+        if self._project.module_name(path) != trace.module:
+            return False
+        if not trace.asked or self.members == self._members:
+            return True
+        try:
+            return all(self._importers.still_holds(self._project.peek(Path(path)), asked) for asked in trace.asked)
+        except (SourceError, ValueError):  # a question that this version does not ask
+            return False
+
+    def _exists(self, name: str) -> bool:
+        if name not in self._is_file:
+            self._is_file[name] = os.path.isfile(self._project.path_of(name))
+        return self._is_file[name]
+
+
+class Graph:
+    """The results, with edges to the parts that they rest on.
+
+    Args:
+        traces: of all files.
+    """
+
+    def __init__(self, traces: Mapping[str, Trace]) -> None:
+        self._traces = traces
+        self._reached: dict[str, frozenset[str]] = {}
+
+    def reached(self, name: str) -> frozenset[str]:
+        """Return a file, and those that its imports and questions led to, directly or through others."""
+        known = self._reached.get(name)
+        if known is None:
+            found: set[str] = set()
+            pending = [name]
+            while pending:
+                one = pending.pop()
+                if one not in found:
+                    found.add(one)
+                    pending += self._traces[one].found if one in self._traces else ()
+            known = self._reached[name] = frozenset(found)
+        return known
+
+    def affected(self, names: Iterable[str], change: Change) -> set[str]:
+        """Return those of the files whose results rest on something that has changed."""
+        parts = self._with_readers(change.parts)
+        outsides = {part.file for part in parts if part.name == OUTSIDE}
+        return {
+            name
+            for name in names
+            if name in change.texts
+            or name not in self._traces
+            or Part(name, REPORTS) in parts
+            or not outsides.isdisjoint(self.reached(name))
+        }
+
+    def _with_readers(self, parts: Collection[Part]) -> set[Part]:
+        found: set[Part] = set()
+        pending = list(parts)
+        while pending:
+            part = pending.pop()
+            if part not in found:
+                found.add(part)
+                pending += self._readers.get(part, ())
+        return found
+
+    @cached_property
+    def _readers(self) -> Mapping[Part, list[Part]]:
+        readers: dict[Part, list[Part]] = defaultdict(list)
+        for trace in self._traces.values():
+            for part in trace.parts:
+                for read in part.reads:
+                    name, _, file = read.partition(" ")
+                    readers[Part(file, name)].append(Part(trace.path, part.name))
+        return readers
+
+
+def _read(path: Path | str) -> bytes | None:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def contradict(before: Trace, now: Trace) -> bool:
+    """Return whether two traces of a file cannot both hold, whatever its text is."""
+    there, missing = {*now.present, *now.found}, set(now.absent)
+    answers = {(one.question, one.word): one.found for one in now.asked}
+    return (
+        before.module != now.module
+        or not there.isdisjoint(before.absent)
+        or not missing.isdisjoint((*before.present, *before.found))
+        or any(answers.get((one.question, one.word), one.found) != one.found for one in before.asked)
+    )
+
+
+def joined(before: Trace, now: Trace, changed: Collection[Part]) -> Trace:
+    """Return a trace with what earlier runs noted for their results, which still holds.
+
+    Args:
+        before: as earlier runs noted it.
+        now: as this run did, for its own results.
+        changed: the parts that are not as they were.
+    """
+    known = {part.name: part for part in before.parts if Part(now.path, part.name) not in changed}
+    if Part(now.path) in changed:
+        return now
+    parts = {
+        part.name: replace(part, reads=_union(known[part.name].reads, part.reads)) if part.name in known else part
+        for part in now.parts
+    }
+    return replace(
+        now,
+        found=_union(before.found, now.found),
+        present=_union(before.present, now.present),
+        absent=_union(before.absent, now.absent),
+        asked=tuple(sorted({*before.asked, *now.asked}, key=lambda one: (one.question, one.word, one.found))),
+        said=tuple(sorted({*before.said, *now.said}, key=lambda one: (one.pattern, one.flags))),
+        parts=tuple(part for _, part in sorted({**known, **parts}.items())),
+    )
+
+
+def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*first, *second}))
+
+
+def _every_part(name: str, trace: Trace | None) -> Iterator[Part]:
+    yield Part(name)
+    for part in () if trace is None else trace.parts:
+        yield Part(name, part.name)
+
+
+def _digests(text: str) -> Mapping[str, str]:
+    """Return the digests of the definitions of a text; none if it is not Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return definitions_of(ast.parse(text), text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return {}
+
+
+def _is_said(said: Said, text: str) -> bool:
+    """Whether a question about a text has the answer that it had."""
+    try:
+        return (re.compile(said.pattern, said.flags).search(text) is not None) == said.found
+    except re.error:
+        return False
