@@ -28,6 +28,16 @@ CASES = {
         "DEV103",
         ["pass `device=diffs.device` to `torch.zeros` on line 10"],
     ),
+    "name that only another function knows": (
+        "class Trainer:\n    def __init__(self):\n        self.gpu = torch.device('cuda:0')\n\n"
+        "    def fit(self, net, batches):\n        net.to(self.gpu)\n        for x, y in batches:\n"
+        "            nn.functional.mse_loss(net(x), y)\n\n\n"
+        "def batches():\n    return [(torch.ones(4, 3), torch.ones(4, 1)) for _ in range(2)]\n\n\n"
+        "def first():\n    Trainer().fit(nn.Linear(3, 1), batches())\n\n\n"
+        "def second():\n    return batches()\n",
+        "DEV101",
+        ["on line 15, column 32, create `torch.ones(4, 1)` on cuda:0, the device of `net(x)`"],
+    ),
     "layers in a list": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.layers = [nn.Linear(3, 3) for _ in range(2)]\n\n"
