@@ -168,7 +168,7 @@ class _RehearsedTests:
         except GuardUsageError as error:
             raise pytest.UsageError(str(error)) from None
         config.add_cleanup(scope.close)
-        self._machine = "1 pretended GPU" if devices == 1 else f"{devices} pretended GPUs"
+        self._machine = "1 simulated GPU" if devices == 1 else f"{devices} simulated GPUs"
         self._failed: set[str] = set()
         self._ran: set[str] = set()
         self._counts: Counter[str] = Counter()

@@ -78,4 +78,4 @@ class OptimizerStateBeforeMove(OperationRule):
 
 def _told(step: Step, reported: Place) -> Step:
     """A step of the story; an optimizer that made its state at the reported line did so in an earlier run of it."""
-    return replace(step, what=f"{step.what}: in an earlier run of this line") if step.place == reported else step
+    return replace(step, what=f"{step.what}, which was an earlier run of this line") if step.place == reported else step

@@ -65,11 +65,13 @@ def outcomes(draw: st.DrawFn) -> Outcome:
         )
 
     rule = RuleText("DEV101", "mixed-device-operands", Severity.ERROR, draw(NAMES), draw(NAMES))
+    shown = tuple(sorted((diagnostic() for _ in range(draw(st.integers(0, 3)))), key=lambda one: one.sort_key))
+    silenced = [Silenced(diagnostic(), draw(st.sampled_from(Silencer)), draw(NAMES))] * draw(st.integers(0, 1))
     return Outcome(
-        tuple(sorted((diagnostic() for _ in range(draw(st.integers(0, 3)))), key=lambda one: one.sort_key)),
+        shown,
         files=3,
         seconds=0.1,
-        silenced=[Silenced(diagnostic(), draw(st.sampled_from(Silencer)), draw(NAMES))] * draw(st.integers(0, 1)),
+        silenced=[one for one in silenced if one.diagnostic not in shown],  # no report is both
         has_baseline=draw(st.booleans()),
         problems=tuple(
             SourceError(draw(NAMES), path=draw(st.none() | NAMES), line=draw(st.none() | st.integers(1, 9)))

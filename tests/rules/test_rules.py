@@ -136,7 +136,7 @@ def test_device_variables_in_words() -> None:
         "`torch.ones(3)` is on cpu, but `*` needs it on the device of `x`"
     )
     assert _message(_conflict(y, ONES_ON_CPU, kind="cpu-meets-symbolic", operation="torch.cat")) == (
-        "`y` is on the device of `x` and `torch.ones(3)` on cpu: `torch.cat` needs both on the same device"
+        "`y` is on the device of `x`, but `torch.ones(3)` is on cpu: `torch.cat` needs both on the same device"
     )
     assert _message(_conflict(ONES_ON_CPU, x, kind="cpu-meets-symbolic")) == _message(
         _conflict(x, ONES_ON_CPU, kind="cpu-meets-symbolic")

@@ -1,4 +1,4 @@
-"""Advice names the device that the program chose, and only what can be read where it is to be written."""
+"""Advice names the device that the program chose, by a name that is known there; notes name the value they tell of."""
 
 from __future__ import annotations
 
@@ -27,6 +27,25 @@ CASES = {
         "        return self.loss(self.spread(self.fc(x)), y)\n",
         "DEV103",
         ["pass `device=diffs.device` to `torch.zeros` on line 10"],
+    ),
+    "name that only another function knows": (
+        "class Trainer:\n    def __init__(self):\n        self.gpu = torch.device('cuda:0')\n\n"
+        "    def fit(self, net, batches):\n        net.to(self.gpu)\n        for x, y in batches:\n"
+        "            nn.functional.mse_loss(net(x), y)\n\n\n"
+        "def batches():\n    return [(torch.ones(4, 3), torch.ones(4, 1)) for _ in range(2)]\n\n\n"
+        "def first():\n    Trainer().fit(nn.Linear(3, 1), batches())\n\n\n"
+        "def second():\n    return batches()\n",
+        "DEV101",
+        ["on line 15, column 32, create `torch.ones(4, 1)` on cuda:0, the device of `net(x)`"],
+    ),
+    "module on the CPU with a device id": (
+        "from torch.nn.parallel import DistributedDataParallel\n\n"
+        "DistributedDataParallel(nn.Linear(3, 1), device_ids=[0])\n",
+        "DEV402",
+        [
+            "move the module to a CUDA device before this line; or remove `device_ids` and `output_device`, without "
+            "which PyTorch accepts a module on the CPU"
+        ],
     ),
     "layers in a list": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -110,3 +129,35 @@ def test_advice(name: str) -> None:
     text, code, advice = CASES[name]
     run = engine.run(Settings(("-",), select=(code,), isolated=True), stdin=(HEAD + text).encode())
     assert [one.advice for one in run.outcome.diagnostics] == advice
+
+
+NOTES = {
+    "argument that becomes a buffer": (
+        "class Spread(nn.Module):\n    def __init__(self, factor: torch.Tensor):\n        super().__init__()\n"
+        '        self.register_buffer("factor", factor)\n\n'
+        "    def shifted(self):\n        return self.factor + torch.ones(3)\n",
+        "DEV103",
+        "the module registers this argument as `self.factor`, so `self.factor` moves with the module",
+    ),
+    "part of a batch that stays": (
+        "class Trainer:\n    def __init__(self, loader, device: str):\n"
+        "        self.net = nn.Linear(3, 2).to(device)\n        self.loader = loader\n        self.device = device\n\n"
+        "    def fit(self):\n        for inputs, targets in self.loader:\n"
+        "            targets = targets.to(self.device)\n            self.net(inputs) - targets\n",
+        "DEV103",
+        "another part of the batch is moved here, but `inputs` is not",
+    ),
+    "state of an earlier turn": (
+        "net = nn.Linear(3, 3)\noptimizer = torch.optim.Adam(net.parameters())\nfor _ in range(2):\n"
+        "    optimizer.step()\n    net.to('cuda:0')\n",
+        "DEV206",
+        "the optimizer creates its state in its first step, which was an earlier run of this line",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_notes(name: str) -> None:
+    text, code, note = NOTES[name]
+    run = engine.run(Settings(("-",), select=(code,), isolated=True), stdin=(HEAD + text).encode())
+    assert note in [step.message for one in run.outcome.diagnostics for step in one.related]

@@ -94,7 +94,10 @@ def _of_operands(conflict: Conflict) -> str:
     told = f"{quoted(first.name)} is on {in_words(first.device)}"
     if conflict.kind is ConflictKind.MODULE_INPUT or conflict.operation == first.name:  # a module is called by its name
         return f"{told} and its input {quoted(second.name)} on {in_words(second.device)}"
-    return f"{told} and {quoted(second.name)} on {in_words(second.device)}: {operation} {_NEEDS}"
+    name, where = quoted(second.name), in_words(second.device)
+    if is_symbolic(first.device) and not _is_named_device(first):  # "the device of `x` and `y`" would be one device
+        return f"{told}, but {name} is on {where}: {operation} {_NEEDS}"
+    return f"{told} and {name} on {where}: {operation} {_NEEDS}"
 
 
 def _of_unplaced(conflict: Conflict) -> str:

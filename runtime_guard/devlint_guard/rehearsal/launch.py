@@ -222,7 +222,7 @@ def _tell(result: Result) -> None:
 
 
 def _machine(devices: int) -> str:
-    return f"a pretended machine with {_count(devices, 'GPU')}"
+    return f"a simulated machine with {_count(devices, 'GPU')}"
 
 
 def _count(number: int, noun: str) -> str:

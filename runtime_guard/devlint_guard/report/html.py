@@ -107,7 +107,7 @@ def _rehearsal(rehearsal: Rehearsal | None) -> str:
     """How a rehearsal ended, and what was not judged."""
     if rehearsal is None:
         return ""
-    machine = f"a pretended machine with {counted(rehearsal.devices, 'GPU')}"
+    machine = f"a simulated machine with {counted(rehearsal.devices, 'GPU')}"
     error = f'<p class="torch">{escape(rehearsal.error)}</p>\n' if rehearsal.error else ""
     items = "".join(f"<li>{escape(line)}</li>" for line in rehearsal.not_judged)
     unjudged = f'<p class="note">Not checked:</p>\n<ul>{items}</ul>\n' if items else ""

@@ -72,7 +72,7 @@ def run(folder: Path, *arguments: str) -> Ended:
 
 def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -> None:
     ended = run(tmp_path, "--devlint-rehearse=2")
-    summary = ended.stdout.partition("devlint rehearsal on 2 pretended GPUs")[2]
+    summary = ended.stdout.partition("devlint rehearsal on 2 simulated GPUs")[2]
     assert "2 passed, 3 would raise, 2 not checked, 1 failed for another reason" in summary, ended.stdout
     assert "test_some.py::test_wrong would raise RuntimeError: Expected all tensors to be on the same device" in summary
     assert "test_some.py::TestOld::test_numpy would raise TypeError: can't convert cuda:0 device type" in summary

@@ -238,7 +238,7 @@ def test_the_report_opens_as_a_page(tmp_path: Path) -> None:
     rehearse(tmp_path, WRONG, "--report", "report.html", "program.py")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<h1>devlint rehearsal <span class="verdict bad">1 finding' in page
-    assert "On a pretended machine with 1 GPU: the program would raise" in page
+    assert "On a simulated machine with 1 GPU: the program would raise" in page
     assert "unregistered-tensor-attribute" in page
     ended = rehearse(tmp_path, "raise SystemExit(7)", "--report", "report.html", "program.py")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

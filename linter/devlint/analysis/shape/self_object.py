@@ -254,6 +254,9 @@ def _variable(place: AccessPath, device: Device) -> Device:
 def _story(place: AccessPath, origin: Origin | None) -> Origin | None:
     if origin is None:
         return None
+    if origin.kind is OriginKind.PARAMETER:
+        what = f"the module registers this argument as `{place}`, so `{place}` moves with the module"
+        return Origin(what, origin.file, origin.span, OriginKind.MODULE)
     return _moves_along(place, (origin.file, origin.span))
 
 

@@ -98,7 +98,7 @@ def step(site: LibraryCall) -> Value:
     """`optimizer.step()`: makes the state if there is none yet, else needs it where the parameters are."""
     identity, held = _receiver(site)
     if isinstance(held.state, Unreached):
-        site.env.heap[identity] = _with_state(site, held, "the optimizer makes its state in its first step")
+        site.env.heap[identity] = _with_state(site, held, "the optimizer creates its state in its first step")
         return UNKNOWN
     now, why = _parameters(site, held)
     apart = differ(held.state, now) or (held.state == CPU and is_symbolic(now))

@@ -406,7 +406,8 @@ def _refuses_module(site: LibraryCall, module: Value, ids: list[Device] | None) 
             collectives.meet(site, _written(site, 0, "module"), CPU, story[0])
         problem, advice = (
             ParallelProblem.MODULE_ON_CPU,
-            "move the module to a CUDA device before this line, or remove `device_ids` and `output_device`",
+            "move the module to a CUDA device before this line; or remove `device_ids` and `output_device`, without "
+            "which PyTorch accepts a module on the CPU",
         )
     elif several:
         problem, advice = (

@@ -78,7 +78,9 @@ def left_behind(frame: Frame, side: Operand) -> Operand | None:
     moved = None if side.batch is None else frame.batches.get(side.batch)
     if moved is None:
         return None
-    origin = replace(moved, what="another part of the batch is moved", kind=OriginKind.LOADER)
+    origin = replace(
+        moved, what=f"another part of the batch is moved here, but `{side.name}` is not", kind=OriginKind.LOADER
+    )
     return replace(side, device=CPU, origin=origin, rank=SOME_DIMENSIONS if side.rank is None else side.rank)
 
 

@@ -166,7 +166,8 @@ def _with_the_others(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that another function creates, on a device that only its author knows a name for."""
-    birth, goal = stray.trace[-1].place, _device_in_words(settled, site)
+    birth = stray.trace[-1].place
+    goal = _device_in_words(settled, site, birth)
     file = "" if birth.file == site.place.file else f" of {birth.file}"
     where = f"on line {birth.line}, column {birth.column}{file}"
     creator, made = CREATOR.fullmatch(stray.trace[-1].what), _as_written(birth, stray, site)
@@ -424,11 +425,13 @@ def _device_of_argument(side: Meeting) -> str | None:
     return place if side.device.names_device else device_attribute(place)
 
 
-def _device_in_words(side: Meeting, site: Site) -> str:
+def _device_in_words(side: Meeting, site: Site, at: Place | None = None) -> str:
+    """The device of a value, by a name that code at `at` can read; without `at`, by one for the operation."""
     named = is_symbolic(side.device) and all(_is_known(variable, site) for variable in variables_of(side.device))
-    if named and site.sees(side):
+    is_near = at is None or site.surroundings.together(at, site.place)
+    if named and is_near and site.sees(side):
         return in_words(side.device)
-    chosen = site.device(side)
+    chosen = site.device(side, at)
     if _is_name(chosen):
         return f"{quoted(chosen or '')}, the device of {quoted(side.name)}"
     return f"{'' if is_symbolic(side.device) else f'{side.device}, '}the device of {quoted(side.name)}"
