@@ -28,10 +28,11 @@ from devlint.analysis.values.containers import is_loaded, saves
 from devlint.analysis.values.devices import note_called
 from devlint.analysis.values.narrowing import names_accelerator
 from devlint.analysis.values.show import reveal
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import SELF
 from devlint.domain.value import (
     UNKNOWN,
     BoundMethod,
@@ -124,7 +125,8 @@ def _computed(
     """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
 
     A moved input of something called like a module says so, and any input of a part of a module. A moved module takes
-    any input on its device. The unknown parts of a moved module, their `owner`, take it too.
+    any input on its device. The unknown parts of a moved module, their `owner`, take it too. The result of a part is
+    where the module is: each call of the module says where.
     """
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
     whole: Device = UNKNOWN_DEVICE
@@ -148,8 +150,29 @@ def _computed(
                 return replace(
                     result, device=where, origin=frame.origin(computed, span, OriginKind.MODULE, value.origin, True)
                 )
-            return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, OriginKind.MODULE))
+            device = _device_of_part(frame, env, _part(function.value), where)
+            return replace(result, device=device, origin=frame.origin(computed, span, OriginKind.MODULE))
     return result
+
+
+def _device_of_part(frame: Frame, env: Environment, part: Opaque, of_input: Device) -> Device:
+    """Where the result of a part of a module is: with its input if nothing in the part is on a device."""
+    if isinstance(part.device, Unreached):
+        return of_input
+    if part.device != UNKNOWN_DEVICE:
+        return part.device
+    module = env.names.get(SELF.name, UNKNOWN)
+    if isinstance(module, Reference) and not module.object.is_generic:
+        whole = modules.device_of_whole(frame, env, module)
+        return UNKNOWN_DEVICE if isinstance(whole, Unreached) else whole
+    return Variable(SELF)
+
+
+def _part(function: Value) -> Opaque:
+    """The part of a module that is called, or whose method is."""
+    part = function.receiver if isinstance(function, Method) else function
+    assert isinstance(part, Opaque)
+    return part
 
 
 def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
@@ -164,8 +187,8 @@ def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
 
 def _is_part(function: Value) -> bool:
     """Whether what is called is an attribute of `self` of which nothing is known, or a method of one."""
-    owner = function.receiver if isinstance(function, Method) else function
-    return isinstance(owner, Opaque) and owner.path.is_of_self
+    part = function.receiver if isinstance(function, Method) else function
+    return isinstance(part, Opaque) and part.path.is_of_self
 
 
 def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> Value | None:

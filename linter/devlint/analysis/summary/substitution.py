@@ -14,8 +14,8 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.analysis.values.modules import is_module, module_device
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.analysis.values.modules import device_of_whole, is_module, module_device
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
@@ -163,7 +163,8 @@ class Substitution:
             case Constant(value=str()):
                 return devices.named(value)
             case Reference():
-                return module_device(self.frame, self.env, value)[0]
+                there = device_of_whole(self.frame, self.env, value)
+                return UNKNOWN_DEVICE if isinstance(there, Unreached) else there
             case _:
                 return UNKNOWN_DEVICE
 
