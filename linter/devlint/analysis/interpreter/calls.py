@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.execution.frame import Frame, is_moved, name_of_result
+from devlint.analysis.execution.frame import Frame, is_computed, is_moved, name_of_result
 from devlint.analysis.findings import (
     device_not_forwarded,
     discarded,
@@ -131,7 +131,9 @@ def _computed(
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
     whole: Device = UNKNOWN_DEVICE
     if isinstance(function.value, Opaque):
-        whole = function.value.device if is_moved(function.value) else modules.device_of_whole(frame, env, owner)
+        whole = (
+            function.value.device if is_moved(function.value) else modules.device_of_unknown_parts(frame, env, owner)
+        )
     is_inside = isinstance(whole, Concrete)
     if not is_part and not is_inside and not _is_called_as_module(frame, function):
         return result
@@ -141,7 +143,7 @@ def _computed(
             continue
         if not (is_part or is_moved(value) or (is_inside and operands.resolve(env, value.device) == whole)):
             continue
-        if not isinstance(value, Tensor) and frame.kind(value) not in (Kind.TENSOR, Kind.MOVABLE):
+        if isinstance(value, Opaque) and not is_computed(value) and frame.kind(value) not in _LIVE:
             continue
         where = operands.resolve(env, value.device)
         if is_symbolic(where) or operands.is_accelerator(where):
@@ -155,6 +157,10 @@ def _computed(
     return result
 
 
+_LIVE = (Kind.TENSOR, Kind.MOVABLE)
+"""The kinds of unknown values that are on a device."""
+
+
 def _device_of_part(frame: Frame, env: Environment, part: Opaque, of_input: Device) -> Device:
     """Where the result of a part of a module is: with its input if nothing in the part is on a device."""
     if isinstance(part.device, Unreached):
@@ -163,7 +169,7 @@ def _device_of_part(frame: Frame, env: Environment, part: Opaque, of_input: Devi
         return part.device
     module = env.names.get(SELF.name, UNKNOWN)
     if isinstance(module, Reference) and not module.object.is_generic:
-        whole = modules.device_of_whole(frame, env, module)
+        whole = modules.device_of_unknown_parts(frame, env, module)
         return UNKNOWN_DEVICE if isinstance(whole, Unreached) else whole
     return Variable(SELF)
 
@@ -224,10 +230,13 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
             first = arguments.first()
             for saved in arguments.positional if saves(value) else ():
                 frame.infer_kind(saved.value, Kind.TENSOR)
+            others = list(arguments.all())
             if frame.kind(value) is Kind.MODULE and path.is_fresh and first is not None:
                 library_calls.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
+                others.remove(first)
             elif _is_called_as_module(frame, function):
                 library_calls.meet_inputs(frame, env, function, arguments, span)
+            library_calls.meet_on_other_accelerators(frame, env, function, others, span)
             return _call_unknown(frame, env, arguments)
         case _:
             return _call_unknown(frame, env, arguments)
