@@ -161,6 +161,14 @@ class DictObject:
         rest = value if self.complete else join_values(self.rest, value)
         return DictObject(items, rest, False, self.module)
 
+    def put_default(self, key: object, value: Value) -> DictObject:
+        """The dict after `setdefault(key, value)`; None is a key that is not known. A value that is there stays."""
+        if self.complete and key is not None:
+            return self.put(key, value) if self.lacks(key) else self
+        if key is not None and any(type(known) is type(key) and known == key for known, _ in self.items):
+            return self
+        return replace(self, rest=value if self.complete else join_values(self.rest, value), complete=False)
+
     def each(self) -> Value:
         """One value that covers every element."""
         every = [item for _, item in self.items] + ([] if self.complete else [self.rest])

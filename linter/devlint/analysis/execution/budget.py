@@ -17,5 +17,5 @@ class Budget:
         running: the functions that are being executed so, one inside the other.
     """
 
-    left: int = 120
+    left: int = 400
     running: set[Function] = field(default_factory=set)

@@ -12,7 +12,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes, docstrings
 from devlint.domain.device import Either, Variable
 from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
-from devlint.domain.place import AccessPath
+from devlint.domain.place import SELF, AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UserClass
@@ -41,7 +41,7 @@ def is_on_accelerator_in_practice(frame: Frame, side: Operand, role: OperandRole
         if role is OperandRole.HOST and side.parameter != "self" and place is not None and place.is_element:
             return False  # functions of numpy are most often given arrays
         if side.origin.kind is OriginKind.MODULE and isinstance(side.device, Either):
-            return all(variable.place.is_fresh for variable in side.device.variables)
+            return all(one.place.is_fresh or one.root == SELF.name for one in side.device.variables)
         return not (role is OperandRole.CPU and side.parameter == "self" and place is not None)
     if place is None or makes_host_data(frame):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.execution.frame import Frame, is_moved, name_of_result
+from devlint.analysis.execution.frame import Frame, is_computed, is_moved, name_of_result
 from devlint.analysis.findings import (
     device_not_forwarded,
     discarded,
@@ -28,10 +28,11 @@ from devlint.analysis.values.containers import is_loaded, saves
 from devlint.analysis.values.devices import note_called
 from devlint.analysis.values.narrowing import names_accelerator
 from devlint.analysis.values.show import reveal
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Unreached, Variable, is_symbolic
 from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance, LibraryObject, ListObject
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import SELF
 from devlint.domain.value import (
     UNKNOWN,
     BoundMethod,
@@ -124,12 +125,15 @@ def _computed(
     """What a module that cannot be followed computes: given what is not always on the CPU, nor is that.
 
     A moved input of something called like a module says so, and any input of a part of a module. A moved module takes
-    any input on its device. The unknown parts of a moved module, their `owner`, take it too.
+    any input on its device. The unknown parts of a moved module, their `owner`, take it too. The result of a part is
+    where the module is: each call of the module says where.
     """
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
     whole: Device = UNKNOWN_DEVICE
     if isinstance(function.value, Opaque):
-        whole = function.value.device if is_moved(function.value) else modules.device_of_whole(frame, env, owner)
+        whole = (
+            function.value.device if is_moved(function.value) else modules.device_of_unknown_parts(frame, env, owner)
+        )
     is_inside = isinstance(whole, Concrete)
     if not is_part and not is_inside and not _is_called_as_module(frame, function):
         return result
@@ -139,7 +143,7 @@ def _computed(
             continue
         if not (is_part or is_moved(value) or (is_inside and operands.resolve(env, value.device) == whole)):
             continue
-        if not isinstance(value, Tensor) and frame.kind(value) not in (Kind.TENSOR, Kind.MOVABLE):
+        if isinstance(value, Opaque) and not is_computed(value) and frame.kind(value) not in _LIVE:
             continue
         where = operands.resolve(env, value.device)
         if is_symbolic(where) or operands.is_accelerator(where):
@@ -148,8 +152,33 @@ def _computed(
                 return replace(
                     result, device=where, origin=frame.origin(computed, span, OriginKind.MODULE, value.origin, True)
                 )
-            return replace(result, device=Variable(result.path), origin=frame.origin(computed, span, OriginKind.MODULE))
+            device = _device_of_part(frame, env, _part(function.value), where)
+            return replace(result, device=device, origin=frame.origin(computed, span, OriginKind.MODULE))
     return result
+
+
+_LIVE = (Kind.TENSOR, Kind.MOVABLE)
+"""The kinds of unknown values that are on a device."""
+
+
+def _device_of_part(frame: Frame, env: Environment, part: Opaque, of_input: Device) -> Device:
+    """Where the result of a part of a module is: with its input if nothing in the part is on a device."""
+    if isinstance(part.device, Unreached):
+        return of_input
+    if part.device != UNKNOWN_DEVICE:
+        return part.device
+    module = env.names.get(SELF.name, UNKNOWN)
+    if isinstance(module, Reference) and not module.object.is_generic:
+        whole = modules.device_of_unknown_parts(frame, env, module)
+        return UNKNOWN_DEVICE if isinstance(whole, Unreached) else whole
+    return Variable(SELF)
+
+
+def _part(function: Value) -> Opaque:
+    """The part of a module that is called, or whose method is."""
+    part = function.receiver if isinstance(function, Method) else function
+    assert isinstance(part, Opaque)
+    return part
 
 
 def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
@@ -164,8 +193,8 @@ def _is_called_as_module(frame: Frame, function: ArgumentValue) -> bool:
 
 def _is_part(function: Value) -> bool:
     """Whether what is called is an attribute of `self` of which nothing is known, or a method of one."""
-    owner = function.receiver if isinstance(function, Method) else function
-    return isinstance(owner, Opaque) and owner.path.is_of_self
+    part = function.receiver if isinstance(function, Method) else function
+    return isinstance(part, Opaque) and part.path.is_of_self
 
 
 def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: Arguments, span: Span) -> Value | None:
@@ -201,10 +230,13 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
             first = arguments.first()
             for saved in arguments.positional if saves(value) else ():
                 frame.infer_kind(saved.value, Kind.TENSOR)
+            others = list(arguments.all())
             if frame.kind(value) is Kind.MODULE and path.is_fresh and first is not None:
                 library_calls.meet(frame, env, function, first, f"{frame.text(function.span)}.__call__", span)
+                others.remove(first)
             elif _is_called_as_module(frame, function):
                 library_calls.meet_inputs(frame, env, function, arguments, span)
+            library_calls.meet_on_other_accelerators(frame, env, function, others, span)
             return _call_unknown(frame, env, arguments)
         case _:
             return _call_unknown(frame, env, arguments)

@@ -248,7 +248,7 @@ def construct(
     functions that know the new object.
     """
     parameters = closure.function.parameters
-    if not arguments.exact or not parameters or closure.function.is_stub:
+    if not parameters or closure.function.is_stub:
         return None
     name = parameters[0].name
     new = handed(name)

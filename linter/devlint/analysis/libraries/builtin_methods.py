@@ -77,11 +77,12 @@ def dict_method(site: LibraryCall, value: Reference, held: DictObject) -> Value:
     match site.name:
         case "get" if named:
             return held.get(key) if not held.lacks(key) else default
-        case "setdefault" if named and held.complete:
-            if held.lacks(key):
-                site.env.heap[value.object] = held.put(key, default)
-                return default
-            return held.get(key)
+        case "setdefault" if named:
+            site.env.heap[value.object] = after = held.put_default(key, default)
+            return after.get(key)
+        case "setdefault":
+            site.env.heap[value.object] = held.put_default(None, default)
+            return UNKNOWN
         case "pop" if named:
             site.env.heap[value.object] = held.without(key)
             return held.get(key) if not held.lacks(key) else default
@@ -89,7 +90,7 @@ def dict_method(site: LibraryCall, value: Reference, held: DictObject) -> Value:
             # Which keys are left is not followed, nor is what any of them has.
             site.env.heap[value.object] = DictObject((), held.each(), False, held.module)
             return held.each() if site.value(1, "default") is None else UNKNOWN
-        case "setdefault" | "popitem" | "clear":
+        case "popitem" | "clear":
             # Which keys are left is not followed.
             site.env.heap[value.object] = DictObject((), UNKNOWN, False, held.module)
             return UNKNOWN

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from devlint.analysis.execution.frame import Frame
+from devlint.analysis.execution.frame import Frame, is_computed, is_moved
 from devlint.analysis.findings import conflicts, unregistered_tensor
 from devlint.analysis.findings.client import LENGTHS
 from devlint.analysis.libraries import transfer_tables
@@ -27,6 +27,7 @@ from devlint.domain.device import (
     Concrete,
     Unreached,
     created_by,
+    differ,
     is_symbolic,
 )
 from devlint.domain.environment import Environment
@@ -332,7 +333,18 @@ def call_method(
     short = short_name(held.cls)
     operation = short if name == "__call__" else f"{short}.{name}"
     application = Application(frame, env, operation, span)
-    return application.run(signature, bound, receiver.value, exact=arguments.exact)
+    result = application.run(signature, bound, receiver.value, exact=arguments.exact)
+    return _kept_part(frame, env, receiver.value, held, f"{name}()", result)
+
+
+def _kept_part(frame: Frame, env: Environment, module: Value, held: LibraryObject, name: str, result: Value) -> Value:
+    """Return the result of a module's method; a module among these results is a part, and moves with its module."""
+    if result == module or not (is_module(frame, env, module) and is_module(frame, env, result)):
+        return result
+    kept = held.part(name)
+    if kept == UNKNOWN and isinstance(module, Reference):
+        env.heap[module.object] = replace(held, parts=(*held.parts, (name, result)))
+    return result if kept == UNKNOWN else kept
 
 
 def moves_in_place(frame: Frame, cls: str, name: str) -> bool:
@@ -361,7 +373,7 @@ def meet(
     module = Operand(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
-    certain = isinstance(held, Tensor) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
+    certain = isinstance(held, Tensor) or is_computed(held) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
     where = operands.resolve(env, held.device)
     text, batch = frame.text(value.span), partial_batch_move.batch_of(held)
     one = Operand(
@@ -408,6 +420,21 @@ def meet_inputs(frame: Frame, env: Environment, function: ArgumentValue, argumen
             left.extend(filter(None, (partial_batch_move.left_behind(frame, side),)))
     if moved and left and not env.fallback and not frame.file_says(_REPLICATES):
         conflicts.find(frame, env, operation, span, (moved[0], left[0]))
+
+
+def meet_on_other_accelerators(
+    frame: Frame, env: Environment, function: ArgumentValue, given: Iterable[ArgumentValue], span: Span
+) -> None:
+    """Let an unknown module that was moved to an accelerator meet those inputs that are on another accelerator."""
+    module = function.value
+    if not isinstance(module, Opaque) or not is_moved(module) or frame.file_says(_REPLICATES):
+        return
+    for one in given:
+        if not isinstance(one.value, (Tensor, Opaque)):
+            continue
+        device = operands.resolve(env, one.value.device)
+        if operands.is_accelerator(device) and operands.is_accelerator(module.device) and differ(device, module.device):
+            meet(frame, env, function, one, f"{frame.text(function.span)}.__call__", span)
 
 
 def object_attribute(

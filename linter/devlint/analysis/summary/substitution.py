@@ -14,13 +14,13 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.analysis.values.modules import is_module, module_device
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Variable, join, variables_of
+from devlint.analysis.values.modules import device_of_unknown_parts, device_of_whole, is_module, module_device
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind
-from devlint.domain.place import AccessPath, AccessStep, StepKind
+from devlint.domain.place import SELF, AccessPath, AccessStep, StepKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
 from devlint.domain.summary import AtOperation, Entry, Operand
 from devlint.domain.value import (
@@ -163,7 +163,9 @@ class Substitution:
             case Constant(value=str()):
                 return devices.named(value)
             case Reference():
-                return module_device(self.frame, self.env, value)[0]
+                ask = device_of_unknown_parts if device.place == SELF else device_of_whole
+                there = ask(self.frame, self.env, value)
+                return UNKNOWN_DEVICE if isinstance(there, Unreached) else there
             case _:
                 return UNKNOWN_DEVICE
 

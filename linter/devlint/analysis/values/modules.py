@@ -195,3 +195,11 @@ def device_of_whole(frame: Frame, env: Environment, value: Value) -> Device:
     if isinstance(device, Unreached) and isinstance(held, Instance) and held.moved is not None:
         return held.moved[0]
     return device
+
+
+def device_of_unknown_parts(frame: Frame, env: Environment, value: Value) -> Device:
+    """The device of the unknown parts of a module: the last move of the module has put them there."""
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if isinstance(held, Instance) and held.moved is not None:
+        return held.moved[0]
+    return device_of_whole(frame, env, value)
