@@ -19,6 +19,30 @@ LIB = "import torch\n\n\ndef shifted(x):\n    steps = torch.arange(3)\n    retur
 ONE = "import torch\n\nfrom lib import shifted\n\nx = torch.ones(3, device='cuda:0')\nshifted(x)\nshifted(x * 2)\n"
 TWO = "import torch\n\nfrom lib import shifted\n\nshifted(torch.ones(3, device='cuda:0'))\n"
 IGNORED = LIB.replace("x + steps", "x + steps  # devlint: ignore[DEV101] checked by hand")
+LEFT_BEHIND = """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, cell="gru"):
+        super().__init__()
+        self.one = torch.nn.Embedding(3, 3)
+        self.two = getattr(torch.nn, cell.upper())(3, 3) if cell else torch.nn.GRU(3, 3)
+
+    def forward(self, inputs=None, function=None):
+        kept = None
+        if inputs is None:
+            inputs = torch.zeros(3, dtype=torch.long)
+            if torch.cuda.is_available():
+                inputs = inputs.cuda()
+        for turn in range(3):
+            y, kept = self.step(inputs[:, 0].unsqueeze(1), kept, function=function)
+        return y
+
+    def step(self, x, kept, function):
+        y = self.one(x)
+        z, kept = self.two(y, kept)
+        return z, kept
+"""
 SELECTED = ("--select", "DEV1,DEV902", "--output-format", "json")
 
 
@@ -180,3 +204,10 @@ def test_of_the_operations_that_one_value_breaks_the_first_to_run_is_reported() 
         "diagnostics"
     ]
     assert report["message"].endswith("`@` needs both on the same device")
+
+
+def test_a_module_left_on_the_cpu_has_one_report_for_the_parts_that_an_input_meets() -> None:
+    _write("lib.py", LEFT_BEHIND)
+    _write("one.py", "import torch\nfrom lib import Net\n\nnet = Net()\nnet()\n")
+    output = _devlint("check", "one.py", "--select", "DEV102", "--output-format", "json").stdout
+    assert [(one["file"], one["line"]) for one in json.loads(output)["diagnostics"]] == [("lib.py", 20)]

@@ -248,7 +248,8 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     """Keep of the conflicts inside called functions one for each cause, with the number of other calls.
 
     The cause is the function if the conflict arises inside, else the value on the CPU that calls hand over, or the
-    call that hands over a module there. In one call, a value that is astray has one report, at the first operation.
+    call that hands over a module there. In one call, a value that is astray has one report, at the first operation;
+    so have modules on the CPU that meet one value, since they are parts of the module that was left there.
     """
     found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
     through = [(item, item.fact) for item in facts if isinstance(item.fact, Conflict) and item.fact.via]
@@ -257,7 +258,11 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
         calls.setdefault(_cause(fact, item.place), []).append((item, fact))
     told: set[object] = set()
     for (first, fact), *others in calls.values():
-        subjects = {(first.place, _astray(fact).trace)} | ({first.place} if not fact.arises_inside else set())
+        subjects: set[object] = {(first.place, _astray(fact).trace)}
+        if not fact.arises_inside:
+            subjects.add(first.place)
+        if fact.kind is ConflictKind.MODULE_INPUT and _astray(fact) is fact.first:
+            subjects.add((first.place, fact.kind, fact.second.trace))
         if told.isdisjoint(subjects):
             more = sorted({item.place for item, _ in others} - {first.place})
             found.append(replace(first, fact=replace(fact, other_calls=tuple(more))))
