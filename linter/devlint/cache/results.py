@@ -117,8 +117,11 @@ class Cache(NoCache):
         changes = Changes(project, memory.members)
         reached = frozenset().union(*map(graph.reached, wanted))
         change = changes.since(memory.traces, reached)
+        asked = any(trace.asked for trace in memory.traces.values())
         # A question about a file that was not reached is not asked again, and may have another answer.
-        self._members[key] = changes.members if reached >= memory.traces.keys() else ""
+        members = self._members[key] = changes.members if asked and reached >= memory.traces.keys() else ""
+        if members and members != memory.members and change == Change():
+            self._write(key, replace(memory, members=members))
         valid = memory.results.keys() - graph.affected(wanted, change)
 
         @cache
