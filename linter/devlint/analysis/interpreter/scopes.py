@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, InferredKinds
@@ -185,8 +186,6 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     inner = Frame(
         frame.program, body, frame.globals, around, None, frame.site, frame.recording, InferredKinds(), frame.depth
     )
-    if isinstance(frame.scope, ir.File) and not frame.recording:
-        frame.globals.names.update(env.names)  # what the body reads is bound only once the file has been executed
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
     attributes: dict[str, Value] = {} if after is None else after.names
@@ -246,17 +245,23 @@ def _of_library(frame: Frame, base: Value) -> tuple[Value, ...]:
 def transfer_import(frame: Frame, instruction: ir.Import, env: Environment) -> Environment:
     """`import a.b` binds `a`; `import a.b as c` binds the module itself."""
     name = instruction.module if instruction.whole else instruction.module.partition(".")[0]
-    env.names[instruction.name] = frame.program.import_module(frame.globals, name)
+    _bind(frame, env, {instruction.name: frame.program.import_module(frame.globals, name)})
     return env
 
 
 def transfer_import_from(frame: Frame, instruction: ir.ImportFrom, env: Environment) -> Environment:
     """`from a import b`."""
     if instruction.member == "*":
-        env.names.update(frame.program.import_all(frame.globals, instruction.module, instruction.level))
+        _bind(frame, env, frame.program.import_all(frame.globals, instruction.module, instruction.level))
         return env
     # The other file is executed when the name is first used: most imports of a large package never are.
-    env.names[instruction.name] = Imported(frame.globals, instruction.module, instruction.member, instruction.level)
-    if isinstance(frame.scope, ir.File):
-        frame.globals.names[instruction.name] = env.names[instruction.name]
+    imported = Imported(frame.globals, instruction.module, instruction.member, instruction.level)
+    _bind(frame, env, {instruction.name: imported})
     return env
+
+
+def _bind(frame: Frame, env: Environment, imported: Mapping[str, Value]) -> None:
+    """Bind names by an import; at the top level of a file, for the bodies of its classes and functions, too."""
+    env.names.update(imported)
+    if isinstance(frame.scope, ir.File):
+        frame.globals.names.update(imported)
