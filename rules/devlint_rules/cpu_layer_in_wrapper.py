@@ -1,4 +1,4 @@
-"""cpu-layer-in-wrapper: a new CPU layer follows a module that may be on a GPU."""
+"""cpu-layer-in-wrapper: a wrapper gives its module's output to a new CPU layer."""
 
 from __future__ import annotations
 

@@ -242,7 +242,8 @@ def plain_container(stray: Meeting, site: Site) -> str | None:
                 if display is not None:
                     return _kept_in_list(text, display)
                 if parent.value is call and site.syntax.code(owner) != "self":
-                    return f"attach {quoted(text)} before {quoted(site.syntax.code(owner))} is moved, or move it too"
+                    whole = quoted(site.syntax.code(owner))
+                    return f"attach {quoted(text)} before the line that moves {whole}, or move {quoted(text)} too"
                 return None
             case cst.BaseStatement() | cst.Lambda():
                 return None
