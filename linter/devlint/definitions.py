@@ -11,6 +11,7 @@ import ast
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 OUTSIDE = ""
 """The name for the code in no definition."""
@@ -30,7 +31,7 @@ def definitions_of(tree: ast.Module, text: str) -> Mapping[str, str]:
     inside: dict[str, list[str]] = defaultdict(list)
     outside: list[str] = []
     line = 1
-    for name, function in _functions(tree.body, None):
+    for name, function in _functions(tree.body):
         outside += _code(lines, line, function.lineno, literal)
         outside.append(_defined(function))
         line = (function.end_lineno or function.lineno) + 1
@@ -39,35 +40,38 @@ def definitions_of(tree: ast.Module, text: str) -> Mapping[str, str]:
     return {OUTSIDE: _digest(outside), **{name: _digest(content) for name, content in inside.items()}}
 
 
-def _functions(
-    body: Sequence[ast.AST], name: str | None
-) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+def _functions(body: Sequence[ast.AST]) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield the functions that are in no other function, in order, with the definition that each belongs to."""
-    for node in body:
+    for node, owner in _outermost(body):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield name or node.name, node
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, name or node.name)
-        else:
-            for block in blocks(node):
-                yield from _functions(block, name)
+            yield owner or node.name, node
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
     """Yield the first and last lines of simple statements outside of functions, and of the headers of the others."""
-    for node in body:
+    for node, _ in _outermost(body):
         for decorator in getattr(node, "decorator_list", ()):
             yield decorator.lineno, decorator.end_lineno
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        inner = list(blocks(node))
         first = _line(node)
-        if not inner:
-            yield first, getattr(node, "end_lineno", first)
+        begins = [_line(block[0]) for block in blocks(node)]
+        yield first, max(first, min(begins) - 1) if begins else getattr(node, "end_lineno", first)
+
+
+def _outermost(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
+    """Yield the statements outside of functions, in order, each with the outermost class around it; "" without one."""
+    pending = [(iter(body), "")]
+    while pending:
+        nodes, owner = pending[-1]
+        node = next(nodes, None)
+        if node is None:
+            pending.pop()
             continue
-        yield first, max(first, min(_line(block[0]) for block in inner) - 1)
-        for block in inner:
-            yield from _statements(block)
+        yield node, owner
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inside = owner or (node.name if isinstance(node, ast.ClassDef) else "")
+            pending.append((chain.from_iterable(blocks(node)), inside))
 
 
 def _line(node: ast.AST) -> int:
