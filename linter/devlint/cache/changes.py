@@ -21,6 +21,7 @@ from devlint.definitions import OUTSIDE, definitions_of
 from devlint.errors import SourceError
 from devlint.importers import Importers
 from devlint.project import Project, digest
+from devlint.reading import read_file
 from devlint.reads import REPORTS, Part
 from devlint.records import dataclass
 from devlint.traces import Said, Trace
@@ -176,8 +177,7 @@ class Graph:
 
 def _read(path: Path | str) -> bytes | None:
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read()
+        return read_file(path)
     except OSError:
         return None
 
