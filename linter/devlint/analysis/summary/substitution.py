@@ -14,7 +14,13 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.analysis.values.modules import device_of_unknown_parts, device_of_whole, is_module, module_device
+from devlint.analysis.values.modules import (
+    device_of_unknown_parts,
+    device_of_whole,
+    is_module,
+    last_move,
+    module_device,
+)
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
@@ -184,7 +190,8 @@ class Substitution:
         if isinstance(value, (Tensor, Opaque, DeviceValue)):
             return value.origin
         if isinstance(value, Reference):
-            return module_device(self.frame, self.env, value)[1]
+            moved = last_move(self.env, value) if variable.place == SELF else None
+            return module_device(self.frame, self.env, value)[1] if moved is None else moved[1]
         return origin
 
     def _stray(self, value: Tensor) -> CpuOnOnePath | None:

@@ -199,7 +199,11 @@ def device_of_whole(frame: Frame, env: Environment, value: Value) -> Device:
 
 def device_of_unknown_parts(frame: Frame, env: Environment, value: Value) -> Device:
     """The device of the unknown parts of a module: the last move of the module has put them there."""
+    moved = last_move(env, value)
+    return device_of_whole(frame, env, value) if moved is None else moved[0]
+
+
+def last_move(env: Environment, value: Value) -> tuple[Device, Origin | None] | None:
+    """The last device that the whole of a module was moved to, with why; None if nothing is known of a move."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
-    if isinstance(held, Instance) and held.moved is not None:
-        return held.moved[0]
-    return device_of_whole(frame, env, value)
+    return held.moved if isinstance(held, Instance) else None
