@@ -45,8 +45,8 @@ def rehearse(
     """Run a script as if this machine had GPUs. Arguments after SCRIPT belong to the script.
 
     A device mistake in the executed code raises the error that PyTorch raises on a machine with GPUs. Exit code: 0 if
-    the script ran and devlint checked every operation, 1 after a device error, 2 after wrong usage, 3 if the script ran
-    but devlint could not check some operations, 4 if the script failed for another reason.
+    the script ran and devlint checked every operation, 1 after a device error, 2 after wrong usage, 3 if devlint
+    could not check some operations or stopped at one that it cannot run, 4 if the script failed for another reason.
 
     With --check-fixes, these codes are about the script with the fixes: 0 if the run also confirmed every fix, 1 if it
     refuted one, 3 if it neither confirmed nor refuted one.
