@@ -172,7 +172,7 @@ class Importers:
         """The files of the project that a file imports, anywhere in it."""
         known = self._imports.get(source.display)
         if known is None:
-            found = (self._project.find(name, source) for name in sorted(imported_names(source)))
+            found = (self._project.find(name, source) for name in self._project.imports(source, imported_names))
             known = tuple({one.display: one for one in found if one is not None}.values())
             self._imports[source.display] = known
         return known

@@ -289,6 +289,7 @@ class Project:
         self._asked: dict[Path, set[Asked]] = {}
         self._said: dict[Path, dict[re.Pattern[str], bool]] = {}
         self._definitions: dict[Path, Mapping[str, str]] = {}
+        self._imports: dict[Path, tuple[str, tuple[str, ...]]] = {}
         self._told: dict[Path, int] = {}
         self._packages: dict[str, _Package] = {}
         self._absent: frozenset[Path] = frozenset()
@@ -466,6 +467,18 @@ class Project:
             answers[pattern] = pattern.search(source.text) is not None
         return answers[pattern]
 
+    def imports(self, source: Source, read: Callable[[Source], Iterable[str]]) -> tuple[str, ...]:
+        """Return the names of the modules that a file may import, read once for each text."""
+        known = self._imports.get(source.path)
+        if known is None or known[0] != source.digest:
+            known = self._imports[source.path] = source.digest, tuple(sorted(read(source)))
+        return known[1]
+
+    def know_imports(self, trace: Trace) -> None:
+        """Take over what an earlier run has read in a file."""
+        if trace.imports is not None:
+            self._imports[Path(self.path_of(trace.path))] = trace.digest, trace.imports
+
     def note_definitions(self, source: Source, digests: Mapping[str, str]) -> None:
         """Note the definitions of a file, see `definitions_of`."""
         self._definitions[source.path] = digests
@@ -481,7 +494,8 @@ class Project:
         """How much has been noted about a file."""
         source = self._sources.get(path)
         reads = 0 if source is None else self.reads.count(source.display)
-        return sum(map(len, (self._sought.get(path, ()), self._asked.get(path, ()), self._said.get(path, ())))) + reads
+        noted = (self._sought.get(path, ()), self._asked.get(path, ()), self._said.get(path, ()))
+        return sum(map(len, noted)) + reads + (path in self._imports)
 
     def _trace(self, path: Path) -> Trace:
         resolutions = [self._modules[key] for key in self._sought.get(path, ())]
@@ -491,7 +505,7 @@ class Project:
         found = [one.path for one in resolutions if one.path is not None]
         found += [Path(self.path_of(name)) for one in asked for name in one.found]
         absent = (*package.absent, *(tried for one in resolutions for tried in one.absent))
-        name, module = self.name_of(path), self.module_name(path)
+        name, module, imports = self.name_of(path), self.module_name(path), self._imports.get(path)
         return Trace(
             name,
             self._digests[path],
@@ -502,6 +516,7 @@ class Project:
             tuple(asked),
             tuple(sorted(said, key=lambda one: (one.pattern, one.flags))),
             tuple(self._parts(path)),
+            imports[1] if imports is not None and imports[0] == self._digests[path] else None,
         )
 
     def _parts(self, path: Path) -> Iterator[TracedPart]:

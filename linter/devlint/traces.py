@@ -64,6 +64,7 @@ class Trace:
         asked: the questions about the project that were asked about it.
         said: the questions about its text.
         parts: its definitions; none if it has not been executed, so that nothing rests on a part of it alone.
+        imports: the modules that its text may import, so that it need not be parsed again; None if nobody has asked.
     """
 
     path: str
@@ -75,3 +76,4 @@ class Trace:
     asked: tuple[Asked, ...] = ()
     said: tuple[Said, ...] = ()
     parts: tuple[TracedPart, ...] = ()
+    imports: tuple[str, ...] | None = None

@@ -56,6 +56,8 @@ class Changes:
 
     def since(self, traces: Mapping[str, Trace], names: Iterable[str]) -> Change:
         """Return the changes in some files. A file without a trace has changed as a whole."""
+        for known in traces.values():
+            self._project.know_imports(known)
         texts: set[str] = set()
         parts: set[Part] = set()
         for name in names:
@@ -217,6 +219,7 @@ def joined(before: Trace, now: Trace, changed: Collection[Part]) -> Trace:
         asked=tuple(sorted({*before.asked, *now.asked}, key=lambda one: (one.question, one.word, one.found))),
         said=tuple(sorted({*before.said, *now.said}, key=lambda one: (one.pattern, one.flags))),
         parts=tuple(part for _, part in sorted({**known, **parts}.items())),
+        imports=before.imports if now.imports is None and before.digest == now.digest else now.imports,
     )
 
 
