@@ -40,26 +40,26 @@ class Reads:
     def __init__(self) -> None:
         self._found: dict[str, dict[str, set[Part]]] = defaultdict(lambda: defaultdict(set))
         self._counts: dict[str, int] = defaultdict(int)
-        self._current: list[set[Part]] = []
-        self._readers: list[str] = []
+        self._computed: list[Part] = []
 
     def note(self, part: Part) -> None:
         """Note that the current computation rests on a part."""
-        if self._current and part not in self._current[-1]:
-            self._current[-1].add(part)
-            self._counts[self._readers[-1]] += 1
+        if self._computed:
+            file, name = self._computed[-1]
+            edges = self._found[file][name]
+            if part not in edges:
+                edges.add(part)
+                self._counts[file] += 1
 
     @contextmanager
     def computing(self, part: Part) -> Iterator[None]:
         """Note that the current computation rests on a part, and compute this part inside: it has its own reads."""
         self.note(part)
-        self._current.append(self._found[part.file][part.name])
-        self._readers.append(part.file)
+        self._computed.append(part)
         try:
             yield
         finally:
-            self._current.pop()
-            self._readers.pop()
+            self._computed.pop()
 
     def of(self, file: str) -> Mapping[str, Set[Part]]:
         """Return the edges from the parts of a file."""

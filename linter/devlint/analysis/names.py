@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 
 from devlint.analysis.index import imports
@@ -19,7 +19,7 @@ from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 _BUILTINS = frozenset(dir(builtins))
 
 
-class Names(FileTexts):
+class Names(FileTexts, ABC):
     """Resolves names; an import is carried out when its name is first used.
 
     Args:

@@ -134,7 +134,7 @@ class Functions(Protocol):
         """Note that the execution rests on a function, whose body is executed inside."""
 
     def note_looked_at(self, code: Closure | UserClass) -> None:
-        """Note that the execution rests on what a function is, or a class with all that it inherits from."""
+        """Note that the execution rests on a function, or on a class and its base classes."""
 
     def summarise(
         self,

@@ -21,7 +21,7 @@ class FileTexts:
     """Answers questions about texts; each pattern, loop and body is looked at once.
 
     Args:
-        project: keeps what was asked.
+        project: keeps the questions and their answers.
     """
 
     def __init__(self, project: Project) -> None:

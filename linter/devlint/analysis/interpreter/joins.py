@@ -173,7 +173,7 @@ def either(
     """The value of an expression that is one or the other.
 
     Args:
-        name: tells people what it is.
+        name: what messages call the value.
         kept: the side that was there before; if the other one is that, moved from the CPU, the value is the moved one.
     """
     return _moved(left, right, kept) or _identified(frame, join(left, right), left, right, name, span)
