@@ -388,7 +388,7 @@ class BackendMismatch:
     """A process group has no backend for its tensor.
 
     Attributes:
-        backend: the only backend there is.
+        backend: the only backend there is; "" if the program names none, so that it is `nccl` beside CUDA.
         name, device: the tensor and its device; "" and None where the backend itself finds no device.
         message: what PyTorch says.
         related: how the tensor or module got its device.

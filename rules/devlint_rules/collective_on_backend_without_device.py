@@ -14,7 +14,8 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
     """
     ## What it does
     Reports a collective operation of `torch.distributed`, or a `DistributedDataParallel`, with a value on the CPU
-    although the process group has only the backend `nccl`.
+    although the process group has only the backend `nccl`. If `init_process_group` names no backend, PyTorch chooses
+    `nccl` on a machine with a GPU.
 
     ## Why is this bad
     NCCL exchanges CUDA tensors only. It cannot reduce a loss, a count or a flag on the CPU. A program finds that out on
@@ -42,7 +43,7 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
     No fix is offered: either the tensor moves or the program names a second backend, and devlint cannot know which.
 
     ## Known limits
-    devlint knows the backend only if `init_process_group` names it earlier in the same function, in a function that
+    devlint knows the backend only if `init_process_group` is called earlier in the same function, in a function that
     this function calls, or at the top of the file. It follows only the default process group, so it does not report a
     collective with a `group`. It does not report `gloo`, which accepts CUDA tensors for some operations in some builds.
 
@@ -58,12 +59,13 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports what the backend cannot reach at the node."""
         for mismatch in self.facts_of(node, BackendMismatch):
-            backend = quoted(mismatch.backend)
+            backend = f"the backend {quoted(mismatch.backend or 'nccl')}"
             if mismatch.device is None:
-                message = f"the backend {backend} needs a CUDA device, but this machine has none"
+                message = f"{backend} needs a CUDA device, but this machine has none"
                 advice = "choose the backend by `torch.cuda.is_available()`, with `gloo` for machines without"
             else:
                 name, where = quoted(mismatch.name), in_words(mismatch.device)
-                message = f"{name} is on {where}, but the backend {backend} takes CUDA tensors only"
+                chosen = "" if mismatch.backend else ", which PyTorch chooses beside a GPU,"
+                message = f"{name} is on {where}, but {backend}{chosen} takes CUDA tensors only"
                 advice = 'move it to the device of this process first, or use the backend "cpu:gloo,cuda:nccl"'
             self.report(node, message, related=story(mismatch.related), pytorch=mismatch.message, advice=advice)

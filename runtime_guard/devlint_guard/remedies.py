@@ -164,7 +164,7 @@ def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
         else:
             change = followed_by(link.scope, call, f".to({device})")
         if change is not None:
-            yield Remedy("create it where it is used", (change,))
+            yield Remedy("create it on the device where it is used", (change,))
 
 
 def _is_alone(link: Link, call: ast.Call) -> bool:

@@ -356,11 +356,11 @@ FEATURES = (
     ),
     Feature(
         "language server",
-        "yes",
+        "yes, with an extra",
         ("tests/editor/test_server.py::test_what_is_typed_is_reported_though_nothing_is_saved",),
         (
             yes(Run("ruff server --help", codes=(0,))),
-            yes(Run("fixit --help", says="lsp"), text="with an extra"),
+            yes(Run("fixit --help", says="lsp"), text="yes, with an extra"),
             _no_word(_TORCHFIX_HELP, "lsp|language server"),
             _no_word("pylint --long-help", "lsp|language server"),
             yes(Run("semgrep lsp --help", codes=(0,))),

@@ -143,7 +143,8 @@ def _starting(module: Any) -> Any:
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         kwargs.pop("device_id", None)
         original(substitute or "gloo", *args, **kwargs)
-        name = name or "cpu:gloo,cuda:nccl"
+        # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
+        name = name or ("nccl" if count() else "gloo")
         _asked[module.group.WORLD.group_name] = name, _types_of(name)
 
     return init_process_group

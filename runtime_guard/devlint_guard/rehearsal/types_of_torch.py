@@ -147,8 +147,8 @@ def _install_default(replaced: Replacements) -> None:
     def set_default_tensor_type(t: Any, /) -> None:
         wanted = _old_type(t)
         if wanted is not None and wanted.is_cuda:
-            start()
-            # A program can observe two effects: the default dtype, and factories whose default device is CUDA.
+            # A program can observe two effects: the default dtype, and factories whose default device is CUDA. Only
+            # the factories need a device.
             torch.set_default_dtype(wanted.dtype)
             torch.set_default_device("cuda")
             return

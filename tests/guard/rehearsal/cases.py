@@ -27,7 +27,7 @@ _FIXTURES: Final = REPOSITORY / "fixtures"
 _NOT_COMPARED: Final = ("cpuonly.", "nodriver.")
 """Programs for other builds of torch."""
 
-_ENVIRONMENT: Final = {
+ENVIRONMENT: Final = {
     "HF_HUB_OFFLINE": "1",
     "MASTER_ADDR": "localhost",
     "MASTER_PORT": "0",
@@ -54,6 +54,16 @@ class Case(NamedTuple):
     call: str | None = None
     judged: Verdict | None = None
 
+    @property
+    def text(self) -> str:
+        """The text of the program, or of the file that it is in."""
+        return self.file.read_text(encoding="utf-8") if self.file is not None else self.code or ""
+
+    @property
+    def paths(self) -> list[Path]:
+        """The folders to import from, besides that of the file."""
+        return [REPOSITORY] if self.file is not None and _FIXTURES not in self.file.parents else []
+
     def run(self, judge: Judge, *, rehearsed: bool) -> Verdict:
         """Run the program under the rehearsal or under the judge."""
         return judge.run(
@@ -62,8 +72,8 @@ class Case(NamedTuple):
             call=self.call,
             devices=self.devices,
             rehearsed=rehearsed,
-            paths=[REPOSITORY] if self.file is not None and _FIXTURES not in self.file.parents else [],
-            env=_ENVIRONMENT,
+            paths=self.paths,
+            env=ENVIRONMENT,
             timeout=120,
         )
 

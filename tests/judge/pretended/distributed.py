@@ -42,7 +42,8 @@ def _replace_process_groups(dist: Any) -> None:
         from torch.testing._internal.distributed.fake_pg import FakeStore  # registers the backend named fake
 
         nonlocal initialized_as
-        name = str(backend).lower() if backend is not None else "cpu:gloo,cuda:nccl"
+        # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone
+        name = str(backend).lower() if backend is not None else "nccl" if torch.cuda.is_available() else "gloo"
         substitute = _peerless(name)
         if substitute is None:
             original_init(backend, init_method, timeout, world_size, rank, *args, **kwargs)

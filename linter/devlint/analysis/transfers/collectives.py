@@ -1,7 +1,8 @@
 """Process groups and their collectives: a backend takes tensors of some types of devices only.
 
-torch 2.13: `nccl` moves CUDA tensors, and a process group that has no other backend raises for any other
-tensor; without a named backend there is one for each type of device.
+torch 2.13: `nccl` moves CUDA tensors, and a process group that has no other backend raises for any other tensor. A
+process group without a named backend has `nccl` on a machine with CUDA, and `gloo` on another one (`BackendConfig` in
+`torch/distributed/distributed_c10d.py`).
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def _tensors(site: LibraryCall, given: ArgumentValue) -> list[Tensor]:
 def meet(site: LibraryCall, name: str, device: Device, origin: Origin | None) -> None:
     """A tensor, or the parameters of a module, meet the backend of the default process group."""
     backend = site.env.process.backend
-    if device == CPU and backend in CUDA_ONLY:
+    takes_cuda_only = backend in CUDA_ONLY or (backend == "" and site.frame.program.devices != 0)
+    if device == CPU and takes_cuda_only:
         message = "No backend type associated with device type cpu"
         site.record(BackendMismatch(str(backend), name, device, message, site.steps(origin)))
 

@@ -161,7 +161,7 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
 def _with_the_others(stray: Meeting, settled: Meeting, site: Site) -> Remedy:
     """The advice for a value that was computed with others, of which nobody knows the device."""
     goal = _device_in_words(settled, site)
-    return Remedy(f"put {quoted(stray.name)}, and all tensors that it is combined with, on {goal}")
+    return Remedy(f"put {quoted(stray.name)}, and all tensors that it is computed from, on {goal}")
 
 
 def _create_beside(stray: Meeting, settled: Meeting, site: Site) -> Remedy:

@@ -28,7 +28,8 @@ def keep_the_result(stray: Meeting, site: Site) -> Remedy | None:
                 place = site.syntax.place_of(statement)
                 if name in movable and place < stray.place and site.surroundings.together(place, stray.place):
                     kept = f"{name} = "
-                    what = f"keep the result on line {place.line}: {quoted(kept + site.syntax.code(statement.value))}"
+                    move = site.syntax.code(statement.value)
+                    what = f"line {place.line} throws the result of {quoted(move)} away: keep it, {quoted(kept + move)}"
                     edits = (site.syntax.before(statement, kept),)
                     return Remedy(what, edits, Safety.SAFE, site.surroundings.qualified(name, stray.place))
     return None

@@ -1,0 +1,151 @@
+"""`python -m tests.guard.rehearsal.hardware`: programs on a real GPU, on a pretended one, and in a rehearsal.
+
+The machine with the GPU needs nothing but torch, and the machine that compares needs no GPU. So there are three steps:
+
+    python -m tests.guard.rehearsal.hardware write PROGRAMS            # the programs of `cases`
+    python -m tests.guard.rehearsal.hardware run PROGRAMS VERDICTS     # on the machine with the GPU
+    python -m tests.guard.rehearsal.hardware compare PROGRAMS VERDICTS
+
+Each program runs on a machine with one GPU, and on one without if its comments ask for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from tests.judge import Judge, JudgeError, Verdict
+
+_REPOSITORY: Final = Path(__file__).resolve().parents[3]
+_PROCESSES: Final = 14
+
+_ASK_NVML: Final = "PYTORCH_NVML_BASED_CUDA_CHECK"
+"""A variable of PyTorch: whether `is_available` asks NVML instead of the driver."""
+
+Row = dict[str, Any]
+"""A program, or the verdict on one, as it stands in a line of JSON."""
+
+
+def write(programs: Path) -> None:
+    """Write the programs, each once for a machine with a GPU, and once for one without if a source has it so."""
+    from tests.guard.rehearsal.cases import ENVIRONMENT, SOURCES
+
+    rows: dict[tuple[object, ...], Row] = {}
+    for source, cases in SOURCES.items():
+        for case in cases():
+            row = {
+                "code": case.code,
+                "file": None if case.file is None else case.file.relative_to(_REPOSITORY).as_posix(),
+                "call": case.call,
+                "devices": min(case.devices, 1),
+                "paths": [path.relative_to(_REPOSITORY).as_posix() for path in case.paths],
+            }
+            if not row["devices"] and "CUDA_VISIBLE_DEVICES" in case.text:
+                continue  # it would find the GPU that is hidden from it
+            key = (row["code"], row["file"], row["call"], row["devices"])
+            rows.setdefault(key, {"id": f"{source}/{case.id}", **row, "env": ENVIRONMENT})
+    with_gpu_first = sorted(rows.values(), key=lambda row: -row["devices"])
+    programs.write_text("".join(json.dumps(row) + "\n" for row in with_gpu_first), encoding="utf-8")
+
+
+def run(programs: Path, verdicts: Path) -> None:
+    """Run the programs that have no verdict yet on this machine, and add their verdicts."""
+    known = {row["id"] for row in _rows(verdicts)} if verdicts.exists() else set()
+    pending: queue.SimpleQueue[Row] = queue.SimpleQueue()
+    for row in _rows(programs):
+        if row["id"] not in known:
+            pending.put(row)
+    os.environ[_ASK_NVML] = "1"  # a process that has asked for GPUs in another way cannot fork
+    adding = threading.Lock()
+
+    def work() -> None:
+        with Judge() as judge:
+            while not pending.empty():
+                try:
+                    row = pending.get_nowait()
+                except queue.Empty:
+                    return
+                verdict = _verdict(judge, row)
+                with adding, verdicts.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"id": row["id"], "verdict": verdict.to_json()}) + "\n")
+
+    workers = [threading.Thread(target=work) for _ in range(_PROCESSES)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def _verdict(judge: Judge, row: Row, pretended_by: str | None = None) -> Verdict:
+    """Run a program on the devices of this machine, or on those that the judge or a rehearsal pretends."""
+    real = {"CUDA_VISIBLE_DEVICES": "0" if row["devices"] else "", _ASK_NVML: "0"}
+    try:
+        verdict = judge.run(
+            row["code"],
+            file=None if row["file"] is None else _REPOSITORY / row["file"],
+            call=row["call"],
+            devices=row["devices"],
+            variant="cuda" if pretended_by else "cpuonly",  # which pretends nothing
+            rehearsed=pretended_by == "rehearsal",
+            paths=[_REPOSITORY / path for path in row["paths"]],
+            env={**row["env"], **({} if pretended_by else real)},
+            timeout=120,
+        )
+    except JudgeError as error:
+        return Verdict("crash", message=f"no verdict: {error}")
+    return replace(verdict, stdout="")
+
+
+def compare(programs: Path, verdicts: Path) -> None:
+    """Print the programs on which the judge or a rehearsal disagrees with the GPU, and how often each agrees."""
+    from tests.guard.rehearsal.agreement import Said
+
+    found = {row["id"]: Verdict.from_json(row["verdict"]) for row in _rows(verdicts)}
+    real = {name: Said.of(one) for name, one in found.items() if one.exception != "ModuleNotFoundError"}
+    print(f"{len(found) - len(real)} programs need a library that the machine with the GPU lacks")
+    agreed: Counter[str] = Counter()
+    with Judge() as judge:
+        for row in _rows(programs):
+            said = real.get(row["id"])
+            if said is None:
+                continue
+            for who in ("judge", "rehearsal"):
+                pretended = Said.of(_verdict(judge, row, who))
+                agreed[f"{who}: verdict and line"] += pretended[:2] == said[:2]
+                agreed[f"{who}: class and text too"] += pretended == said
+                if pretended != said:
+                    print(f"{row['id']} on {row['devices']}\n  GPU: {said}\n  {who}: {pretended}", flush=True)
+    for what, count in agreed.items():
+        print(f"{what}: {count} of {len(real)}")
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    with file.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def main() -> int:
+    """Run the step that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m tests.guard.rehearsal.hardware", description=main.__doc__)
+    parser.add_argument("step", choices=["write", "run", "compare"])
+    parser.add_argument("programs", type=Path)
+    parser.add_argument("verdicts", type=Path, nargs="?")
+    options = parser.parse_args()
+    if options.step == "write":
+        write(options.programs)
+    else:
+        {"run": run, "compare": compare}[options.step](options.programs, options.verdicts)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
