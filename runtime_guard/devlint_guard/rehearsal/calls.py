@@ -17,7 +17,7 @@ from torch.utils._device import _device_constructors
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import MARKS, marked
 from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
-from devlint_guard.rehearsal.machine import resolve
+from devlint_guard.rehearsal.machine import resolve, start
 from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
@@ -90,6 +90,7 @@ def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs.get("pin_memory") and isinstance(made, Tensor):
             if label(made).type == "cuda":
                 words.refuse("Only dense CPU tensors can be pinned")
+            start()
             pin(made)
         return made
 

@@ -139,7 +139,7 @@ def _starting(module: Any) -> Any:
     @functools.wraps(original)
     def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
         name, substitute = _substitute(backend)
-        if name == "nccl" and not count():
+        if "nccl" in name and not count():
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         kwargs.pop("device_id", None)
         original(substitute or "gloo", *args, **kwargs)

@@ -112,12 +112,13 @@ def compare(programs: Path, verdicts: Path) -> None:
     found = {row["id"]: Verdict.from_json(row["verdict"]) for row in _rows(verdicts)}
     real = {name: Said.of(one) for name, one in found.items() if one.exception != "ModuleNotFoundError"}
     print(f"{len(found) - len(real)} programs need a library that the machine with the GPU lacks")
-    agreed: Counter[str] = Counter()
+    compared, agreed = 0, Counter[str]()
     with Judge() as judge:
         for row in _rows(programs):
             said = real.get(row["id"])
             if said is None:
                 continue
+            compared += 1
             for who in ("judge", "rehearsal"):
                 pretended = Said.of(_verdict(judge, row, who))
                 agreed[f"{who}: verdict and line"] += pretended[:2] == said[:2]
@@ -125,7 +126,7 @@ def compare(programs: Path, verdicts: Path) -> None:
                 if pretended != said:
                     print(f"{row['id']} on {row['devices']}\n  GPU: {said}\n  {who}: {pretended}", flush=True)
     for what, count in agreed.items():
-        print(f"{what}: {count} of {len(real)}")
+        print(f"{what}: {count} of {compared}")
 
 
 def _rows(file: Path) -> Iterator[Row]:

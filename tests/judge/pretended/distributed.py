@@ -48,7 +48,7 @@ def _replace_process_groups(dist: Any) -> None:
         if substitute is None:
             original_init(backend, init_method, timeout, world_size, rank, *args, **kwargs)
             return
-        if name == "nccl" and start_driver() == 0:
+        if "nccl" in name and start_driver() == 0:
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         initialized_as = name
         original_init(

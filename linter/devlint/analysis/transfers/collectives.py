@@ -36,7 +36,7 @@ def init_process_group(site: LibraryCall) -> Value:
         backend = name.lower() if isinstance(name, str) else None
     elif not site.arguments.exact:
         backend = None
-    if backend in CUDA_ONLY and site.frame.program.devices == 0:
+    if backend is not None and "nccl" in backend and site.frame.program.devices == 0:
         message = "ProcessGroupNCCL is only supported with GPUs, no GPUs found!"
         site.record(BackendMismatch(str(backend), "", None, message, ()))
     site.env.process = replace(site.env.process, backend=UNKNOWN_BACKEND if backend is None else backend)
