@@ -89,7 +89,7 @@ def _replace_set_default_tensor_type() -> None:
     def set_default_tensor_type(t: Any, /) -> None:
         wanted = _legacy_type(t)
         if wanted is not None:
-            # What can be observed of it: the default dtype, and factories that default to CUDA. Only they need a device.
+            # What can be observed of it: the default dtype, and factories that default to CUDA. These need a device.
             torch.set_default_dtype(wanted.dtype)
             torch.set_default_device("cuda")
             return
