@@ -19,6 +19,7 @@ from devlint.torchlib.signature import (
     GeneratorTerm,
     InstanceTerm,
     ListTerm,
+    LiteralTerm,
     ModuleTerm,
     NoneTerm,
     NumberTerm,
@@ -190,6 +191,8 @@ def _fits_term(term: Term, value: object) -> bool:
             return _is_instance(value, cls)
         case NumberTerm():
             return _is_host(value)
+        case LiteralTerm(wanted):
+            return value is wanted
         case ArrayTerm():
             return isinstance(value, np.ndarray)
         case ObjectTerm() | SelfTerm():

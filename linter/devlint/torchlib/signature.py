@@ -144,6 +144,16 @@ class NumberTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class LiteralTerm:
+    """`Literal[True]` or `Literal[False]`: exactly this constant."""
+
+    value: bool
+
+    def __str__(self) -> str:
+        return f"Literal[{self.value}]"
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayTerm:
     """`Array[R]`: a numpy array, its rank called R; or just `Array`."""
 
@@ -179,7 +189,7 @@ class SelfTerm:
 
 Term: TypeAlias = (
     "TensorTerm | ScalarTerm | ListTerm | TupleTerm | DeviceTerm | SizeTerm | ModuleTerm | InstanceTerm"
-    " | GeneratorTerm | NumberTerm | ArrayTerm | ObjectTerm | NoneTerm | SelfTerm"
+    " | GeneratorTerm | NumberTerm | LiteralTerm | ArrayTerm | ObjectTerm | NoneTerm | SelfTerm"
 )
 Terms: TypeAlias = "tuple[Term, ...]"
 """The alternatives of a union type, in the order written."""
@@ -388,6 +398,8 @@ def _subscripted(word: str, inside: list[ast.expr], source: StubText) -> Term | 
         return None
     if word == "list":
         return ListTerm(_terms(inside[0], source))
+    if word == "Literal":
+        return LiteralTerm(_truth(inside[0], source))
     variable = _variable(inside[0], source)
     if word == "Scalar":
         if variable not in EXEMPTIONS:
@@ -428,6 +440,12 @@ def _variable(node: ast.expr, source: StubText) -> str:
     if isinstance(node, ast.Slice) or not isinstance(node, ast.Constant):
         raise source.error("expected the name of a device or rank", node)
     raise source.error(f"expected the name of a device or rank, not {ast.unparse(node)}", node)
+
+
+def _truth(node: ast.expr, source: StubText) -> bool:
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        return node.value
+    raise source.error(f"a literal is True or False, not {ast.unparse(node)}", node)
 
 
 def _rank(node: ast.expr, source: StubText) -> Rank:

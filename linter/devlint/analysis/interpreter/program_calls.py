@@ -206,8 +206,10 @@ def call_forward(
     ):
         return _execute_here(frame, env, closure, owner, bound, span)
     result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
-    if result is not None and is_lost(result) and isinstance(device_of_whole(frame, env, module), Concrete):
-        return _execute_here(frame, env, closure, owner, bound, span, quiet=True)
+    is_open = isinstance(result, Opaque) or (result is not None and is_lost(result))
+    if is_open and isinstance(device_of_whole(frame, env, module), Concrete):
+        executed = _execute_here(frame, env, closure, owner, bound, span, quiet=True)
+        return result if executed == UNKNOWN else executed
     return result
 
 

@@ -41,6 +41,7 @@ from devlint.torchlib.signature import (
     GeneratorTerm,
     InstanceTerm,
     ListTerm,
+    LiteralTerm,
     ModuleTerm,
     NoneTerm,
     NumberTerm,
@@ -243,12 +244,14 @@ class Gathered:
 
 
 def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
-    """Whether a value can be what a parameter takes; what is not known fits everything.
+    """Whether a value can be what a parameter takes; what is not known fits everything but a literal.
 
     `as_number`: a tensor without dimensions counts as the number that it holds.
     """
     if any(isinstance(term, ObjectTerm) for term in terms):
         return True
+    if all(isinstance(term, LiteralTerm) for term in terms):
+        return isinstance(value, Constant) and any(value.value is term.value for term in terms)
     match value:
         case Tensor(rank=rank):
             single = (ScalarTerm, NumberTerm, SizeTerm) if as_number else ScalarTerm

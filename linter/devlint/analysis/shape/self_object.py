@@ -243,7 +243,7 @@ def _part(
         return _follow(heap, value, place, where, seen)
     if holder.module in PARAMETERS:
         return Tensor(Variable(place), None, TensorRole.PARAMETER, _moves_along(place, where))
-    return Opaque(place)
+    return Opaque(place, Kind.MODULE, Variable(place), _moves_along(place, where))
 
 
 def _variable(place: AccessPath, device: Device) -> Device:

@@ -218,6 +218,8 @@ class Substitution:
                 if value.path.is_returned:
                     path = value.path.called_at(*self._position)
                     return replace(value, path=path, device=self.device(value.device))
+                if value.path.is_fresh:
+                    return self._computed(value)
                 found = self.lookup(value.path)
                 if isinstance(value.device, Variable) and value.device.place == value.path:
                     return found
@@ -237,6 +239,17 @@ class Substitution:
                 return self.lookup(AccessPath(value.object.site.removeprefix(HANDED)))
             case _:
                 return value
+
+    def _computed(self, value: Opaque) -> Value:
+        """What the callee has got from something that it cannot follow, if it says where that is.
+
+        A module that the caller was given as an argument says nothing: it may be on the CPU for good.
+        """
+        device = self.device(value.device)
+        variable = decisive(device)
+        if isinstance(device, Concrete) or (variable is not None and variable.root == SELF.name):
+            return replace(value, path=value.path.made_by_call(*self._position), device=device)
+        return UNKNOWN
 
     def adopt(self, identity: ObjectId, objects: dict[ObjectId, Object]) -> Reference:
         """Brings an object that the callee made into the caller's heap, under a name of this call's own."""
