@@ -58,7 +58,8 @@ class Names(FileTexts, ABC):
     def member(self, globals_: Globals, name: str) -> Value:
         """An attribute of a source file: what it binds, or a file of the package of that name.
 
-        A signature that the user has given for it goes before what the file says.
+        A signature that the user has given for it goes before what the file says. Any other signature says what the
+        file leaves open: a package may bind its names only when they are used, as transformers does.
         """
         given = f"{globals_.module}.{name}"
         if globals_.module is not None and self.catalogue.is_given(given):
@@ -66,8 +67,13 @@ class Names(FileTexts, ABC):
         value = self.binding(globals_, name)
         if value is not None:
             return value
-        loaded = None if globals_.module is None else self._module(f"{globals_.module}.{name}", globals_)
-        return UNKNOWN if loaded is None else SourceFile(loaded.globals)
+        if globals_.module is None:
+            return UNKNOWN
+        loaded = self._module(given, globals_)
+        if loaded is not None:
+            return SourceFile(loaded.globals)
+        is_described = self.catalogue.function(given) is not None or self.is_library_class(given)
+        return self.library_value(given) if is_described else UNKNOWN
 
     def import_member(self, wanted: Imported) -> Value:
         """What `from module import member` binds; once it is known, it stays so."""

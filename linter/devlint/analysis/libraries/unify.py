@@ -250,8 +250,9 @@ def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
     """
     if any(isinstance(term, ObjectTerm) for term in terms):
         return True
-    if all(isinstance(term, LiteralTerm) for term in terms):
-        return isinstance(value, Constant) and any(value.value is term.value for term in terms)
+    literals = [term.value for term in terms if isinstance(term, LiteralTerm)]
+    if literals:
+        return isinstance(value, Constant) and any(value.value is one for one in literals)
     match value:
         case Tensor(rank=rank):
             single = (ScalarTerm, NumberTerm, SizeTerm) if as_number else ScalarTerm
