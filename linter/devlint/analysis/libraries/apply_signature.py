@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from functools import reduce
 
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import conflicts, unknown_operand
+from devlint.analysis.findings import conflicts, recovery, unknown_operand
 from devlint.analysis.libraries import ranks
 from devlint.analysis.libraries.unify import Gathered
 from devlint.analysis.values import operands
@@ -160,7 +160,7 @@ class Application:
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
-            self.settled[variable], self.origins[variable] = _mended(compared)
+            self.settled[variable], self.origins[variable] = recovery.result(compared)
             self.strays[variable] = None
             return
         unknown_operand.note(self.frame, self.env, self.operation, self.span, compared)
@@ -293,17 +293,6 @@ class Application:
                 return receiver
             case _:
                 return UNKNOWN
-
-
-def _mended(sides: Sequence[Operand]) -> tuple[Device, Origin | None]:
-    """Where the result is once a reported conflict is mended, and why: with the one operand that is not on the CPU.
-
-    What follows is judged as in the mended program, so that one conflict neither causes nor hides another.
-    """
-    elsewhere = [side for side in sides if side.device not in (CPU, META, UNKNOWN_DEVICE)]
-    if len({side.device for side in elsewhere}) != 1:
-        return UNKNOWN_DEVICE, None
-    return elsewhere[0].device, elsewhere[0].origin
 
 
 def _stray(firm: Sequence[Operand]) -> CpuOnOnePath | None:

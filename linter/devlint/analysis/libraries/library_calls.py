@@ -371,6 +371,8 @@ def meet(
     name = name or frame.text(receiver.span)
     holder = unregistered_tensor.holder(env, receiver.value)
     module = Operand(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
+    if isinstance(receiver.value, Reference):
+        module = replace(module, object=receiver.value.object)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or is_computed(held) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)
