@@ -134,6 +134,7 @@ class Diagnostic:
         advice: the change to make, in the imperative, or None.
         fix: that change as edits, where it can be made without the author.
         calls: the calls that show it, if the function around it does not; of the first, `related` tells the way to it.
+        cause: a name for what has to change, the same for all diagnostics that one change settles; "" without one.
     """
 
     code: str
@@ -148,6 +149,7 @@ class Diagnostic:
     advice: str | None = None
     fix: Fix | None = None
     calls: tuple[Place, ...] = ()
+    cause: str = ""
 
     @property
     def sort_key(self) -> tuple[str, int, Place, str, str]:

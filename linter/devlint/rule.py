@@ -242,6 +242,7 @@ class Rule(cst.BatchableCSTVisitor):
         advice: str | None = None,
         fix: Fix | None = None,
         calls: Iterable[Place] = (),
+        cause: str = "",
     ) -> None:
         """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
 
@@ -260,6 +261,7 @@ class Rule(cst.BatchableCSTVisitor):
             advice=advice,
             fix=fix,
             calls=tuple(calls),
+            cause=cause,
         )
         self._diagnostics.append(diagnostic)
 

@@ -281,7 +281,8 @@ def _cause(conflict: Conflict, call: Place) -> object:
         return conflict.kind, conflict.via[_wrong_step(conflict)].place
     if conflict.kind is ConflictKind.MODULE_INPUT and conflict.first.device == CPU:
         return conflict.kind, inner, call
-    return conflict.kind, inner, _astray(conflict).trace
+    astray = _astray(conflict)
+    return conflict.kind, inner, astray.trace, "" if astray.is_known_by_origin else astray.name
 
 
 def _astray(conflict: Conflict) -> Meeting:

@@ -104,7 +104,7 @@ def move(frame: Frame, env: Environment, mends: Iterable[Mend], span: Span) -> N
         device, because = mend.there.device, mend.there.origin
         if not {found for found, _ in state(frame, env, mend.module)} <= {CPU, device}:
             continue
-        what = f"on {in_words(device)} with the change that a report asks for here"
+        what = f"put on {in_words(device)} by the change that the report here asks for"
         origin = frame.origin(what, span, OriginKind.MODULE, because)
         inner = env.heap.above()
         place_object(frame, replace(env, heap=inner), mend.module, device, origin)

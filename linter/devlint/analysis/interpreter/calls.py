@@ -209,8 +209,10 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
         case Closure():
             return invoke_closure(frame, env, value, None, arguments, span)
         case BoundMethod():
-            place = None if function.place is None or not function.place.steps else function.place.parent
-            receiver = ArgumentValue(value.receiver, function.span, place)
+            where, place = function.span, function.place
+            if place is not None and place.steps:
+                where, place = receiver_span(where, str(place.steps[-1].key)), place.parent
+            receiver = ArgumentValue(value.receiver, where, place)
             result = invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
             return _promised(frame, env, value, span) if result == UNKNOWN else result
         case UserClass():

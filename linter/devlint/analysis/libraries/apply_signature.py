@@ -97,6 +97,7 @@ class Application:
         bound: its arguments by parameter.
         settled: the device that each variable stands for, as far as anything decides it; `origins` say why, and
             `strays` what else it may be.
+        apart: the variable whose operands do not agree, if a conflict of them is reported.
     """
 
     frame: Frame
@@ -108,6 +109,7 @@ class Application:
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
     strays: dict[str, CpuOnOnePath | None] = field(default_factory=dict)
+    apart: str | None = None
 
     def __post_init__(self) -> None:
         self.given = Gathered(self.frame, self.env)
@@ -160,6 +162,7 @@ class Application:
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
+            self.apart = variable
             self.settled[variable], self.origins[variable] = recovery.result(compared)
             self.strays[variable] = None
             return
@@ -290,9 +293,15 @@ class Application:
             case NoneTerm():
                 return Constant(None)
             case SelfTerm() if receiver is not None:
-                return receiver
+                return self._written(receiver)
             case _:
                 return UNKNOWN
+
+    def _written(self, receiver: Value) -> Value:
+        """What an operation returns that writes to its receiver: behind a conflict, it is where the report asks for."""
+        if self.apart is None or not isinstance(receiver, Tensor):
+            return receiver
+        return replace(receiver, device=self.device(self.apart), origin=self.origins[self.apart], stray=None)
 
 
 def _stray(firm: Sequence[Operand]) -> CpuOnOnePath | None:

@@ -192,10 +192,9 @@ def call_tensor_method(
     if found is None:
         return UNKNOWN
     signature, bound = found
-    result = Application(frame, env, operation or f"Tensor.{name}", span).run(
-        signature, bound, receiver.value, exact=arguments.exact
-    )
-    return receiver.value if "in_place" in signature.markers else result
+    application = Application(frame, env, operation or f"Tensor.{name}", span)
+    result = application.run(signature, bound, receiver.value, exact=arguments.exact)
+    return receiver.value if "in_place" in signature.markers and application.apart is None else result
 
 
 def read_by_numpy(frame: Frame, env: Environment, operation: str, given: ArgumentValue, span: Span) -> None:
