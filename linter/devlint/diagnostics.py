@@ -118,6 +118,19 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """What has to change: one change settles all diagnostics of a file with one cause.
+
+    Attributes:
+        value: a name for the value that has to move, different from the names of all others in the file.
+        device: where it has to go; "" for a device that only the surroundings know, which may be any.
+    """
+
+    value: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One reported item.
 
@@ -134,7 +147,7 @@ class Diagnostic:
         advice: the change to make, in the imperative, or None.
         fix: that change as edits, where it can be made without the author.
         calls: the calls that show it, if the function around it does not; of the first, `related` tells the way to it.
-        cause: a name for what has to change, the same for all diagnostics that one change settles; "" without one.
+        cause: see `Cause`; None for one that no other diagnostic shares.
     """
 
     code: str
@@ -149,7 +162,7 @@ class Diagnostic:
     advice: str | None = None
     fix: Fix | None = None
     calls: tuple[Place, ...] = ()
-    cause: str = ""
+    cause: Cause | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, Place, str, str]:

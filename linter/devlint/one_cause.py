@@ -23,15 +23,28 @@ def once(reported: Sequence[Diagnostic], silenced: Iterable[Silenced]) -> Iterat
         reported: the diagnostics of the file that no comment silences.
         silenced: those that a comment silences.
     """
-    groups: dict[str, list[Diagnostic]] = {}
     quiet = [entry.diagnostic for entry in silenced]
-    for one in sorted((*reported, *quiet), key=lambda one: one.sort_key):
-        if one.cause:
-            groups.setdefault(one.cause, []).append(one)
+    firsts = {first: others for first, *others in _groups((*reported, *quiet))}
     for one in reported:
-        first, *others = groups.get(one.cause, [one])
-        if one is first:
-            yield replace(one, related=(*one.related, *_named(others)), cause="")
+        if one.cause is None:
+            yield one
+        elif one in firsts:
+            shown = [other for other in firsts[one] if other not in quiet]
+            yield replace(one, related=(*one.related, *_named(shown)), cause=None)
+
+
+def _groups(found: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
+    """Yield the diagnostics of each cause, in order; a device that only the surroundings know is that of the others."""
+    groups: dict[str, dict[str, list[Diagnostic]]] = {}
+    for one in sorted(found, key=lambda one: one.sort_key):
+        if one.cause is not None:
+            same = groups.setdefault(one.cause.value, {})
+            device = one.cause.device or next(iter(same), "")
+            if device and "" in same:
+                same[device] = same.pop("")
+            same.setdefault(device, []).append(one)
+    for same in groups.values():
+        yield from same.values()
 
 
 def _named(others: Sequence[Diagnostic]) -> Iterator[Related]:

@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 import libcst as cst
+from devlint.diagnostics import Cause, Certainty
 from devlint.domain.device import CPU, is_symbolic
 from devlint.facts import Conflict, ConflictKind, Meeting
 
 from devlint_rules.support.moves.bindings import begin_of_value
-from devlint_rules.support.moves.device_text import STAYING, root_of
+from devlint_rules.support.moves.device_text import STAYING, is_addressable, root_of
 from devlint_rules.support.site import Site
 
-_AT_OPERATION = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
-"""Conflicts that a copy for the operation settles, and for no other operation."""
+_OF_TWO_VALUES = (
+    ConflictKind.OPERANDS,
+    ConflictKind.MODULE_INPUT,
+    ConflictKind.CPU_MEETS_SYMBOLIC,
+    ConflictKind.CRITERION_STATE,
+    ConflictKind.INDEX,
+    ConflictKind.GENERATOR,
+)
+"""Conflicts that a move of one value settles; a copy for an operation that needs the CPU settles no other operation."""
 
 
-def cause_of(conflict: Conflict, site: Site) -> str:
-    """Return a name for the value on the CPU that a function needs on one other device.
+def cause_of(conflict: Conflict, site: Site) -> Cause | None:
+    """Return the cause of a conflict: values on the CPU that are needed on one other device.
 
-    All operations of the function that need it there have the same cause. The name is empty for a conflict that has a
-    cause of its own, or that other calls show too.
+    All operations that need them there have the same cause: those in the same file if the origin of the values tells
+    them from all others, else those in the same function. None for a conflict that has a cause of its own, that is
+    merely possible, or that other calls show too.
     """
     first, second = conflict.first, conflict.second
     left, there = (first, second) if first.device == CPU else (second, first)
-    if conflict.kind in _AT_OPERATION or left.device != CPU or conflict.led:
-        return ""
-    value = _origin(left) if left.is_known_by_origin else _binding(left, site)
-    goal = "" if is_symbolic(there.device) else str(there.device)
-    return value and site.surroundings.qualified(f"{value} to {goal}", site.place)
+    raises = conflict.kind in _OF_TWO_VALUES and conflict.certainty is not Certainty.POSSIBLE
+    if not raises or left.device != CPU or conflict.led:
+        return None
+    values = [_value(side, site) for side in (left, *conflict.others)]
+    device = "" if is_symbolic(there.device) else str(there.device)
+    return Cause(" and ".join(values), device) if all(values) else None
 
 
-def _origin(side: Meeting) -> str:
-    return ", ".join(map(str, (step.place for step in side.trace)))
+def _value(side: Meeting, site: Site) -> str:
+    """Return a name for a value; "" if no name tells it from others."""
+    if side.is_known_by_origin:
+        return ", ".join(str(step.place) for step in side.trace)
+    name = _binding(side, site)
+    return name and site.surroundings.qualified(name, site.place)
 
 
 def _binding(side: Meeting, site: Site) -> str:
@@ -47,7 +61,7 @@ def _binding(side: Meeting, site: Site) -> str:
                 node = inner
             case _:
                 text = site.syntax.code(node)
-                root = root_of(text)
-                begin = begin_of_value(root, node, site.syntax, site.surroundings) if root.isidentifier() else None
-                return "" if begin is None else f"{text} from {begin}"
+                if not is_addressable(text):
+                    return ""
+                return f"{text} from {begin_of_value(root_of(text), node, site.syntax, site.surroundings)}"
     return ""
