@@ -119,7 +119,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What has to change: one change settles all diagnostics of a file with one cause.
+    """The move that is missing. It settles all diagnostics of a file with this cause.
 
     Attributes:
         value: a name for the value that has to move, different from the names of all others in the file.

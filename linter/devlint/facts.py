@@ -58,11 +58,6 @@ class Meeting:
     inside: Named | None = None
     joined: bool = False
 
-    @property
-    def is_known_by_origin(self) -> bool:
-        """Whether all values with this trace lack one move; a batch of a loader, for one, has several tensors."""
-        return self.kind in (OriginKind.CREATED, OriginKind.MOVED, OriginKind.ATTRIBUTE)
-
 
 @dataclass(frozen=True, slots=True)
 class Conflict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Cause, Certainty
 from devlint.domain.device import CPU, is_symbolic
-from devlint.facts import Conflict, ConflictKind, Meeting
+from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind
 
 from devlint_rules.support.moves.bindings import begin_of_value
 from devlint_rules.support.moves.device_text import STAYING, is_addressable, root_of
@@ -20,6 +20,9 @@ _OF_TWO_VALUES = (
     ConflictKind.GENERATOR,
 )
 """Conflicts that a move of one value settles; a copy for an operation that needs the CPU settles no other operation."""
+
+_BY_ORIGIN = (OriginKind.CREATED, OriginKind.MOVED, OriginKind.ATTRIBUTE)
+"""How a value comes to be that its trace tells from others; a batch of a loader, for one, has several tensors."""
 
 
 def cause_of(conflict: Conflict, site: Site) -> Cause | None:
@@ -41,7 +44,7 @@ def cause_of(conflict: Conflict, site: Site) -> Cause | None:
 
 def _value(side: Meeting, site: Site) -> str:
     """Return a name for a value; "" if no name tells it from others."""
-    if side.is_known_by_origin:
+    if side.kind in _BY_ORIGIN:
         return ", ".join(str(step.place) for step in side.trace)
     name = _binding(side, site)
     return name and site.surroundings.qualified(name, site.place)
