@@ -11,8 +11,8 @@ from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Give
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
-from devlint.domain.place import AccessPath
 from devlint.domain.kinds import OriginKind
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import LEADS_THERE
 from devlint.facts import (
     Anchored,
@@ -249,8 +249,9 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     """Keep of the conflicts inside called functions one for each cause, with the number of other calls.
 
     The cause is the function if the conflict arises inside, else the value on the CPU that calls hand over, or the
-    call that hands over a module there. Of the tensors of a batch, each is a value. In one call, a value that is astray has one report, at the first operation;
-    so have modules on the CPU that meet one value, since they are parts of the module that was left there.
+    call that hands over a module there. Of the tensors of a batch, each is a value. In one call, a value that is astray
+    has one report, at the first operation; so have modules on the CPU that meet one value, since they are parts of the
+    module that was left there.
     """
     found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
     through = [(item, item.fact) for item in facts if isinstance(item.fact, Conflict) and item.fact.via]
