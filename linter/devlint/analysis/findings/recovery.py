@@ -23,9 +23,10 @@ from dataclasses import replace
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.analysis.values.modules import is_module, place_object, state
+from devlint.analysis.values.modules import is_module, module_device, place_object, state
 from devlint.domain.device import CPU, META, UNKNOWN_DEVICE, Device, Variable, in_words
 from devlint.domain.environment import Environment
+from devlint.domain.heap import Optimizer
 from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, Requirement
@@ -99,7 +100,10 @@ def _left_on_cpu(first: Operand, second: Operand) -> Iterator[tuple[Operand, Ope
 
 
 def move(frame: Frame, env: Environment, mends: Iterable[Mend], span: Span) -> None:
-    """Puts modules where the report at a place asks for them; not those with parts on a third device."""
+    """Puts modules where the report at a place asks for them; not those with parts on a third device.
+
+    They have been there from the beginning, as it were, and so has the state that optimizers keep for them.
+    """
     for mend in mends:
         device, because = mend.there.device, mend.there.origin
         if not {found for found, _ in state(frame, env, mend.module)} <= {CPU, device}:
@@ -107,7 +111,13 @@ def move(frame: Frame, env: Environment, mends: Iterable[Mend], span: Span) -> N
         what = f"put on {in_words(device)} by the change that the report here asks for"
         origin = frame.origin(what, span, OriginKind.MODULE, because)
         inner = env.heap.above()
-        place_object(frame, replace(env, heap=inner), mend.module, device, origin)
+        after = replace(env, heap=inner)
+        place_object(frame, after, mend.module, device, origin)
+        for identity, held in tuple(env.heap.items()):
+            if not isinstance(held, Optimizer) or held.state != CPU or not held.modules:
+                continue
+            if all(module_device(frame, after, module)[0] == device for module in held.modules):
+                inner[identity] = replace(held, state=device)
         changed = {key: (env.heap[key], held) for key, held in inner.changed() if env.heap.get(key) != held}
         env.heap = env.heap.take(inner)
         env.mended = {**env.mended, **changed}
