@@ -29,13 +29,13 @@ def cause_of(conflict: Conflict, site: Site) -> Cause | None:
     """Return the cause of a conflict: values on the CPU that are needed on one other device.
 
     All operations that need them there have the same cause: those in the same file if the origin of the values tells
-    them from all others, else those in the same function. None for a conflict that has a cause of its own, that is
-    merely possible, or that other calls show too.
+    them from all others, else those in the same function. None for a conflict that has a cause of its own, or that
+    is merely possible.
     """
     first, second = conflict.first, conflict.second
     left, there = (first, second) if first.device == CPU else (second, first)
     raises = conflict.kind in _OF_TWO_VALUES and conflict.certainty is not Certainty.POSSIBLE
-    if not raises or left.device != CPU or conflict.led:
+    if not raises or left.device != CPU:
         return None
     values = [_value(side, site) for side in (left, *conflict.others)]
     device = "" if is_symbolic(there.device) else str(there.device)
@@ -43,28 +43,32 @@ def cause_of(conflict: Conflict, site: Site) -> Cause | None:
 
 
 def _value(side: Meeting, site: Site) -> str:
-    """Return a name for a value; "" if no name tells it from others."""
+    """Return a name for a value; "" if no name tells it from others. A module may have its parts from several lines."""
+    origin = ", ".join(str(step.place) for step in side.trace)
     if side.kind in _BY_ORIGIN:
-        return ", ".join(str(step.place) for step in side.trace)
-    name = _binding(side, site)
-    return name and site.surroundings.qualified(name, site.place)
+        return origin
+    node = site.node(side)
+    name = None if node is None else _binding(node, site)
+    if not name or side.kind is OriginKind.MODULE:
+        return name or ""
+    return f"{name} with {origin}"
 
 
-def _binding(side: Meeting, site: Site) -> str:
-    """Return the expression that a value comes from unchanged, with the place from where on it is that; "" if unknown.
+def _binding(node: cst.BaseExpression, site: Site) -> str:
+    """Return the expression that a value comes from unchanged, and where it is that value; "" if no name stands for it.
 
     It is `labels` of `labels.long()`, and `batch["label"]` of `batch["label"].long()`.
     """
-    node = site.node(side)
-    while node is not None:
-        match node:
-            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in STAYING:
-                node = inner
-            case cst.Attribute(value=inner, attr=cst.Name(value="data" | "T" | "mT")):
-                node = inner
-            case _:
-                text = site.syntax.code(node)
-                if not is_addressable(text):
-                    return ""
-                return f"{text} from {begin_of_value(root_of(text), node, site.syntax, site.surroundings)}"
-    return ""
+    match node:
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in STAYING:
+            return _binding(inner, site)
+        case cst.Attribute(value=inner, attr=cst.Name(value="data" | "T" | "mT")):
+            return _binding(inner, site)
+    text, around = site.syntax.code(node), site.surroundings
+    root = root_of(text)
+    if not is_addressable(text) or (around.is_global(root) and not around.binds(root, site.place)):
+        return text if is_addressable(text) else ""
+    if root == "self":
+        return around.qualified(text, site.place)
+    begin = begin_of_value(root, node, site.syntax, around)
+    return around.qualified(f"{text} from {begin}", site.place)
