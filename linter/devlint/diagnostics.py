@@ -62,11 +62,13 @@ class Related:
 
     Attributes:
         value: the name of the value whose story it is; empty if it belongs to no value or to several.
+        again: it is no step, but another operation with the cause of the report.
     """
 
     place: Place
     message: str
     value: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

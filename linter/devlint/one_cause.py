@@ -52,4 +52,4 @@ def _named(others: Sequence[Diagnostic]) -> Iterator[Related]:
     named, more = others[:_MOST_NAMED], len(others) - _MOST_NAMED
     for position, one in enumerate(named, 1):
         rest = "" if more < 1 or position < len(named) else f" ({more} more operations have this cause)"
-        yield Related(one.place, f"the same cause: {one.message}{rest}")
+        yield Related(one.place, f"the same cause: {one.message}{rest}", again=True)

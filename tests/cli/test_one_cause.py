@@ -26,18 +26,14 @@ COMMENT = "  # devlint: ignore[DEV101] checked by hand"
 LABELS = """\
 import torch
 
-
-def steps(net: torch.nn.Module, loader: torch.utils.data.DataLoader) -> None:
-    net.to("cuda:0")
-    for rows, labels in loader:
-        scores = net(rows.to("cuda:0"))
-        torch.nn.functional.cross_entropy(scores, labels.long())
-        scores.argmax(1).eq(labels)
-    for rows, labels in loader:
-        net(rows.to("cuda:0")).argmax(1).eq(labels)
-
-
-steps(torch.nn.Linear(3, 3), torch.utils.data.DataLoader([(torch.ones(3), torch.tensor(0))]))
+net = torch.nn.Linear(3, 3).to("cuda:0")
+loader = torch.utils.data.DataLoader([(torch.ones(3), torch.tensor(0))])
+for rows, labels in loader:
+    scores = net(rows.to("cuda:0"))
+    scores.argmax(1).eq(labels)
+    torch.nn.functional.cross_entropy(scores, labels.long())
+for rows, labels in loader:
+    net(rows.to("cuda:0")).argmax(1).eq(labels)
 """
 
 
@@ -121,4 +117,10 @@ def test_all_fixes_leave_no_report() -> None:
 
 def test_each_loop_has_a_batch_of_its_own(program: Path) -> None:
     program.write_text(LABELS)
-    assert _reports() == [(8, "DEV101", [9]), (11, "DEV101", [])]
+    assert _reports() == [(7, "DEV101", [8]), (10, "DEV101", [])]
+
+
+def test_fixes_for_one_operation_at_a_time_settle_all(program: Path) -> None:
+    program.write_text(LABELS)
+    _run("--fix")
+    assert _reports() == []

@@ -54,7 +54,7 @@ def new_errors(
     known = {
         key
         for one in before
-        for place in (one.place, *(step.place for step in one.related))
+        for place in (one.place, *(step.place for step in one.related if step.again))
         for key in _keys(one.code, place, moved.get(place.file))
     }
     for one in after:

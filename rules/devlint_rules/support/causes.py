@@ -43,15 +43,11 @@ def cause_of(conflict: Conflict, site: Site) -> Cause | None:
 
 
 def _value(side: Meeting, site: Site) -> str:
-    """Return a name for a value; "" if no name tells it from others. A module may have its parts from several lines."""
-    origin = ", ".join(str(step.place) for step in side.trace)
+    """Return a name for a value; "" if no name tells it from others."""
     if side.kind in _BY_ORIGIN:
-        return origin
+        return ", ".join(str(step.place) for step in side.trace)
     node = site.node(side)
-    name = None if node is None else _binding(node, site)
-    if not name or side.kind is OriginKind.MODULE:
-        return name or ""
-    return f"{name} with {origin}"
+    return "" if node is None else _binding(node, site)
 
 
 def _binding(node: cst.BaseExpression, site: Site) -> str:
