@@ -120,7 +120,11 @@ def test_each_loop_has_a_batch_of_its_own(program: Path) -> None:
     assert _reports() == [(7, "DEV101", [8]), (10, "DEV101", [])]
 
 
-def test_fixes_for_one_operation_at_a_time_settle_all(program: Path) -> None:
-    program.write_text(LABELS)
+def test_fixes_of_one_operation_after_the_other_settle_all(program: Path) -> None:
+    program.write_text(
+        'import torch\n\nx = torch.ones(3, device="cuda:0")\ncopy = x.cpu()\nx + copy\nx * copy\ncopy.numpy()\n'
+    )
+    assert _reports() == [(5, "DEV101", [6])]
     _run("--fix")
     assert _reports() == []
+    assert program.read_text().endswith("x + copy.to(x.device)\nx * copy.to(x.device)\ncopy.numpy()\n")
