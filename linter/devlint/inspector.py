@@ -432,10 +432,11 @@ class Inspector:
         found = self._check(place, source, FileFacts(facts), rules)
         if path in place.project.members:
             kept, silenced, used = silence_only(source.text, source.display, found, self._load().rules)
+            quiet = tuple(place.graded_silenced(silenced))
             return replace(
                 result,
-                elsewhere=(*result.elsewhere, *place.graded(kept)),
-                silenced=(*result.silenced, *place.graded_silenced(silenced)),
+                elsewhere=(*result.elsewhere, *one_cause.once(tuple(place.graded(kept)), quiet)),
+                silenced=(*result.silenced, *quiet),
                 used=(*result.used, *used),
             )
         at_calls = [at_its_call(one) for one in found]

@@ -120,6 +120,15 @@ def test_each_loop_has_a_batch_of_its_own(program: Path) -> None:
     assert _reports() == [(7, "DEV101", [8]), (10, "DEV101", [])]
 
 
+def test_two_mistakes_that_calls_of_a_function_show_are_two_reports(program: Path) -> None:
+    Path("lib.py").write_text(
+        "import torch\n\n\ndef scaled(x):\n    steps = torch.arange(3)\n    y = x + steps\n"
+        "    return y * torch.ones(3) + x.mul(steps)\n"
+    )
+    program.write_text('import torch\n\nfrom lib import scaled\n\nscaled(torch.ones(3, device="cuda:0"))\n')
+    assert _reports() == [(6, "DEV101", []), (7, "DEV101", [])]
+
+
 def test_fixes_of_one_operation_after_the_other_settle_all(program: Path) -> None:
     program.write_text(
         'import torch\n\nx = torch.ones(3, device="cuda:0")\ncopy = x.cpu()\nx + copy\nx * copy\ncopy.numpy()\n'
