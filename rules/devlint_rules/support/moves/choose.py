@@ -78,7 +78,7 @@ def _bring_two(conflict: Conflict, site: Site) -> Remedy:
         return _copy_to_cpu(conflict, site)
     if conflict.kind is ConflictKind.GENERATOR:
         return _matching_generator(conflict, site)
-    stray, settled = stray_and_settled(conflict)
+    stray, settled = _stray_and_settled(conflict)
     if site.writes(stray):
         return _follow_the_written(conflict, stray, settled, site)
     return _bring(conflict, stray, settled, site)
@@ -379,7 +379,7 @@ def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit,
     return ()
 
 
-def stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
+def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
     """The value to change, and the one to follow."""
     first, second = conflict.first, conflict.second
     if first.device == CPU and second.device != CPU and conflict.operation != ASSIGNED:
