@@ -62,11 +62,13 @@ class Related:
 
     Attributes:
         value: the name of the value whose story it is; empty if it belongs to no value or to several.
+        again: it is no step, but another operation with the cause of the report.
     """
 
     place: Place
     message: str
     value: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,19 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """The move that is missing. It settles all diagnostics of a file with this cause.
+
+    Attributes:
+        value: a name for the value that has to move, different from the names of all others in the file.
+        device: where it has to go; "" for a device that only the surroundings know, which may be any.
+    """
+
+    value: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One reported item.
 
@@ -134,6 +149,7 @@ class Diagnostic:
         advice: the change to make, in the imperative, or None.
         fix: that change as edits, where it can be made without the author.
         calls: the calls that show it, if the function around it does not; of the first, `related` tells the way to it.
+        cause: see `Cause`; None for one that no other diagnostic shares.
     """
 
     code: str
@@ -148,6 +164,7 @@ class Diagnostic:
     advice: str | None = None
     fix: Fix | None = None
     calls: tuple[Place, ...] = ()
+    cause: Cause | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, Place, str, str]:

@@ -19,6 +19,7 @@ from textwrap import shorten
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from devlint import one_cause
 from devlint.audit import mentions_suppressions, silence, silence_only
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
 from devlint.discovery import project_of
@@ -407,10 +408,11 @@ class Inspector:
         """Return the result of a file with the diagnostics of its rules."""
         enabled = place.selection.rules_for(source.path)
         kept, silenced, idle = silence(source.text, source.display, found, enabled, self._load().rules)
+        quiet = tuple(place.graded_silenced(silenced))
         return replace(
             result,
-            diagnostics=tuple(place.graded(kept)),
-            silenced=(*result.silenced, *place.graded_silenced(silenced)),
+            diagnostics=tuple(one_cause.once(tuple(place.graded(kept)), quiet)),
+            silenced=(*result.silenced, *quiet),
             idle=tuple(idle),
         )
 
@@ -430,10 +432,11 @@ class Inspector:
         found = self._check(place, source, FileFacts(facts), rules)
         if path in place.project.members:
             kept, silenced, used = silence_only(source.text, source.display, found, self._load().rules)
+            quiet = tuple(place.graded_silenced(silenced))
             return replace(
                 result,
-                elsewhere=(*result.elsewhere, *place.graded(kept)),
-                silenced=(*result.silenced, *place.graded_silenced(silenced)),
+                elsewhere=(*result.elsewhere, *one_cause.once(tuple(place.graded(kept)), quiet)),
+                silenced=(*result.silenced, *quiet),
                 used=(*result.used, *used),
             )
         at_calls = [at_its_call(one) for one in found]

@@ -15,7 +15,7 @@ from libcst.metadata import CodeRange
 
 from devlint.addresses import page_of
 from devlint.declarations import Declaration
-from devlint.diagnostics import Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
+from devlint.diagnostics import Cause, Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
 from devlint.records import dataclass
@@ -242,6 +242,7 @@ class Rule(cst.BatchableCSTVisitor):
         advice: str | None = None,
         fix: Fix | None = None,
         calls: Iterable[Place] = (),
+        cause: Cause | None = None,
     ) -> None:
         """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
 
@@ -260,6 +261,7 @@ class Rule(cst.BatchableCSTVisitor):
             advice=advice,
             fix=fix,
             calls=tuple(calls),
+            cause=cause,
         )
         self._diagnostics.append(diagnostic)
 

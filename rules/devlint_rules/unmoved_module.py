@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Certainty, Severity
+from devlint.diagnostics import Cause, Certainty, Severity
 from devlint.facts import UnmovedModule as Fact
-from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import in_words, quoted, story
+from devlint_rules.support.scopes import SurroundedRule
 
 
-class UnmovedModule(OperationRule):
+class UnmovedModule(SurroundedRule):
     """
     ## What it does
     Reports a call of a module that a class or function got as an argument or loaded, and does not move, with an input
@@ -80,4 +80,5 @@ class UnmovedModule(OperationRule):
                 certainty=Certainty.POSSIBLE,
                 related=story(found.trace, found.name),
                 advice=f"move {quoted(found.module)} to {there} too, or keep the input on its device",
+                cause=Cause(self.surroundings().qualified(found.module, self.place_of(node)), str(found.device)),
             )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Variable
 from devlint.domain.environment import Environment, join, under_assumptions
-from devlint.domain.heap import Heap, ListObject
+from devlint.domain.heap import Heap, LibraryObject, ListObject
 from devlint.domain.place import AccessPath
 from devlint.domain.process import Process
 from devlint.domain.value import TEXT, UNKNOWN, Constant, DeviceValue, Opaque, Reference, Tensor, Value
@@ -149,3 +149,41 @@ def test_a_copy_is_ones_own() -> None:
     copy.heap[IDS[1]] = ListObject(())
     copy.assumptions[Y] = CPU
     assert (len(env.names), len(env.heap), len(env.assumptions)) == (1, 1, 1)
+
+
+FOUND, MOVED, CHANGED = (LibraryObject("torch.nn.Linear", device, None) for device in (CPU, GPU, Concrete("cuda", 1)))
+"""A module as a report finds it, as the report asks for it, and as a later move leaves it."""
+
+
+def _reported() -> Environment:
+    env = Environment(heap=Heap({IDS[0]: FOUND}))
+    env.mend({IDS[0]: (FOUND, MOVED)})
+    return env
+
+
+def test_a_module_that_a_report_moves_on_one_path_has_moved_on_both() -> None:
+    other = Environment(heap=Heap({IDS[0]: FOUND}))
+    for joined in (_joined(_reported(), other), _joined(other, _reported())):
+        assert joined.heap[IDS[0]] == MOVED
+        assert joined.mended == {IDS[0]: (FOUND, MOVED)}
+    assert other.heap[IDS[0]] == FOUND
+
+
+def test_a_module_that_the_other_path_moves_is_not_where_the_report_asks_for_it() -> None:
+    joined = _joined(_reported(), Environment(heap=Heap({IDS[0]: CHANGED})))
+    assert joined.heap[IDS[0]] == replace(MOVED, device=UNKNOWN_DEVICE)
+
+
+@pytest.mark.parametrize(("later", "expected"), [(MOVED, FOUND), (CHANGED, CHANGED)])
+def test_a_turn_of_a_loop_begins_with_what_the_report_found(later: LibraryObject, expected: LibraryObject) -> None:
+    env = _reported()
+    env.heap[IDS[0]] = later
+    env.undo_mends({})
+    assert env.heap[IDS[0]] == expected
+    assert env.mended == {}
+
+
+def test_a_turn_of_a_loop_keeps_what_reports_before_the_loop_have_moved() -> None:
+    env = _reported()
+    env.undo_mends(env.mended)
+    assert env.heap[IDS[0]] == MOVED

@@ -16,7 +16,7 @@ CASES = {
         "        a = self.loss(self.net(real), label)\n        label.fill_(0)\n"
         "        return a + self.loss(self.net(-real), label)\n",
         "DEV103",
-        ["pass `device=self.device` to `torch.full` on line 12"] * 2,
+        ["pass `device=self.device` to `torch.full` on line 12"],
     ),
     "factory of another function": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"

@@ -31,17 +31,20 @@ from typing import TypeAlias, TypeVar
 
 from devlint.domain.device import CPU, Device, Variable
 from devlint.domain.device import join as join_devices
-from devlint.domain.heap import Heap, join_heaps
+from devlint.domain.heap import Heap, Object, join_heaps
 from devlint.domain.kinds import ConflictKind
 from devlint.domain.process import NOTHING_SETTLED, Process
 from devlint.domain.process import join as join_processes
-from devlint.domain.value import Opaque, Tensor, Value, chosen
+from devlint.domain.value import ObjectId, Opaque, Tensor, Value, chosen
 from devlint.domain.value import join as join_values
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
 
 Pair: TypeAlias = tuple[ConflictKind, frozenset[Device]]
 """Two devices, and the kind of conflict that there is if they differ."""
+
+Mends: TypeAlias = Mapping[ObjectId, tuple[Object, Object]]
+"""Objects that reports ask to move: how a report found each, and how it is once it is moved."""
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class Environment:
         on_host: a test has found that something the surroundings decide is on the CPU.
         compared: the pairs of devices of which every path to this point asks that they agree, each with the kind of
             what asks it.
+        mended: the objects that are here as the reports on the way ask for; see `findings.recovery`.
     """
 
     names: dict[str, Value] = field(default_factory=dict)
@@ -75,6 +79,7 @@ class Environment:
     always: bool = True
     on_host: bool = False
     compared: frozenset[Pair] = frozenset()
+    mended: Mends = field(default_factory=dict)
 
     def copy(self) -> Environment:
         """An environment of one's own, equal to this one."""
@@ -91,7 +96,22 @@ class Environment:
             self.always,
             self.on_host,
             self.compared,
+            self.mended,
         )
+
+    def mend(self, mended: Mends) -> None:
+        """Put objects where reports ask for them, if they still are as these reports found them."""
+        for identity, (found, moved) in mended.items():
+            if identity not in self.mended and self.heap.get(identity) == found:
+                self.heap[identity] = moved
+        self.mended = {**mended, **self.mended}
+
+    def undo_mends(self, kept: Mends) -> None:
+        """Put back the objects that no other mends than `kept` have moved, if nothing has changed them since."""
+        for identity, (found, moved) in self.mended.items():
+            if identity not in kept and self.heap.get(identity) == moved:
+                self.heap[identity] = found
+        self.mended = kept
 
 
 def join(left: Environment | None, right: Environment | None) -> Environment | None:
@@ -102,6 +122,7 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         return left.copy()
     if left.fallback != right.fallback:
         return _prefer(*((right, left) if left.fallback else (left, right)))
+    left, right = alike_mended(left, right)
     return Environment(
         _join_names(left.names, right.names),
         join_heaps(left.heap, right.heap),
@@ -115,7 +136,18 @@ def join(left: Environment | None, right: Environment | None) -> Environment | N
         left.always and right.always,
         left.on_host and right.on_host,
         left.compared & right.compared,
+        left.mended,
     )
+
+
+def alike_mended(left: Environment, right: Environment) -> tuple[Environment, Environment]:
+    """Return two environments with the mends of both: a change that a report asks for holds on all paths."""
+    if left.mended == right.mended:
+        return left, right
+    mended, left, right = left.mended, left.copy(), right.copy()
+    left.mend(right.mended)
+    right.mend(mended)
+    return left, right
 
 
 def under_assumptions(env: Environment, value: Value) -> Value:

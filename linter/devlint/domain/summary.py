@@ -71,6 +71,7 @@ class Operand:
         stray: as for a tensor: how it was created on the CPU, on one of the paths that lead here.
         batch: the place of what a loop takes one by one, if this is a part of it.
         inside: where a call has put the caller's value in its place: how the operation names it.
+        object: the object that it is, if it is a module.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Operand:
     likely: bool = True
     batch: AccessPath | None = None
     inside: AtOperation | None = None
+    object: ObjectId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from devlint.diagnostics import Certainty, Diagnostic, Severity
+from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
 from devlint.selection import ALWAYS
 
 Moved: TypeAlias = Callable[[int, int], tuple[tuple[int, int], ...]]
@@ -42,18 +42,24 @@ def new_errors(
 ) -> Iterator[Diagnostic]:
     """Yield the reports of errors that PyTorch raises, and that are new with a fix.
 
-    A report of the same family at the place of an earlier one is not new: it tells of the next value in an operation
-    of several, or names a device by another name. Nor is one at a call that leads to such an operation. Reports of
-    other kinds, such as those of words or of speed, and errors that are merely possible, tell of no harm.
+    A report of the same family at a place of an earlier one is not new: it tells of the next value in an operation
+    of several, of the next operation with one cause, or names a device by another name. Nor is one at a call that
+    leads to such an operation. Reports of other kinds, such as those of words or of speed, and errors that are merely
+    possible, tell of no harm.
 
     Args:
         before, after: the diagnostics of all files.
         moved: by file that was edited, where a position is now.
     """
-    known = {key for one in before for key in _keys(one, moved.get(one.place.file))}
+    known = {
+        key
+        for one in before
+        for place in (one.place, *(step.place for step in one.related if step.again))
+        for key in _keys(one.code, place, moved.get(place.file))
+    }
     for one in after:
         raises = one.pytorch is not None and one.certainty is not Certainty.POSSIBLE
-        if raises and not known.issuperset(_keys(one)) and known.isdisjoint(_steps(one)):
+        if raises and not known.issuperset(_keys(one.code, one.place)) and known.isdisjoint(_steps(one)):
             yield one
 
 
@@ -65,12 +71,12 @@ def allows(settled: Diagnostic, brought: Diagnostic, *, unsafe: bool) -> bool:
     return unsafe and brought.fix is not None and _gravity(brought) <= _gravity(settled)
 
 
-def _keys(diagnostic: Diagnostic, moved: Moved | None = None) -> list[tuple[str | int, ...]]:
-    """Return the properties that tell a report from new ones, once for each place where it may be now."""
-    family, at = diagnostic.code[: len(_MACHINES)], (diagnostic.place.line, diagnostic.place.column)
+def _keys(code: str, place: Place, moved: Moved | None = None) -> list[tuple[str | int, ...]]:
+    """Return the properties that tell a report from new ones, once for each position where its place may be now."""
+    family, at = code[: len(_MACHINES)], (place.line, place.column)
     if family == _MACHINES:
-        return [(diagnostic.place.file, family)]
-    return [(diagnostic.place.file, family, *place) for place in ((at,) if moved is None else moved(*at))]
+        return [(place.file, family)]
+    return [(place.file, family, *position) for position in ((at,) if moved is None else moved(*at))]
 
 
 def _steps(diagnostic: Diagnostic) -> Iterator[tuple[str | int, ...]]:

@@ -8,6 +8,7 @@ import libcst as cst
 from devlint.diagnostics import Certainty
 from devlint.facts import Conflict, ConflictKind
 
+from devlint_rules.support.causes import cause_of
 from devlint_rules.support.messages import both_stories, labels, on_two_devices, story
 from devlint_rules.support.moves.choose import bring_together
 from devlint_rules.support.scopes import SurroundedRule
@@ -36,7 +37,8 @@ class ConflictRule(SurroundedRule):
             if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
                 continue
             place = self.place_of(node)
-            remedy = bring_together(conflict, Site(place, self.surroundings(), self.syntax()))
+            site = Site(place, self.surroundings(), self.syntax())
+            remedy = bring_together(conflict, site)
             self.report(
                 place,
                 f"{on_two_devices(conflict)} (observed at run time)" if conflict.observed else on_two_devices(conflict),
@@ -47,6 +49,7 @@ class ConflictRule(SurroundedRule):
                 advice=remedy.advice,
                 fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
                 calls=(*(step.place for step in conflict.led[:1]), *conflict.other_calls),
+                cause=cause_of(conflict, site),
             )
 
     def is_for_another_rule(self, node: cst.CSTNode, conflict: Conflict) -> bool:

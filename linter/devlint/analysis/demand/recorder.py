@@ -11,6 +11,7 @@ from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Give
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
+from devlint.domain.kinds import OriginKind
 from devlint.domain.place import AccessPath
 from devlint.domain.provenance import LEADS_THERE
 from devlint.facts import (
@@ -248,8 +249,9 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     """Keep of the conflicts inside called functions one for each cause, with the number of other calls.
 
     The cause is the function if the conflict arises inside, else the value on the CPU that calls hand over, or the
-    call that hands over a module there. In one call, a value that is astray has one report, at the first operation;
-    so have modules on the CPU that meet one value, since they are parts of the module that was left there.
+    call that hands over a module there. Of the tensors of a batch, each is a value. In one call, a value that is astray
+    has one report, at the first operation; so have modules on the CPU that meet one value, since they are parts of the
+    module that was left there.
     """
     found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
     through = [(item, item.fact) for item in facts if isinstance(item.fact, Conflict) and item.fact.via]
@@ -281,7 +283,8 @@ def _cause(conflict: Conflict, call: Place) -> object:
         return conflict.kind, conflict.via[_wrong_step(conflict)].place
     if conflict.kind is ConflictKind.MODULE_INPUT and conflict.first.device == CPU:
         return conflict.kind, inner, call
-    return conflict.kind, inner, _astray(conflict).trace
+    astray = _astray(conflict)
+    return conflict.kind, inner, astray.trace, astray.name if astray.kind is OriginKind.LOADER else ""
 
 
 def _astray(conflict: Conflict) -> Meeting:

@@ -19,6 +19,7 @@ From the bottom up:
 * `cpu_result_on_one_path`: functions that return a CPU tensor on one of their paths.
 * `in_place_accumulation`: totals on one device to which values of another device are added.
 * `unregistered_tensor`: plain attributes, which no move of the module reaches.
+* `recovery`: the values behind a reported conflict.
 * `conflicts`: operands, indices, generators and reads by the host that do not go together, a parameter among them;
   it decides every kind of `Conflict` but the three of the files below it and `cpu_result_on_one_path`.
 * `cpu_layer_in_wrapper`: layers that are built beside a module which may have been placed.

@@ -13,7 +13,7 @@ from itertools import chain, combinations
 
 from devlint.analysis.demand.callers import Builds, Doubt, Parameter, Unwitnessed
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import unregistered_tensor
+from devlint.analysis.findings import recovery, unregistered_tensor
 from devlint.analysis.findings.client import (
     builds,
     holds_nothing,
@@ -84,6 +84,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if kind is not None:
             others = _others_astray(frame, pairs, kind, first, second)
             _report(frame, kind, operation, span, first, second, others, always=env.always)
+            recovery.move(frame, env, recovery.of_operands(first, second), span)
             return True
     for first, second in pairs:
         if not (may_be_exempt(first) or may_be_exempt(second)):

@@ -209,8 +209,7 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
         case Closure():
             return invoke_closure(frame, env, value, None, arguments, span)
         case BoundMethod():
-            place = None if function.place is None or not function.place.steps else function.place.parent
-            receiver = ArgumentValue(value.receiver, function.span, place)
+            receiver = _receiver(frame, function, value)
             result = invoke_closure(frame, env, value.function, value.owner, arguments.behind(receiver), span)
             return _promised(frame, env, value, span) if result == UNKNOWN else result
         case UserClass():
@@ -245,6 +244,17 @@ def invoke(frame: Frame, env: Environment, function: ArgumentValue, arguments: A
 def _call_unknown(frame: Frame, env: Environment, arguments: Arguments) -> Value:
     objects.escape_arguments(env, arguments)
     return UNKNOWN
+
+
+def _receiver(frame: Frame, function: ArgumentValue, method: BoundMethod) -> ArgumentValue:
+    """The object whose method is called, as it stands at the call: `self.net` of `self.net.encode`."""
+    where, place = function.span, function.place
+    if place is not None and place.steps:
+        return ArgumentValue(method.receiver, receiver_span(where, str(place.steps[-1].key)), place.parent)
+    name, text = method.function.function.name.rpartition(".")[2], frame.text(where)
+    if text.endswith(f".{name}") and not text.startswith("super("):
+        where = receiver_span(where, name)
+    return ArgumentValue(method.receiver, where)
 
 
 def _promised(frame: Frame, env: Environment, method: BoundMethod, span: Span) -> Value:

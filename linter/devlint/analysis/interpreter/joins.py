@@ -64,9 +64,11 @@ def merge(
         subject: what chose the path, if no test did.
         before: the environment before a test of an option, which chose the path.
     """
+    if left is None or right is None or left.fallback != right.fallback:
+        return environment.join(left, right)
+    left, right = environment.alike_mended(left, right)
     merged = environment.join(left, right)
-    if merged is None or left is None or right is None or left.fallback != right.fallback:
-        return merged
+    assert merged is not None
     for name in environment.apart(left.names, right.names):
         ours, theirs = left.names[name], right.names[name]
         if theirs != ours:

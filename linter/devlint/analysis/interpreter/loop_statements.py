@@ -55,7 +55,10 @@ def _repeat(
     while passes < PASSES:
         known = frame.proofs.count
         after, loop = _pass(frame, entry.copy(), once)
-        widened = merge(frame, entry, join(after, loop.continues), span, TURN)
+        back = join(after, loop.continues)
+        if back is not None:
+            back.undo_mends(entry.mended)  # each turn begins with what the first report in it found
+        widened = merge(frame, entry, back, span, TURN)
         assert widened is not None
         widened.always = entry.always
         if widened == entry:
@@ -124,7 +127,9 @@ def transfer_while(frame: Frame, instruction: ir.While, env: Environment) -> Env
         return after
 
     always = env.always
-    _, loop = _repeat(frame, env, instruction.span, once)
+    turned, loop = _repeat(frame, env, instruction.span, once)
+    if left is not None and turned is not None:
+        left.mend(turned.mended)
     after = None if left is None else execute(frame, instruction.orelse, left)
     return _behind(frame, join(after, loop.breaks), always=always)
 

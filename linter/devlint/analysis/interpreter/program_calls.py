@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from devlint.analysis.demand.callers import CallSite
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import conflicts, unknown_operand, unregistered_tensor
+from devlint.analysis.findings import conflicts, recovery, unknown_operand, unregistered_tensor
 from devlint.analysis.findings.client import is_test
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
@@ -26,7 +26,7 @@ from devlint.analysis.values import objects, observed_values, operands, partial_
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
 from devlint.analysis.values.modules import device_of_whole, is_module, state
-from devlint.domain.device import CPU, Concrete, Variable
+from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.kinds import ConflictKind
@@ -361,9 +361,11 @@ def _execute_here(
                 conflicts.require(frame, env, _led_to(frame, env, _from_inside(one), bound, span))
         for conflict in outcome.frame.conflicts:
             report_through(frame, env, _from_inside(conflict), bound, span)
+    mends = recovery.of_call(frame, env, bound, outcome.frame.conflicts)
     if outcome.env is None or outcome.value is None:
         return None
-    env.heap = env.heap.take(outcome.env.heap)
+    env.heap, env.mended = env.heap.take(outcome.env.heap), outcome.env.mended
+    recovery.move(frame, env, mends, span)
     env.current, env.default, env.process = outcome.env.current, outcome.env.default, outcome.env.process
     env.checked = env.checked or outcome.env.checked
     return outcome.value
@@ -441,7 +443,8 @@ def _require(
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
             if requirement.always or requirement.met:
                 report_through(frame, env, conflicts.ordered(clash), substitution.bound, span)
-                _mend(substitution, requirement, first, second)
+                substitution.mended.update(recovery.of_arguments(requirement, first, second))
+                recovery.move(frame, env, recovery.of_call(frame, env, substitution.bound, (clash,)), span)
             return
     unknown_operand.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
@@ -452,13 +455,6 @@ def _require(
             conflicts.require(frame, env, passed_on)
         else:
             frame.requirements.append(passed_on)
-
-
-def _mend(substitution: Substitution, requirement: Requirement, first: Operand, second: Operand) -> None:
-    """Behind a conflict what is on the CPU is where the other value is, so that one mistake has one report."""
-    for inner, side, other in ((requirement.first, first, second), (requirement.second, second, first)):
-        if isinstance(inner.device, Variable) and side.device == CPU != other.device:
-            substitution.mended[inner.device.root] = other.device, other.origin
 
 
 def _as_inside(side: Operand) -> Operand:

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from functools import reduce
 
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import conflicts, unknown_operand
+from devlint.analysis.findings import conflicts, recovery, unknown_operand
 from devlint.analysis.libraries import ranks
 from devlint.analysis.libraries.unify import Gathered
 from devlint.analysis.values import operands
@@ -97,6 +97,7 @@ class Application:
         bound: its arguments by parameter.
         settled: the device that each variable stands for, as far as anything decides it; `origins` say why, and
             `strays` what else it may be.
+        apart: the variable whose operands do not agree, if a conflict of them is reported.
     """
 
     frame: Frame
@@ -108,6 +109,7 @@ class Application:
     settled: dict[str, Device] = field(default_factory=dict)
     origins: dict[str, Origin | None] = field(default_factory=dict)
     strays: dict[str, CpuOnOnePath | None] = field(default_factory=dict)
+    apart: str | None = None
 
     def __post_init__(self) -> None:
         self.given = Gathered(self.frame, self.env)
@@ -160,7 +162,8 @@ class Application:
         # On the fallback path there is no accelerator to differ from.
         compared = [] if self.env.fallback else firm[:LONGEST_GROUP]
         if conflicts.find(self.frame, self.env, self.operation, self.span, compared):
-            self.settled[variable], self.origins[variable] = _mended(compared)
+            self.apart = variable
+            self.settled[variable], self.origins[variable] = recovery.result(compared)
             self.strays[variable] = None
             return
         unknown_operand.note(self.frame, self.env, self.operation, self.span, compared)
@@ -290,20 +293,15 @@ class Application:
             case NoneTerm():
                 return Constant(None)
             case SelfTerm() if receiver is not None:
-                return receiver
+                return self._written(receiver)
             case _:
                 return UNKNOWN
 
-
-def _mended(sides: Sequence[Operand]) -> tuple[Device, Origin | None]:
-    """Where the result is once a reported conflict is mended, and why: with the one operand that is not on the CPU.
-
-    What follows is judged as in the mended program, so that one conflict neither causes nor hides another.
-    """
-    elsewhere = [side for side in sides if side.device not in (CPU, META, UNKNOWN_DEVICE)]
-    if len({side.device for side in elsewhere}) != 1:
-        return UNKNOWN_DEVICE, None
-    return elsewhere[0].device, elsewhere[0].origin
+    def _written(self, receiver: Value) -> Value:
+        """What an operation returns that writes to its receiver: behind a conflict, it is where the report asks for."""
+        if self.apart is None or not isinstance(receiver, Tensor):
+            return receiver
+        return replace(receiver, device=self.device(self.apart), origin=self.origins[self.apart], stray=None)
 
 
 def _stray(firm: Sequence[Operand]) -> CpuOnOnePath | None:

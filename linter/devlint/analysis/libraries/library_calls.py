@@ -192,10 +192,9 @@ def call_tensor_method(
     if found is None:
         return UNKNOWN
     signature, bound = found
-    result = Application(frame, env, operation or f"Tensor.{name}", span).run(
-        signature, bound, receiver.value, exact=arguments.exact
-    )
-    return receiver.value if "in_place" in signature.markers else result
+    application = Application(frame, env, operation or f"Tensor.{name}", span)
+    result = application.run(signature, bound, receiver.value, exact=arguments.exact)
+    return receiver.value if "in_place" in signature.markers and application.apart is None else result
 
 
 def read_by_numpy(frame: Frame, env: Environment, operation: str, given: ArgumentValue, span: Span) -> None:
@@ -371,6 +370,8 @@ def meet(
     name = name or frame.text(receiver.span)
     holder = unregistered_tensor.holder(env, receiver.value)
     module = Operand(name, device, SOME_DIMENSIONS, receiver.span, origin, module=holder, file=frame.file)
+    if isinstance(receiver.value, Reference):
+        module = replace(module, object=receiver.value.object)
     held = value.value
     rank = held.rank if isinstance(held, Tensor) else None
     certain = isinstance(held, Tensor) or is_computed(held) or frame.kind(held) not in (Kind.ANY, Kind.OTHER)

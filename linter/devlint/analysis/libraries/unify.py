@@ -214,6 +214,8 @@ class Gathered:
         numbers = isinstance(held, LibraryObject) and held.part(FROM_NUMBERS) == Constant(True)
         rank, exemption = (0, Exemption.CPU) if numbers else (SOME_DIMENSIONS, Exemption.NONE)
         side = Operand(name, device, rank, span, origin, exemption, True, parameter, module=holder, file=file)
+        if holder is not None and isinstance(value, Reference):
+            side = replace(side, object=value.object)
         if not isinstance(device, Unreached):
             self.groups.setdefault(term.device, []).insert(0, side)
 

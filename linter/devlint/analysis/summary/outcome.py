@@ -9,6 +9,7 @@ from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts
 from devlint.analysis.summary.substitution import is_handed
 from devlint.analysis.values import operands
+from devlint.domain.device import CPU
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.heap import held_by
 from devlint.domain.kinds import ConflictKind
@@ -106,7 +107,7 @@ def _tolerance(requirement: Requirement) -> int:
 
 
 def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
-    """One requirement for each pair of devices: the first that the function meets."""
+    """One requirement for each pair of devices: the first that the function meets. Each tensor on the CPU is one."""
     found: dict[object, Requirement] = {}
     for requirement in requirements:
         if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC:  # where the argument is, each call knows
@@ -118,5 +119,7 @@ def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
             requirement.second.rank,
             requirement.second.exemption,
         )
-        found.setdefault((requirement.kind, devices, ranks, requirement.always), requirement)
+        sides = (requirement.first, requirement.second)
+        made = tuple((side.origin.file, side.origin.span) for side in sides if side.origin and side.device == CPU)
+        found.setdefault((requirement.kind, devices, made, ranks, requirement.always), requirement)
     return tuple(found.values())
