@@ -39,7 +39,7 @@ for rows, labels in loader:
 
 @pytest.fixture(autouse=True)
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a program with two mistakes, of which one shows in several operations."""
+    """Go to a program with two mistakes; one of them shows in several operations."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "a.py"
     path.write_text(CODE)
