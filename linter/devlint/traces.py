@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from devlint.records import dataclass
 
 
@@ -38,14 +40,27 @@ class TracedPart:
     """A part of a file, see `reads`.
 
     Attributes:
-        name: the name of a definition, or another name of a part.
+        name: its name.
         digest: a name for its content; empty if it has none of its own.
-        reads: the parts that it rests on, each as its name, a space and its file.
+        reads: for each file with parts that it rests on: their names with spaces between, "|", and the file; nothing
+            for its own file.
     """
 
     name: str
     digest: str
     reads: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, own: str, name: str, digest: str, reads: Iterable[tuple[str, Iterable[str]]]) -> TracedPart:
+        """Return a part of the file `own` with the names of the parts that it rests on, by file."""
+        written = (f"{' '.join(sorted(set(names)))}|{'' if file == own else file}" for file, names in reads)
+        return cls(name, digest, tuple(sorted(written)))
+
+    def read(self, own: str) -> Iterator[tuple[str, list[str]]]:
+        """Yield the names of the parts that it rests on as a part of the file `own`, by file."""
+        for one in self.reads:
+            names, _, file = one.partition("|")
+            yield file or own, names.split(" ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +73,12 @@ class Trace:
         path: the file.
         digest: a name for its content; empty if it could not be read.
         module: the dotted name it is imported by, if any.
-        found: the files of the project that its imports led to, each with a trace of its own.
+        found: the files of the project that its imports led to. Each has a trace of its own, as the answers have.
         present: files that were looked for, and were there.
         absent: files that were looked for, and were not there.
         asked: the questions about the project that were asked about it.
         said: the questions about its text.
-        parts: its definitions; none if it has not been executed, so that nothing rests on a part of it alone.
+        parts: its parts; none if it has not been executed, so that nothing rests on a part of it alone.
         imports: the modules that its text may import, so that it need not be parsed again; None if nobody has asked.
     """
 
@@ -77,3 +92,10 @@ class Trace:
     said: tuple[Said, ...] = ()
     parts: tuple[TracedPart, ...] = ()
     imports: tuple[str, ...] | None = None
+
+    @property
+    def led_to(self) -> Iterator[str]:
+        """The files that its imports and the questions about it led to."""
+        yield from self.found
+        for one in self.asked:
+            yield from one.found

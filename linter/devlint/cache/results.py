@@ -24,7 +24,7 @@ from devlint.reads import Part
 from devlint.records import dataclass
 from devlint.traces import Trace
 
-FORMAT = 8
+FORMAT = 9
 """Rises with the form of the file."""
 
 

@@ -59,6 +59,8 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
     """What a name is: local, of an enclosing function, of the file, built in."""
     if name == "TYPE_CHECKING":
         return Predicate(known=False)  # what stands behind it is not executed
+    if isinstance(frame.scope, ir.File):
+        frame.program.note_name(frame.globals, name)
     value = env.names.get(name)
     if isinstance(value, Imported):
         # The name goes on holding the import: paths on which it was used and others must not differ by that.
