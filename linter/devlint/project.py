@@ -514,7 +514,7 @@ class Project:
             self._names(absent),
             tuple(asked),
             tuple(sorted(said, key=lambda one: (one.pattern, one.flags))),
-            tuple(self._traced_parts(path)),
+            tuple(part.text for part in self._traced_parts(path)),
             imports[1] if imports is not None and imports[0] == self._digests[path] else None,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from devlint.records import dataclass
 
@@ -35,9 +36,8 @@ class Said:
     found: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TracedPart:
-    """A part of a file, see `reads`.
+class TracedPart(NamedTuple):
+    """A part of a file, see `reads`. As a text, its fields are lines: few runs look at a part, but all read the text.
 
     Attributes:
         name: its name.
@@ -53,14 +53,33 @@ class TracedPart:
     @classmethod
     def of(cls, own: str, name: str, digest: str, reads: Iterable[tuple[str, Iterable[str]]]) -> TracedPart:
         """Return a part of the file `own` with the names of the parts that it rests on, by file."""
-        written = (f"{' '.join(sorted(set(names)))}|{'' if file == own else file}" for file, names in reads)
+        written = (f"{' '.join(sorted(set(names)))}|{'' if file == own else _escaped(file)}" for file, names in reads)
         return cls(name, digest, tuple(sorted(written)))
+
+    @classmethod
+    def from_text(cls, text: str) -> TracedPart:
+        """Return the part with a text."""
+        name, digest, *reads = (text if "\n" in text else f"{text}\n").split("\n")
+        return cls(name, digest, tuple(reads))
+
+    @property
+    def text(self) -> str:
+        """Its text, in one string."""
+        return "\n".join((self.name, self.digest, *self.reads))
 
     def read(self, own: str) -> Iterator[tuple[str, list[str]]]:
         """Yield the names of the parts that it rests on as a part of the file `own`, by file."""
         for one in self.reads:
             names, _, file = one.partition("|")
-            yield file or own, names.split(" ")
+            yield _unescaped(file) or own, names.split(" ")
+
+
+def _escaped(file: str) -> str:
+    return file.replace("%", "%25").replace("\n", "%0A")
+
+
+def _unescaped(file: str) -> str:
+    return file.replace("%0A", "\n").replace("%25", "%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +97,7 @@ class Trace:
         absent: files that were looked for, and were not there.
         asked: the questions about the project that were asked about it.
         said: the questions about its text.
-        parts: its parts; none if it has not been executed, so that nothing rests on a part of it alone.
+        parts: its parts, as texts; none if it has not been executed, so that nothing rests on a part of it alone.
         imports: the modules that its text may import, so that it need not be parsed again; None if nobody has asked.
     """
 
@@ -90,8 +109,13 @@ class Trace:
     absent: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
     said: tuple[Said, ...] = ()
-    parts: tuple[TracedPart, ...] = ()
+    parts: tuple[str, ...] = ()
     imports: tuple[str, ...] | None = None
+
+    @property
+    def traced(self) -> Iterator[TracedPart]:
+        """Its parts."""
+        return map(TracedPart.from_text, self.parts)
 
     @property
     def led_to(self) -> Iterator[str]:

@@ -91,7 +91,7 @@ class Changes:
             yield from _every_part(trace.path, trace)
             return
         now, imports = parsed
-        before = {part.name: part.digest for part in trace.parts}
+        before = {part.name: part.digest for part in trace.traced}
         for name in before.keys() | now.keys():
             if before.get(name, "") != now.get(name, ""):
                 yield from (Part(trace.path, name), Part(trace.path, REPORTS))
@@ -141,21 +141,17 @@ class Graph:
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
         self._traces = traces
-        self._reached: dict[str, frozenset[str]] = {}
 
-    def reached(self, name: str) -> frozenset[str]:
-        """Return a file, and those that its imports and questions led to, directly or through others."""
-        known = self._reached.get(name)
-        if known is None:
-            found: set[str] = set()
-            pending = [name]
-            while pending:
-                one = pending.pop()
-                if one not in found:
-                    found.add(one)
-                    pending += self._traces[one].led_to if one in self._traces else ()
-            known = self._reached[name] = frozenset(found)
-        return known
+    def reached(self, names: Iterable[str]) -> set[str]:
+        """Return some files, and those that their imports and questions led to, directly or through others."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            one = pending.pop()
+            if one not in found:
+                found.add(one)
+                pending += self._traces[one].led_to if one in self._traces else ()
+        return found
 
     def affected(self, names: Iterable[str], change: Change) -> set[str]:
         """Return those of the files whose results rest on something that has changed."""
@@ -177,17 +173,17 @@ class Graph:
         return found
 
     @cached_property
-    def _readers(self) -> Mapping[Part, list[Part]]:
+    def _readers(self) -> Mapping[tuple[str, str], list[Part]]:
         """The parts that rest on a part. An import executes the outside of a file, on which each part of it rests."""
-        readers: dict[Part, list[Part]] = defaultdict(list)
+        readers: dict[tuple[str, str], list[Part]] = defaultdict(list)
         for trace in self._traces.values():
             for file in trace.found:
-                readers[Part(file)].append(Part(trace.path))
-            for part in trace.parts:
+                readers[file, OUTSIDE].append(Part(trace.path))
+            for part in trace.traced:
                 reader = Part(trace.path, part.name)
                 for file, names in part.read(trace.path):
                     for name in names:
-                        readers[Part(file, name)].append(reader)
+                        readers[file, name].append(reader)
         return readers
 
 
@@ -218,10 +214,10 @@ def joined(before: Trace, now: Trace, changed: Collection[Part]) -> Trace:
         now: as this run did, for its own results.
         changed: the parts that are not as they were.
     """
-    known = {part.name: part for part in before.parts if Part(now.path, part.name) not in changed}
+    known = {part.name: part for part in before.traced if Part(now.path, part.name) not in changed}
     if Part(now.path) in changed:
         return now
-    parts = {part.name: _joined(now.path, known[part.name], part) if part.name in known else part for part in now.parts}
+    parts = {part.name: _joined(now.path, known.get(part.name, part), part) for part in now.traced}
     return replace(
         now,
         found=_union(before.found, now.found),
@@ -229,7 +225,7 @@ def joined(before: Trace, now: Trace, changed: Collection[Part]) -> Trace:
         absent=_union(before.absent, now.absent),
         asked=tuple(sorted({*before.asked, *now.asked}, key=lambda one: (one.question, one.word, one.found))),
         said=tuple(sorted({*before.said, *now.said}, key=lambda one: (one.pattern, one.flags))),
-        parts=tuple(part for _, part in sorted({**known, **parts}.items())),
+        parts=tuple(part.text for _, part in sorted({**known, **parts}.items())),
         imports=before.imports if now.imports is None and before.digest == now.digest else now.imports,
     )
 
@@ -249,7 +245,7 @@ def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
 def _every_part(name: str, trace: Trace | None) -> Iterator[Part]:
     yield from (Part(name), Part(name, REPORTS))
-    for part in () if trace is None else trace.parts:
+    for part in () if trace is None else trace.traced:
         yield Part(name, part.name)
 
 
