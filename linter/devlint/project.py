@@ -15,7 +15,7 @@ from pathlib import Path
 
 from devlint.errors import SourceError
 from devlint.reading import LARGEST_SETTINGS, read_file
-from devlint.reads import Reads
+from devlint.reads import TEXT, Part, Reads
 from devlint.records import dataclass
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
@@ -454,7 +454,10 @@ class Project:
             self._modules[key] = self._resolve(module, extra)
         if importer is not None:
             self._sought.setdefault(importer.path, set()).add(key)
-        return self._modules[key].source
+        found = self._modules[key]
+        if found.path is not None and found.source is None:
+            self.reads.note(Part(display_path(found.path)))
+        return found.source
 
     def note_asked(self, source: Source, asked: Asked) -> None:
         """Note that the analysis of a file rests on the answer to a question, and on the files that are the answer."""
@@ -462,6 +465,7 @@ class Project:
 
     def says(self, source: Source, pattern: re.Pattern[str]) -> bool:
         """Return whether a pattern occurs in the text of a file, and note that its analysis rests on that."""
+        self.reads.note(Part(source.display, TEXT))
         answers = self._said.setdefault(source.path, {})
         if pattern not in answers:
             answers[pattern] = pattern.search(source.text) is not None

@@ -13,8 +13,12 @@ REPORTS = "!"
 """The name for the reports of a whole file, which rest on each part of the file."""
 
 
+TEXT = "?"
+"""The name for the answers to the questions about a text, see `Project.says`."""
+
+
 class Part(NamedTuple):
-    """A part of a file, see `definitions`; or `REPORTS`, or an import in the file.
+    """A part of a file, see `definitions`; or `REPORTS`, `TEXT`, or an import in the file.
 
     Attributes:
         file: the file as it is shown to the user.

@@ -36,6 +36,8 @@ class Names(FileTexts, ABC):
         self._imported: dict[Imported, Value] = {}
         self._loading: list[LoadedFile] = []
         self._note_name = project.reads.note_name
+        self._all_of: dict[str, set[str]] = {}
+        """The files from which a file imports all names. So what it binds to a name rests on what they bind to it."""
 
     @abstractmethod
     def load(self, source: Source) -> LoadedFile:
@@ -48,7 +50,7 @@ class Names(FileTexts, ABC):
 
     def binding(self, globals_: Globals, name: str) -> Value | None:
         """What a file binds to a name, with an import that is first used now carried out."""
-        self._note_name(globals_.file, name)
+        self.note_name(globals_, name)
         value = globals_.names.get(name)
         if isinstance(value, Imported):
             globals_.names[name] = UNKNOWN  # imports that lead in a circle bind nothing
@@ -62,12 +64,26 @@ class Names(FileTexts, ABC):
     def note_name(self, globals_: Globals, name: str) -> None:
         """Note that the execution rests on what a file binds to a name, or on that it binds nothing to it."""
         self._note_name(globals_.file, name)
+        if globals_.file in self._all_of:
+            with self.project.reads.computing(Part(globals_.file, name)):
+                for file in self._copied(globals_.file):
+                    self._note_name(file, name)
 
     def names_in(self, globals_: Globals) -> Mapping[str, Value]:
         """Return everything that a file binds."""
         for name in (NAMES, *globals_.names):
-            self._note_name(globals_.file, name)
+            self.note_name(globals_, name)
         return globals_.names
+
+    def _copied(self, file: str) -> set[str]:
+        """The files from which a file imports all names, directly or through others."""
+        found: set[str] = set()
+        pending = [file]
+        while pending:
+            new = self._all_of.get(pending.pop(), set()) - found
+            found |= new
+            pending += new
+        return found
 
     def member(self, globals_: Globals, name: str) -> Value:
         """An attribute of a source file: what it binds, or a file of the package of that name.
@@ -117,10 +133,12 @@ class Names(FileTexts, ABC):
             namespace = "" if base is None else self.catalogue.canonical(base)
             known = self.catalogue.names_in(namespace)
             if not known:
-                bound = self.names_in(globals_)
-                return {name: Library(usual) for name, usual in USUAL_NAMES.items() if name not in bound}
+                for name in USUAL_NAMES:
+                    self.note_name(globals_, name)
+                return {name: Library(usual) for name, usual in USUAL_NAMES.items() if name not in globals_.names}
             return {name: Library(f"{namespace}.{name}") for name in known}
-        return {name: value for name, value in self.names_in(loaded.globals).items() if not name.startswith("_")}
+        self._all_of.setdefault(globals_.file, set()).add(loaded.globals.file)
+        return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
 
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
         loaded = self._files.get(globals_.file)
@@ -132,7 +150,10 @@ class Names(FileTexts, ABC):
             return None
         known = self._files.get(importer.file)
         source = self.project.find(name, None if known is None else known.source)
-        if source is None or source.display in self._too_long:
+        if source is None:
+            return None
+        self.project.reads.note(Part(source.display))
+        if source.display in self._too_long:
             return None
         try:
             return self.load(source)

@@ -131,6 +131,10 @@ class Program(Names):
         known = self._files.get(source.display)
         if known is not None:
             return known
+        with self.project.reads.computing(Part(source.display)):
+            return self._load(source)
+
+    def _load(self, source: Source) -> LoadedFile:
         scope = lower(source.text, source.display)
         self.project.note_parts(source, scope.parts)
         self.project.imports(source, lambda _: absolute_names(source, scope.imports))
@@ -146,7 +150,7 @@ class Program(Names):
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
         self._loading.append(loaded)
-        with self._as_root(), self.steps.of(source.display), self.project.reads.computing(Part(source.display)):
+        with self._as_root(), self.steps.of(source.display):
             self._run_file(loaded, recording=False)
         self._loading.pop()
         self._incomplete.append(loaded)

@@ -21,7 +21,7 @@ from devlint.errors import SourceError
 from devlint.importers import Importers, absolute_names
 from devlint.project import Project, Source, digest
 from devlint.reading import read_file
-from devlint.reads import REPORTS, Part
+from devlint.reads import REPORTS, TEXT, Part
 from devlint.records import dataclass
 from devlint.traces import Said, Trace, TracedPart
 
@@ -32,7 +32,8 @@ class Change:
 
     Attributes:
         texts: the files that have other texts or are gone.
-        parts: the parts of files that are not the same any more.
+        parts: the parts of files that are not the same any more. If the outside of a file is among them, none of the
+            file is the same, but for the answers to questions about its text.
     """
 
     texts: frozenset[str] = frozenset()
@@ -64,7 +65,7 @@ class Changes:
             data = None if trace is None else self._data(trace)
             if trace is None or data is None:
                 texts.add(name)
-                parts.update(_every_part(name, trace))
+                parts.update((Part(name), Part(name, TEXT)))
                 continue
             if digest(data) != trace.digest:
                 texts.add(name)
@@ -88,7 +89,7 @@ class Changes:
         source = self._peek(trace)
         parsed = None if source is None else _parsed(source.text)
         if not trace.parts or source is None or parsed is None or not _are_said(trace.said, source.text):
-            yield from _every_part(trace.path, trace)
+            yield from (Part(trace.path), Part(trace.path, TEXT))
             return
         now, imports = parsed
         before = {part.name: part.digest for part in trace.traced}
@@ -165,25 +166,25 @@ class Graph:
         pending = list(parts)
         while pending:
             part = pending.pop()
-            if part not in found:
-                found.add(part)
-                pending += self._readers.get(part, ())
-                if part.name == OUTSIDE:
-                    pending += _every_part(part.file, self._traces.get(part.file))
+            if part in found:
+                continue
+            found.add(part)
+            readers = self._readers[part.file]
+            pending += readers.get(part.name, ())
+            if part.name == OUTSIDE:  # each part of a file is there when its outside has been executed
+                pending += (Part(part.file, name) for name in (*readers, REPORTS) if name != TEXT)
         return found
 
     @cached_property
-    def _readers(self) -> Mapping[tuple[str, str], list[Part]]:
-        """The parts that rest on a part. An import executes the outside of a file, on which each part of it rests."""
-        readers: dict[tuple[str, str], list[Part]] = defaultdict(list)
+    def _readers(self) -> Mapping[str, Mapping[str, list[Part]]]:
+        """The parts that rest on a part, by its file and name."""
+        readers: dict[str, dict[str, list[Part]]] = defaultdict(lambda: defaultdict(list))
         for trace in self._traces.values():
-            for file in trace.found:
-                readers[file, OUTSIDE].append(Part(trace.path))
             for part in trace.traced:
                 reader = Part(trace.path, part.name)
                 for file, names in part.read(trace.path):
                     for name in names:
-                        readers[file, name].append(reader)
+                        readers[file][name].append(reader)
         return readers
 
 
@@ -241,12 +242,6 @@ def _joined(file: str, before: TracedPart, now: TracedPart) -> TracedPart:
 
 def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({*first, *second}))
-
-
-def _every_part(name: str, trace: Trace | None) -> Iterator[Part]:
-    yield from (Part(name), Part(name, REPORTS))
-    for part in () if trace is None else trace.traced:
-        yield Part(name, part.name)
 
 
 def _parsed(text: str) -> tuple[Mapping[str, str], Imports] | None:
