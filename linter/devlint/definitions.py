@@ -89,7 +89,7 @@ def parts_of(tree: ast.Module, text: str) -> Mapping[str, str]:
             executed += 1
             outside += content
             continue
-        # The value depends on the statements before, and on what they have bound to the names that this one reads.
+        # The value depends on the outside before the statement, and on the bindings before it of names that it reads.
         read = [(name, bound[name]) for name in sorted(_names_read(statement))]
         for name in names:
             bindings[name] += [f"{executed} {read}", *content]
@@ -118,7 +118,7 @@ def imports_of(tree: ast.Module) -> Imports:
 
 
 class _Readable(NamedTuple):
-    """The names of a file that can be read without an effect: no import is carried out, and nothing is executed.
+    """The names of a file that can be read without an effect: reading one carries out no import, and executes nothing.
 
     Attributes:
         names: all of them.

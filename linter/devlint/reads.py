@@ -60,8 +60,8 @@ class Reads:
             self._counts[self._computed[-1].file] += 1
 
     def note_name(self, file: str, name: str) -> None:
-        """Note that the current computation rests on what a file binds to a name, or on that it binds nothing to it."""
-        if (file, name) not in self._edges:  # this is asked for each name that the analysis looks up
+        """Note that the current computation rests on the value of a name of a file, or on the absence of the name."""
+        if (file, name) not in self._edges:  # the analysis looks up very many names
             self.note(Part(file, name))
 
     @contextmanager

@@ -37,7 +37,7 @@ class Names(FileTexts, ABC):
         self._loading: list[LoadedFile] = []
         self._note_name = project.reads.note_name
         self._all_of: dict[str, set[str]] = {}
-        """The files from which a file imports all names. So what it binds to a name rests on what they bind to it."""
+        """The files from which a file imports all names: each name of the file rests on the same name of these."""
 
     @abstractmethod
     def load(self, source: Source) -> LoadedFile:
@@ -62,7 +62,7 @@ class Names(FileTexts, ABC):
         return value
 
     def note_name(self, globals_: Globals, name: str) -> None:
-        """Note that the execution rests on what a file binds to a name, or on that it binds nothing to it."""
+        """Note that the execution rests on the value of a name of a file, or on the absence of the name."""
         self._note_name(globals_.file, name)
         if globals_.file in self._all_of:
             with self.project.reads.computing(Part(globals_.file, name)):

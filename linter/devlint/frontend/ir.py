@@ -506,7 +506,7 @@ class File(Scope):
 
     Attributes:
         parts: the digests of its parts by name, see `parts_of`.
-        imports: what it imports, see `imports_of`.
+        imports: its imports, see `imports_of`.
     """
 
     parts: Mapping[str, str] = field(default_factory=dict)

@@ -67,7 +67,7 @@ class Names(Protocol):
         """Return what a file binds to a name; None if it does not bind the name."""
 
     def note_name(self, globals_: Globals, name: str) -> None:
-        """Note that the execution rests on what a file binds to a name, or on that it binds nothing to it."""
+        """Note that the execution rests on the value of a name of a file, or on the absence of the name."""
 
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """Return the calls in a body of a file whose results or arguments the body moves afterwards."""
