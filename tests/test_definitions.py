@@ -144,6 +144,11 @@ def test_the_place_of_a_binding_between_statements_of_the_outside_counts() -> No
     assert {name for name in first if first[name] != second[name]} == {"x"}
 
 
+def test_a_name_that_a_function_may_bind_anew_is_one_of_the_outside() -> None:
+    first, second = (digests(f"x = 1\n\ndef f():\n    {word} x\n    x = 2\n") for word in ("global", "del"))
+    assert {name for name in first if first[name] != second[name]} == {OUTSIDE, "f()"}
+
+
 def test_what_a_class_finds_bound_counts() -> None:
     base, derived = "class Base:\n    pass\n", "class Net(Base):\n    pass\n"
     first, second = digests(base + derived), digests(derived + base)

@@ -94,9 +94,16 @@ def parts_of(tree: ast.Module, text: str) -> Mapping[str, str]:
         for name in names:
             bindings[name] += [f"{executed} {read}", *content]
         bound.update(names)
+    outside += sorted(rebound_in(tree, text))
     contents = {OUTSIDE: outside, NAMES: sorted(bindings), **bindings}
     contents |= {code_of(name): content for name, content in code.items()}
     return {name: _digest(content) for name, content in contents.items()}
+
+
+def rebound_in(tree: ast.Module, text: str) -> frozenset[str]:
+    """Return the names of a file that its functions may bind anew, by `global`."""
+    nodes = ast.walk(tree) if "global" in text else ()
+    return frozenset(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
 
 
 def imports_of(tree: ast.Module) -> Imports:

@@ -138,7 +138,9 @@ class Program(Names):
         scope = lower(source.text, source.display)
         self.project.note_parts(source, scope.parts)
         self.project.imports(source, lambda _: absolute_names(source, scope.imports))
-        loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
+        # A function that binds a name anew may run before a reader of the name, or after it.
+        names: dict[str, Value] = dict.fromkeys(scope.rebound, UNKNOWN)
+        loaded = LoadedFile(source, scope, Globals(source.display, source.module, names), source.text.split("\n"))
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
         loaded.other_type = self._is_said_in_program(source, imports.SETS_TYPE)
         loaded.other_default = (
@@ -195,7 +197,7 @@ class Program(Names):
         unknown_operand.record(frame)
         if after is not None:
             device_not_forwarded.note_unforwarded(frame, after)
-            loaded.globals.names.update(after.names)
+            loaded.globals.names.update({**after.names, **dict.fromkeys(loaded.scope.rebound, UNKNOWN)})
             loaded.default, loaded.checked = after.default, after.checked
             loaded.process = after.process
             loaded.default_device_callees |= frame.default_device_callees

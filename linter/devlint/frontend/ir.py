@@ -507,10 +507,12 @@ class File(Scope):
     Attributes:
         parts: the digests of its parts by name, see `parts_of`.
         imports: its imports, see `imports_of`.
+        rebound: the names that its functions may bind anew.
     """
 
     parts: Mapping[str, str] = field(default_factory=dict)
     imports: Imports = frozenset()
+    rebound: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

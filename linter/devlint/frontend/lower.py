@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from devlint.definitions import imports_of, parts_of
+from devlint.definitions import imports_of, parts_of, rebound_in
 from devlint.frontend import comprehensions, definitions, expressions, ir, statements
 from devlint.frontend.scopes import ScopeBuilder, Tables
 
@@ -61,6 +61,7 @@ def lower_tree(tree: ast.Module, text: str) -> ir.File:
         store_counts=scope.store_counts,
         parts=parts_of(tree, text),
         imports=imports_of(tree),
+        rebound=rebound_in(tree, text),
     )
 
 

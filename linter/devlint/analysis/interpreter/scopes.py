@@ -83,10 +83,7 @@ def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Env
     """Binds a name."""
     name = instruction.name
     value = observed_values.bound(frame, env, name, frame.kept(instruction.source), instruction.span)
-    if name in frame.scope.global_names:
-        # Other functions may run before or after this one.
-        frame.globals.names[name] = UNKNOWN
-    if isinstance(frame.scope, ir.File):
+    if isinstance(frame.scope, ir.File) and name not in frame.scope.rebound:
         frame.globals.names[name] = value
     if name not in frame.scope.nonlocal_names:
         env.names[name] = value
