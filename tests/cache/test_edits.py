@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cache.affected import affected
 from tests.cache.edits import edit
 from tests.cache.projects import Runner
 from tests.conftest import REPOSITORY
@@ -160,6 +161,15 @@ def test_a_result_rests_on_callers_that_another_file_was_the_first_to_ask_for(an
     ]
 
 
+def test_a_name_that_a_function_binds_anew_is_unknown_whoever_is_analysed_first(analysed: Analysed) -> None:
+    Path("a.py").write_text(
+        "import torch\n\nplace = 'cuda:0'\n\n\ndef choose():\n    global place\n    place = 'cpu'\n"
+    )
+    Path("b.py").write_text("import a\nimport torch\n\nx = torch.ones(3, device=a.place) + torch.ones(3)\n")
+    analysed.after("", "")
+    assert analysed.after("import a\n", "# a remark\nimport a\n", "b.py") == ["b.py"]
+
+
 def test_a_report_with_a_place_in_a_file_rests_on_its_lines(analysed: Analysed) -> None:
     text = 'import torch\nfrom lib import on_cpu\n\nx = on_cpu(3) + torch.ones(3, device="cuda:0")\n'
     Path("a.py").write_text(text)
@@ -172,3 +182,12 @@ def test_a_report_with_a_place_in_a_file_rests_on_its_lines(analysed: Analysed) 
 )
 def test_edits_at_random_keep_the_law(folder: str) -> None:
     edit(PROJECTS / folder, 12, seed=1)
+
+
+def test_the_edges_tell_how_many_files_an_edit_affects(tmp_path: Path) -> None:
+    (tmp_path / "lib.py").write_text(LIBRARY)
+    (tmp_path / "a.py").write_text(USES["a.py"])
+    found = affected(tmp_path)
+    assert found["a new name"] == [1, 1]
+    assert sorted(found["the code of a function, or of the methods of a class"]) == [1, 1, 2]
+    assert sorted(found["a call at the top level, or the like"]) == [1, 2]
