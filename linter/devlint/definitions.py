@@ -102,23 +102,28 @@ def parts_of(tree: ast.Module, text: str) -> Mapping[str, str]:
 
 def rebound_in(tree: ast.Module, text: str) -> frozenset[str]:
     """Return the names of a file that its functions may bind anew, by `global`."""
-    nodes = ast.walk(tree) if "global" in text else ()
+    nodes = _everywhere(tree) if "global" in text else ()
     return frozenset(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
 
 
 def imports_of(tree: ast.Module) -> Imports:
     """Return the imports of a file, also those in its functions."""
     found: set[tuple[str, int, str]] = set()
+    for node in _everywhere(tree):
+        if isinstance(node, ast.Import):
+            found.update((alias.name, 0, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.update((node.module or "", node.level, alias.name) for alias in node.names)
+    return frozenset(found)
+
+
+def _everywhere(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the statements of a file, also those in functions."""
     pending: list[Sequence[ast.AST]] = [tree.body]
     while pending:
         for node in pending.pop():
-            if isinstance(node, ast.Import):
-                found.update((alias.name, 0, "") for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                found.update((node.module or "", node.level, alias.name) for alias in node.names)
-            else:
-                pending.extend(blocks(node))
-    return frozenset(found)
+            yield node
+            pending.extend(blocks(node))
 
 
 # --- statements that only bind names ------------------------------------------------------------------------
