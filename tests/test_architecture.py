@@ -315,6 +315,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # The analysis: IR and signatures over the domain, to facts.
     "devlint.domain": ("devlint.frontend.ir",),
     "devlint.analysis": (
+        "devlint.definitions",
         "devlint.importers",
         "devlint.domain",
         "devlint.frontend.ir",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from devlint.definitions import blocks
+from devlint.definitions import Imports, imports_of
 from devlint.errors import SourceError
 from devlint.project import Project, Source
 from devlint.traces import Asked
@@ -37,6 +37,7 @@ class Importers:
         self._import_words: dict[str, frozenset[str]] = {}
         self._importing: dict[str, tuple[Source, ...]] = {}
         self._words: dict[str, tuple[Source, ...]] = {}
+        self._answers: dict[tuple[str, str, str], tuple[Source, ...]] = {}
 
     def ask(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
         """Answer a question about a file, and note that its analysis rests on the answer."""
@@ -51,7 +52,13 @@ class Importers:
         return asked.found == tuple(sorted(self._project.name_of(one.path) for one in found))
 
     def answer(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
-        """Answer a question about a file; the files are in the order of their paths."""
+        """Answer a question about a file, once; the files are in the order of their paths."""
+        key = (source.display, question, word)
+        if key not in self._answers:
+            self._answers[key] = self._answer(source, question, word)
+        return self._answers[key]
+
+    def _answer(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
         if question == NAMING:
             found = self._naming(source, word)
         elif question == BESIDE:
@@ -204,24 +211,21 @@ def words_of_imports(text: str) -> Iterator[str]:
 
 
 def imported_names(source: Source) -> set[str]:
-    """Return the absolute names of the modules that a file may import; members of modules may be modules."""
+    """Return the absolute names of the modules that a file may import."""
     try:
         tree = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
+    return absolute_names(source, imports_of(tree))
+
+
+def absolute_names(source: Source, imports: Imports) -> set[str]:
+    """Return the absolute names of the modules that some imports of a file may lead to; a member may be a module."""
     names: set[str] = set()
-    pending: list[Sequence[ast.AST]] = [tree.body]
-    while pending:
-        for node in pending.pop():
-            if isinstance(node, ast.Import):
-                names.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                base = absolute_name(source, node.module or "", node.level)
-                if base is not None:
-                    names.add(base)
-                    names.update(f"{base}.{alias.name}" if base else alias.name for alias in node.names)
-            else:
-                pending.extend(blocks(node))
+    for module, level, member in imports:
+        base = absolute_name(source, module, level)
+        if base is not None:
+            names.update((base, f"{base}.{member}".strip(".")) if member else (base,))
     return {name for name in names if name}
 
 

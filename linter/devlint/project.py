@@ -15,7 +15,7 @@ from pathlib import Path
 
 from devlint.errors import SourceError
 from devlint.reading import LARGEST_SETTINGS, read_file
-from devlint.reads import Reads
+from devlint.reads import TEXT, Part, Reads
 from devlint.records import dataclass
 from devlint.sources import program_of
 from devlint.sources.program import Cell, Program
@@ -270,7 +270,7 @@ class Project:
 
     Attributes:
         import_roots: the folders that imports start from, as far as they exist.
-        reads: which definitions of its files the results rest on.
+        reads: which parts of its files the results rest on.
     """
 
     def __init__(self, root: Path, src: Sequence[Path] = (), walk: Callable[[], Sequence[Path]] = tuple) -> None:
@@ -288,7 +288,7 @@ class Project:
         self._sought: dict[Path, set[tuple[str, tuple[Path, ...]]]] = {}
         self._asked: dict[Path, set[Asked]] = {}
         self._said: dict[Path, dict[re.Pattern[str], bool]] = {}
-        self._definitions: dict[Path, Mapping[str, str]] = {}
+        self._parts: dict[Path, Mapping[str, str]] = {}
         self._imports: dict[Path, tuple[str, tuple[str, ...]]] = {}
         self._told: dict[Path, int] = {}
         self._packages: dict[str, _Package] = {}
@@ -365,7 +365,7 @@ class Project:
         if self._sources.get(path) != source:
             self._sources[path] = source
             self._said.pop(path, None)
-            self._definitions.pop(path, None)
+            self._parts.pop(path, None)
         return self._sources[path]
 
     def go_back(self, past: Mapping[Path, bytes | None]) -> None:
@@ -454,7 +454,10 @@ class Project:
             self._modules[key] = self._resolve(module, extra)
         if importer is not None:
             self._sought.setdefault(importer.path, set()).add(key)
-        return self._modules[key].source
+        found = self._modules[key]
+        if found.path is not None and found.source is None:
+            self.reads.note(Part(display_path(found.path)))
+        return found.source
 
     def note_asked(self, source: Source, asked: Asked) -> None:
         """Note that the analysis of a file rests on the answer to a question, and on the files that are the answer."""
@@ -462,6 +465,7 @@ class Project:
 
     def says(self, source: Source, pattern: re.Pattern[str]) -> bool:
         """Return whether a pattern occurs in the text of a file, and note that its analysis rests on that."""
+        self.reads.note(Part(source.display, TEXT))
         answers = self._said.setdefault(source.path, {})
         if pattern not in answers:
             answers[pattern] = pattern.search(source.text) is not None
@@ -479,9 +483,9 @@ class Project:
         if trace.imports is not None:
             self._imports[Path(self.path_of(trace.path))] = trace.digest, trace.imports
 
-    def note_definitions(self, source: Source, digests: Mapping[str, str]) -> None:
-        """Note the definitions of a file, see `definitions_of`."""
-        self._definitions[source.path] = digests
+    def note_parts(self, source: Source, digests: Mapping[str, str]) -> None:
+        """Note the parts of a file, see `parts_of`."""
+        self._parts[source.path] = digests
 
     def traces(self) -> tuple[Trace, ...]:
         """Return the traces that were added since the last call."""
@@ -503,7 +507,6 @@ class Project:
         asked = sorted(self._asked.get(path, ()), key=lambda one: (one.question, one.word, one.found))
         said = (Said(pattern.pattern, pattern.flags, found) for pattern, found in self._said.get(path, {}).items())
         found = [one.path for one in resolutions if one.path is not None]
-        found += [Path(self.path_of(name)) for one in asked for name in one.found]
         absent = (*package.absent, *(tried for one in resolutions for tried in one.absent))
         name, module, imports = self.name_of(path), self.module_name(path), self._imports.get(path)
         return Trace(
@@ -515,18 +518,21 @@ class Project:
             self._names(absent),
             tuple(asked),
             tuple(sorted(said, key=lambda one: (one.pattern, one.flags))),
-            tuple(self._parts(path)),
+            tuple(part.text for part in self._traced_parts(path)),
             imports[1] if imports is not None and imports[0] == self._digests[path] else None,
         )
 
-    def _parts(self, path: Path) -> Iterator[TracedPart]:
-        source, digests = self._sources.get(path), self._definitions.get(path)
+    def _traced_parts(self, path: Path) -> Iterator[TracedPart]:
+        source, digests, own = self._sources.get(path), self._parts.get(path), self.name_of(path)
         if source is None or digests is None:
             return
         reads = self.reads.of(source.display)
         for name in sorted(reads.keys() | digests.keys()):
-            files = sorted((part.name, self.name_of(os.path.abspath(part.file))) for part in reads.get(name, ()))
-            yield TracedPart(name, digests.get(name, ""), tuple(f"{part} {file}" for part, file in files))
+            read: dict[str, list[str]] = {}
+            for part in reads.get(name, ()):
+                read.setdefault(part.file, []).append(part.name)
+            files = ((self.name_of(os.path.abspath(file)), names) for file, names in read.items())
+            yield TracedPart.of(own, name, digests.get(name, ""), files)
 
     def _names(self, paths: Iterable[Path]) -> tuple[str, ...]:
         return tuple(sorted(set(map(self.name_of, paths))))

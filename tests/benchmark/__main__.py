@@ -102,6 +102,12 @@ def edits(text: str) -> dict[str, str]:
             [*lines[: at - 1], f"{header}, changed=None):".replace("(, ", "("), *lines[at:]]
         ),
         "one more function": text + "\n\ndef changed(x):\n    return x\n",
+        "one more constant": text + "\nCHANGED = 1\n",
+        "one more import": text + "\nimport math as changed\n",
+        f"another name for `{function.name}`": "\n".join(
+            [*lines[: at - 1], lines[at - 1].replace(function.name, "changed", 1), *lines[at:]]
+        ),
+        "a call": text + "\nprint()\n",
     }
 
 

@@ -56,6 +56,10 @@ def test_edits_leave_python_and_change_one_thing() -> None:
         "a statement in `g`",
         "a keyword parameter of `g`",
         "one more function",
+        "one more constant",
+        "one more import",
+        "another name for `g`",
+        "a call",
     ]
     for changed in found.values():
         compile(changed, "changed.py", "exec")

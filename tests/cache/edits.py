@@ -1,8 +1,8 @@
 """The law of edits: after an edit, a run with the results of earlier runs reports what a run without them does.
 
 Edits of the kinds that people make are made at random in copies of real packages: comments, statements, moves, devices,
-parameters, definitions; now and then a file is as it was at first. A package of fewer than `SMALL` lines is compared
-after each edit, a larger one now and then and at the end.
+parameters, definitions, names of the top level and imports; now and then a file is as it was at first. A package of
+fewer than `SMALL` lines is compared after each edit, a larger one now and then and at the end.
 
     python -m tests.cache.edits --edits 5000 FOLDER …
 
@@ -68,6 +68,7 @@ class Package:
         self._first = {path: path.read_text("utf-8") for path in self._files() if _parsed(path) is not None}
         self.lines = sum(text.count("\n") for text in self._first.values())
         self.files = len(self._first)
+        self._names = sorted({"torch", "later", *(name for text in self._first.values() for name in _names_of(text))})
         self.history: list[str] = []
 
     def _files(self) -> list[Path]:
@@ -86,6 +87,13 @@ class Package:
             self._device,
             self._parameter,
             self._define,
+            self._bind,
+            self._remove,
+            self._rename,
+            self._rename,
+            self._import,
+            self._import,
+            self._use,
         )
         while True:
             path = self._random.choice(list(self._first))
@@ -194,6 +202,86 @@ class Package:
             return f"{text.rstrip()}\n\n\ndef more_{self._random.randrange(99)}(x):\n    return x.cuda()\n"
         first = min([body[-1].lineno, *(one.lineno for one in body[-1].decorator_list)])
         return "\n".join(text.split("\n")[: first - 1]) + "\n"
+
+    def _bind(self, text: str, statements: list[ast.stmt]) -> str | None:
+        """Bind a name of the project at the top level of the file, without an effect or with one."""
+        name = self._random.choice(self._names)
+        made = (
+            f"{name} = {self._random.randrange(9)}",
+            f"{name} = 'cuda:0'",
+            f"def {name}(x):\n    return x.cuda()",
+            f"class {name}:\n    kind = 'cpu'\n\n    def forward(self, x):\n        return x.cpu()",
+            f"{name} = print",
+            "import torch\ntorch.set_default_device('cuda')",
+        )
+        return self._at_top(text, self._random.choice(made))
+
+    def _import(self, text: str, statements: list[ast.stmt]) -> str | None:
+        """Import another file of the project, or a name of one, or a library."""
+        path = self._random.choice(list(self._first))
+        parts = path.relative_to(self._root).with_suffix("").parts
+        outer = self._random.randrange(len(parts))
+        module = ".".join(parts[outer:] if parts[-1] != "__init__" else parts[outer:-1] or parts)
+        name = self._random.choice(self._names)
+        made = (f"import {module}", f"from {module} import {name}", f"from {module} import *", f"import math as {name}")
+        return self._at_top(text, self._random.choice(made))
+
+    def _at_top(self, text: str, lines: str) -> str | None:
+        """Put lines before a statement of the top level, or behind all."""
+        at = self._random.choice([*ast.parse(text).body, None])
+        before = text.split("\n")
+        first = len(before) if at is None else _first_line(at) - 1
+        return "\n".join([*before[:first], *lines.split("\n"), *before[first:]])
+
+    def _remove(self, text: str, statements: list[ast.stmt]) -> str | None:
+        """Take a statement of the top level away."""
+        body = ast.parse(text).body
+        if not body:
+            return None
+        at = self._random.choice(body)
+        lines = text.split("\n")
+        del lines[_first_line(at) - 1 : at.end_lineno]
+        return "\n".join(lines)
+
+    def _rename(self, text: str, statements: list[ast.stmt]) -> str | None:
+        """Rename a definition where it stands; nobody finds it any more, but who looks for the other name."""
+        lines = text.split("\n")
+        places = [one for one in ast.parse(text).body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+        if not places:
+            return None
+        at = self._random.choice(places)
+        line = lines[at.lineno - 1]
+        lines[at.lineno - 1] = line.replace(f" {at.name}", f" {self._random.choice(self._names)}", 1)
+        return "\n".join(lines)
+
+    def _use(self, text: str, statements: list[ast.stmt]) -> str | None:
+        """Put one name of the project in the place of another."""
+        names = [
+            node
+            for statement in statements
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and node.id in self._names
+        ]
+        if not names:
+            return None
+        at = self._random.choice(names)
+        lines = text.split("\n")
+        line = lines[at.lineno - 1].encode()
+        name = self._random.choice(self._names).encode()
+        lines[at.lineno - 1] = (line[: at.col_offset] + name + line[at.end_col_offset :]).decode()
+        return "\n".join(lines)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def _names_of(text: str) -> Iterator[str]:
+    """Yield the names that definitions of a file bind."""
+    for statement in ast.parse(text).body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            yield statement.name
 
 
 def _simple(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

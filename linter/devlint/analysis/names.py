@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from devlint.analysis.index import imports
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.index.texts import FileTexts
 from devlint.analysis.libraries.transfer_tables import CONSTRUCTORS
+from devlint.definitions import NAMES, is_foreign
 from devlint.domain.value import UNKNOWN, Globals, Imported, Library, SourceFile, UserClass, Value
 from devlint.importers import absolute_name
 from devlint.project import Project, Source
+from devlint.reads import Part
 from devlint.torchlib.catalogue import Catalogue
 from devlint.torchlib.knowledge import TENSOR, USUAL_NAMES
 
@@ -34,6 +35,9 @@ class Names(FileTexts, ABC):
         self._too_long = too_long
         self._imported: dict[Imported, Value] = {}
         self._loading: list[LoadedFile] = []
+        self._note_name = project.reads.note_name
+        self._all_of: dict[str, set[str]] = {}
+        """The files from which a file imports all names: each name of the file rests on the same name of these."""
 
     @abstractmethod
     def load(self, source: Source) -> LoadedFile:
@@ -46,14 +50,40 @@ class Names(FileTexts, ABC):
 
     def binding(self, globals_: Globals, name: str) -> Value | None:
         """What a file binds to a name, with an import that is first used now carried out."""
+        self.note_name(globals_, name)
         value = globals_.names.get(name)
         if isinstance(value, Imported):
             globals_.names[name] = UNKNOWN  # imports that lead in a circle bind nothing
-            found = self.import_member(value)
+            with self.project.reads.computing(Part(globals_.file, name)):
+                found = self.import_member(value)
             # A file that is not executed to its end may bind the name later.
             globals_.names[name] = value if found == UNKNOWN and self._loading else found
             value = found
         return value
+
+    def note_name(self, globals_: Globals, name: str) -> None:
+        """Note that the execution rests on the value of a name of a file, or on the absence of the name."""
+        self._note_name(globals_.file, name)
+        if globals_.file in self._all_of:
+            with self.project.reads.computing(Part(globals_.file, name)):
+                for file in self._copied(globals_.file):
+                    self._note_name(file, name)
+
+    def names_in(self, globals_: Globals) -> Mapping[str, Value]:
+        """Return everything that a file binds."""
+        for name in (NAMES, *globals_.names):
+            self.note_name(globals_, name)
+        return globals_.names
+
+    def _copied(self, file: str) -> set[str]:
+        """The files from which a file imports all names, directly or through others."""
+        found: set[str] = set()
+        pending = [file]
+        while pending:
+            new = self._all_of.get(pending.pop(), set()) - found
+            found |= new
+            pending += new
+        return found
 
     def member(self, globals_: Globals, name: str) -> Value:
         """An attribute of a source file: what it binds, or a file of the package of that name.
@@ -78,10 +108,14 @@ class Names(FileTexts, ABC):
     def import_member(self, wanted: Imported) -> Value:
         """What `from module import member` binds; once it is known, it stays so."""
         known = self._imported.get(wanted)
-        if known is None:
+        part = Part.import_of(wanted.globals.file, wanted.level, wanted.module, wanted.member)
+        if known is not None:
+            self.project.reads.note(part)
+            return known
+        with self.project.reads.computing(part):
             known = self._import_member(wanted)
-            if known != UNKNOWN:
-                self._imported[wanted] = known
+        if known != UNKNOWN:
+            self._imported[wanted] = known
         return known
 
     def _import_member(self, wanted: Imported) -> Value:
@@ -105,8 +139,11 @@ class Names(FileTexts, ABC):
             namespace = "" if base is None else self.catalogue.canonical(base)
             known = self.catalogue.names_in(namespace)
             if not known:
+                for name in USUAL_NAMES:
+                    self.note_name(globals_, name)
                 return {name: Library(usual) for name, usual in USUAL_NAMES.items() if name not in globals_.names}
             return {name: Library(f"{namespace}.{name}") for name in known}
+        self._all_of.setdefault(globals_.file, set()).add(loaded.globals.file)
         return {name: value for name, value in loaded.globals.names.items() if not name.startswith("_")}
 
     def _absolute(self, globals_: Globals, module: str, level: int) -> str | None:
@@ -115,11 +152,14 @@ class Names(FileTexts, ABC):
 
     def _module(self, name: str, importer: Globals) -> LoadedFile | None:
         """The project's file for a module name; one with a syntax error is as good as none."""
-        if imports.is_foreign(name):
+        if is_foreign(name):
             return None
         known = self._files.get(importer.file)
         source = self.project.find(name, None if known is None else known.source)
-        if source is None or source.display in self._too_long:
+        if source is None:
+            return None
+        self.project.reads.note(Part(source.display))
+        if source.display in self._too_long:
             return None
         try:
             return self.load(source)

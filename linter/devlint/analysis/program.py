@@ -37,7 +37,7 @@ from devlint.analysis.interpreter.statements import execute
 from devlint.analysis.names import Names
 from devlint.analysis.shape import attribute_stores, self_object, structure
 from devlint.analysis.summary.outcome import summary_of
-from devlint.analysis.summary.roots import Patterns, Root
+from devlint.analysis.summary.roots import Pattern, Patterns, Root
 from devlint.analysis.summary.substitution import handed_in
 from devlint.analysis.values import modules, observed_values
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
@@ -55,9 +55,10 @@ from devlint.domain.value import (
     UserClass,
     Value,
 )
+from devlint.errors import SourceError
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
-from devlint.importers import BESIDE, Importers
+from devlint.importers import BESIDE, Importers, absolute_names
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.reads import REPORTS, Part
@@ -130,9 +131,16 @@ class Program(Names):
         known = self._files.get(source.display)
         if known is not None:
             return known
+        with self.project.reads.computing(Part(source.display)):
+            return self._load(source)
+
+    def _load(self, source: Source) -> LoadedFile:
         scope = lower(source.text, source.display)
-        self.project.note_definitions(source, scope.digests)
-        loaded = LoadedFile(source, scope, Globals(source.display, source.module, {}), source.text.split("\n"))
+        self.project.note_parts(source, scope.parts)
+        self.project.imports(source, lambda _: absolute_names(source, scope.imports))
+        # A function that binds a name anew may run before a reader of the name, or after it.
+        names: dict[str, Value] = dict.fromkeys(scope.rebound, UNKNOWN)
+        loaded = LoadedFile(source, scope, Globals(source.display, source.module, names), source.text.split("\n"))
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
         loaded.other_type = self._is_said_in_program(source, imports.SETS_TYPE)
         loaded.other_default = (
@@ -144,7 +152,7 @@ class Program(Names):
         self._files[source.display] = loaded
         self.lines += len(loaded.lines)
         self._loading.append(loaded)
-        with self._as_root(), self.steps.of(source.display), self.project.reads.computing(Part(source.display)):
+        with self._as_root(), self.steps.of(source.display):
             self._run_file(loaded, recording=False)
         self._loading.pop()
         self._incomplete.append(loaded)
@@ -189,7 +197,7 @@ class Program(Names):
         unknown_operand.record(frame)
         if after is not None:
             device_not_forwarded.note_unforwarded(frame, after)
-            loaded.globals.names.update(after.names)
+            loaded.globals.names.update({**after.names, **dict.fromkeys(loaded.scope.rebound, UNKNOWN)})
             loaded.default, loaded.checked = after.default, after.checked
             loaded.process = after.process
             loaded.default_device_callees |= frame.default_device_callees
@@ -225,8 +233,8 @@ class Program(Names):
             return False
         try:
             with self.steps.of(source.display):
-                self._record(self.load(source), observing=False)
-        except SyntaxError:
+                self._record(self.load(self.project.source(source.path)), observing=False)
+        except (SyntaxError, SourceError):
             return False
         return True
 
@@ -365,7 +373,7 @@ class Program(Names):
         A caller may have moved it, unless the method is a private part of `__init__`.
         """
         key = (cls, not (method.startswith("_") and classes.is_part_of(cls, method, "__init__")))
-        with self.project.reads.computing(Part.of(cls.globals.file, cls.name)):
+        with self.project.reads.computing(Part.code(cls.globals.file, cls.name)):
             if key not in self._generic:
                 self.note_looked_at(cls)
                 self._generic[key] = None
@@ -417,14 +425,28 @@ class Program(Names):
             pattern = self._patterns.of(closure.globals, function, arguments)
         except TypeError:  # a constant that cannot be hashed
             return None
-        root = self._root
-        known = root.recall(pattern, asker.depth)
+        known = self._root.recall(pattern, asker.depth)
         if known is not None:
             return known
-        if not root.admits(pattern, asker.depth):
+        if not self._root.admits(pattern, asker.depth):
             return None
-        frame = self._asking(asker)
         start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
+        with self.executing(closure):
+            return self._make(pattern, asker, closure, owner, entry, start, cls)
+
+    def _make(
+        self,
+        pattern: Pattern,
+        asker: Asker,
+        closure: Closure,
+        owner: UserClass | None,
+        entry: Entry,
+        start: Environment,
+        cls: UserClass | None,
+    ) -> Summary | None:
+        """Make a summary that is admitted; None if the class of the first parameter is not known yet."""
+        root, function = self._root, closure.function
+        frame = self._asking(asker)
         bound = handed_in(entry, start.heap)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
@@ -477,6 +499,13 @@ class Program(Names):
         if known is None or (known.bases, known.attributes, known.dynamic) != (cls.bases, cls.attributes, cls.dynamic):
             known = self._classes[body] = cls
         return known
+
+    def heirs(self, cls: UserClass) -> Iterator[UserClass]:
+        """Yield the classes of the same file that inherit from a class."""
+        for other in tuple(self.names_in(cls.globals).values()):
+            if isinstance(other, UserClass) and other.globals is cls.globals and cls in other.lineage:
+                self.note_looked_at(other)
+                yield other
 
     def found_class(self, asker: Asker, cls: UserClass, methods: Sequence[Closure]) -> None:
         """Notes a class definition that was executed, with all functions of its body."""

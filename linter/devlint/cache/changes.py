@@ -1,8 +1,7 @@
 """Finds the changes since files were analysed, and the results that they affect.
 
 A result rests on the whole text of its own file. Of another file that the analysis read, the result rests on three
-things: the lookups and questions that were noted for the file, the code that an import executes, and the definitions
-that the analysis got to.
+things: the lookups and questions that were noted for the file, its outside, and the other parts of it that were read.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from devlint.definitions import OUTSIDE, definitions_of
+from devlint.definitions import OUTSIDE, Imports, imports_of, is_foreign, is_of_library, parts_of
 from devlint.errors import SourceError
-from devlint.importers import Importers
-from devlint.project import Project, digest
+from devlint.importers import Importers, absolute_names
+from devlint.project import Project, Source, digest
 from devlint.reading import read_file
-from devlint.reads import REPORTS, Part
+from devlint.reads import REPORTS, TEXT, Part
 from devlint.records import dataclass
-from devlint.traces import Said, Trace
+from devlint.traces import Said, Trace, TracedPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,8 @@ class Change:
 
     Attributes:
         texts: the files that have other texts or are gone.
-        parts: the parts of files that are not the same any more.
+        parts: the parts of files that are not the same any more. If the outside of a file is among them, none of the
+            file is the same, but for the answers to questions about its text.
     """
 
     texts: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Changes:
             data = None if trace is None else self._data(trace)
             if trace is None or data is None:
                 texts.add(name)
-                parts.update(_every_part(name, trace))
+                parts.update((Part(name), Part(name, TEXT)))
                 continue
             if digest(data) != trace.digest:
                 texts.add(name)
@@ -86,17 +86,32 @@ class Changes:
 
     def _changed_parts(self, trace: Trace) -> Iterator[Part]:
         """Yield the parts that are not the same in the new text of a file."""
-        try:
-            text = self._project.peek(Path(self._project.path_of(trace.path))).text
-        except SourceError:
-            text = ""
-        digests = _digests(text)
-        if not trace.parts or not digests or not all(_is_said(one, text) for one in trace.said):
-            yield from _every_part(trace.path, trace)
+        source = self._peek(trace)
+        parsed = None if source is None else _parsed(source.text)
+        if not trace.parts or source is None or parsed is None or not _are_said(trace.said, source.text):
+            yield from (Part(trace.path), Part(trace.path, TEXT))
             return
-        for part in trace.parts:
-            if part.digest != digests.get(part.name, ""):
-                yield Part(trace.path, part.name)
+        now, imports = parsed
+        before = {part.name: part.digest for part in trace.traced}
+        for name in before.keys() | now.keys():
+            if before.get(name, "") != now.get(name, ""):
+                yield from (Part(trace.path, name), Part(trace.path, REPORTS))
+        modules = self._project.imports(source, lambda one: absolute_names(one, imports))
+        if trace.imports is None or self._led_to(source, modules) != self._led_to(source, trace.imports):
+            yield Part(trace.path)
+
+    def _led_to(self, source: Source, modules: Iterable[str]) -> set[str]:
+        """The files that imports in a file lead to, and the libraries that may choose the default device."""
+        modules = {name for name in modules if not is_foreign(name)}
+        found = {one.display for one in (self._project.find(name, source) for name in modules) if one is not None}
+        packages = {name.partition(".")[0] for name in modules}
+        return found | {one for one in packages if not is_of_library(one) and self._project.find(one, source) is None}
+
+    def _peek(self, trace: Trace) -> Source | None:
+        try:
+            return self._project.peek(Path(self._project.path_of(trace.path)))
+        except SourceError:
+            return None
 
     def _leads_on_alike(self, trace: Trace) -> bool:
         """Whether each lookup for a file, and each question about the project, finds the same as before."""
@@ -127,33 +142,23 @@ class Graph:
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
         self._traces = traces
-        self._reached: dict[str, frozenset[str]] = {}
 
-    def reached(self, name: str) -> frozenset[str]:
-        """Return a file, and those that its imports and questions led to, directly or through others."""
-        known = self._reached.get(name)
-        if known is None:
-            found: set[str] = set()
-            pending = [name]
-            while pending:
-                one = pending.pop()
-                if one not in found:
-                    found.add(one)
-                    pending += self._traces[one].found if one in self._traces else ()
-            known = self._reached[name] = frozenset(found)
-        return known
+    def reached(self, names: Iterable[str]) -> set[str]:
+        """Return some files, and those that their imports and questions led to, directly or through others."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            one = pending.pop()
+            if one not in found:
+                found.add(one)
+                pending += self._traces[one].led_to if one in self._traces else ()
+        return found
 
     def affected(self, names: Iterable[str], change: Change) -> set[str]:
         """Return those of the files whose results rest on something that has changed."""
         parts = self._with_readers(change.parts)
-        outsides = {part.file for part in parts if part.name == OUTSIDE}
         return {
-            name
-            for name in names
-            if name in change.texts
-            or name not in self._traces
-            or Part(name, REPORTS) in parts
-            or not outsides.isdisjoint(self.reached(name))
+            name for name in names if name in change.texts or name not in self._traces or Part(name, REPORTS) in parts
         }
 
     def _with_readers(self, parts: Collection[Part]) -> set[Part]:
@@ -161,19 +166,25 @@ class Graph:
         pending = list(parts)
         while pending:
             part = pending.pop()
-            if part not in found:
-                found.add(part)
-                pending += self._readers.get(part, ())
+            if part in found:
+                continue
+            found.add(part)
+            readers = self._readers[part.file]
+            pending += readers.get(part.name, ())
+            if part.name == OUTSIDE:  # each part of a file is there when its outside has been executed
+                pending += (Part(part.file, name) for name in (*readers, REPORTS) if name != TEXT)
         return found
 
     @cached_property
-    def _readers(self) -> Mapping[Part, list[Part]]:
-        readers: dict[Part, list[Part]] = defaultdict(list)
+    def _readers(self) -> Mapping[str, Mapping[str, list[Part]]]:
+        """The parts that rest on a part, by its file and name."""
+        readers: dict[str, dict[str, list[Part]]] = defaultdict(lambda: defaultdict(list))
         for trace in self._traces.values():
-            for part in trace.parts:
-                for read in part.reads:
-                    name, _, file = read.partition(" ")
-                    readers[Part(file, name)].append(Part(trace.path, part.name))
+            for part in trace.traced:
+                reader = Part(trace.path, part.name)
+                for file, names in part.read(trace.path):
+                    for name in names:
+                        readers[file][name].append(reader)
         return readers
 
 
@@ -204,13 +215,10 @@ def joined(before: Trace, now: Trace, changed: Collection[Part]) -> Trace:
         now: as this run did, for its own results.
         changed: the parts that are not as they were.
     """
-    known = {part.name: part for part in before.parts if Part(now.path, part.name) not in changed}
+    known = {part.name: part for part in before.traced if Part(now.path, part.name) not in changed}
     if Part(now.path) in changed:
         return now
-    parts = {
-        part.name: replace(part, reads=_union(known[part.name].reads, part.reads)) if part.name in known else part
-        for part in now.parts
-    }
+    parts = {part.name: _joined(now.path, known.get(part.name, part), part) for part in now.traced}
     return replace(
         now,
         found=_union(before.found, now.found),
@@ -218,34 +226,38 @@ def joined(before: Trace, now: Trace, changed: Collection[Part]) -> Trace:
         absent=_union(before.absent, now.absent),
         asked=tuple(sorted({*before.asked, *now.asked}, key=lambda one: (one.question, one.word, one.found))),
         said=tuple(sorted({*before.said, *now.said}, key=lambda one: (one.pattern, one.flags))),
-        parts=tuple(part for _, part in sorted({**known, **parts}.items())),
+        parts=tuple(part.text for _, part in sorted({**known, **parts}.items())),
         imports=before.imports if now.imports is None and before.digest == now.digest else now.imports,
     )
+
+
+def _joined(file: str, before: TracedPart, now: TracedPart) -> TracedPart:
+    if before.reads == now.reads:
+        return now
+    reads = {file: set(names) for file, names in before.read(file)}
+    for read, names in now.read(file):
+        reads.setdefault(read, set()).update(names)
+    return TracedPart.of(file, now.name, now.digest, reads.items())
 
 
 def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({*first, *second}))
 
 
-def _every_part(name: str, trace: Trace | None) -> Iterator[Part]:
-    yield Part(name)
-    for part in () if trace is None else trace.parts:
-        yield Part(name, part.name)
-
-
-def _digests(text: str) -> Mapping[str, str]:
-    """Return the digests of the definitions of a text; none if it is not Python."""
+def _parsed(text: str) -> tuple[Mapping[str, str], Imports] | None:
+    """Return the parts of a text, and its imports; None if it is not Python."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return definitions_of(ast.parse(text), text)
+            tree = ast.parse(text)
+            return parts_of(tree, text), imports_of(tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return {}
+            return None
 
 
-def _is_said(said: Said, text: str) -> bool:
-    """Whether a question about a text has the answer that it had."""
+def _are_said(questions: Iterable[Said], text: str) -> bool:
+    """Whether questions about a text have the answers that they had."""
     try:
-        return (re.compile(said.pattern, said.flags).search(text) is not None) == said.found
+        return all((re.compile(one.pattern, one.flags).search(text) is not None) == one.found for one in questions)
     except re.error:
         return False

@@ -24,7 +24,7 @@ from devlint.reads import Part
 from devlint.records import dataclass
 from devlint.traces import Trace
 
-FORMAT = 8
+FORMAT = 9
 """Rises with the form of the file."""
 
 
@@ -106,6 +106,7 @@ class Cache(NoCache):
         self._folder = folder
         self._key = key
         self._memories: dict[str, _Memory] = {}
+        self._graphs: dict[str, Graph] = {}
         self._members: dict[str, str] = {}
 
     def recall(self, batch: Batch) -> dict[Path, FileResult]:
@@ -113,9 +114,9 @@ class Cache(NoCache):
         key, project = self._key(batch), _project(batch)
         memory = self._memories[key] = self._read(key)
         wanted = {project.name_of(path): path for path in batch.files}
-        graph = Graph(memory.traces)
+        graph = self._graphs[key] = Graph(memory.traces)
         changes = Changes(project, memory.members)
-        reached = frozenset().union(*map(graph.reached, wanted))
+        reached = graph.reached(wanted)
         change = changes.since(memory.traces, reached)
         asked = any(trace.asked for trace in memory.traces.values())
         # A question about a file that was not reached is not asked again, and may have another answer.
@@ -173,7 +174,7 @@ class Cache(NoCache):
             **{name: joined(before.get(name, trace), trace, change.parts) for name, trace in new.items()},
         }
         traces = {name: trace for name, trace in known.items() if os.path.exists(project.path_of(name))}
-        graph = Graph(before)
+        graph = self._graphs.get(key) or Graph(before)
         stale = graph.affected(memory.results, change)
         kept = {
             name: result
@@ -237,4 +238,4 @@ def _holds(kept: _Kept, name: str, graph: Graph, change: Change) -> bool:
     """
     if any(place.file != name for place in (*(one.place for one in kept.diagnostics), *kept.idle)):
         return False
-    return kept.files.isdisjoint(change.texts) and kept.files <= {name, *graph.reached(name)}
+    return kept.files.isdisjoint(change.texts) and (kept.files <= {name} or kept.files <= graph.reached((name,)))

@@ -359,7 +359,7 @@ def _reached(project: Project, job: Job, traces: Collection[Trace]) -> list[Trac
         trace = by_name.pop(pending.pop(), None)
         if trace is not None:
             found.append(trace)
-            pending += trace.found
+            pending += trace.led_to
     return found
 
 

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
+from devlint.definitions import Imports
 from devlint.records import dataclass
 
 Register: TypeAlias = int
@@ -504,10 +505,14 @@ class File(Scope):
     """A whole source file.
 
     Attributes:
-        digests: of its definitions by name, see `definitions_of`.
+        parts: the digests of its parts by name, see `parts_of`.
+        imports: its imports, see `imports_of`.
+        rebound: the names that its functions may bind anew.
     """
 
-    digests: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
+    imports: Imports = frozenset()
+    rebound: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from devlint.definitions import definitions_of
+from devlint.definitions import imports_of, parts_of, rebound_in
 from devlint.frontend import comprehensions, definitions, expressions, ir, statements
 from devlint.frontend.scopes import ScopeBuilder, Tables
 
@@ -59,7 +59,9 @@ def lower_tree(tree: ast.Module, text: str) -> ir.File:
         registers=scope.registers,
         span=_whole(text),
         store_counts=scope.store_counts,
-        digests=definitions_of(tree, text),
+        parts=parts_of(tree, text),
+        imports=imports_of(tree),
+        rebound=rebound_in(tree, text),
     )
 
 

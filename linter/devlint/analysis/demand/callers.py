@@ -168,8 +168,8 @@ class Demand:
         """Whether a function is defined in another one, which alone can name it."""
         return function in self._around
 
-    def open_questions(self, doubts: Iterable[Doubt]) -> set[Function]:
-        """Return the functions whose callers have to be known to decide some doubts, and are not yet."""
+    def questions(self, doubts: Iterable[Doubt]) -> set[Function]:
+        """Return the functions whose callers decide some doubts, as far as the calls are known."""
         asked: set[Function] = set()
         for doubt in doubts:
             match doubt:
@@ -182,7 +182,7 @@ class Demand:
                     asked.update(self._above(doubt))
                 case _:
                     asked.update(function for function, _ in self._sources(doubt))
-        return asked - self._callers.keys()
+        return asked
 
     def holds(self, doubt: Doubt) -> bool:
         """Whether the calls are such that a doubt is right."""

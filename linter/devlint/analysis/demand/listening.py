@@ -39,10 +39,13 @@ class Listener:
 
         A call in one file may lead to the callers of the function around it.
         """
-        files = self._recorder.demand.files
-        while asked := self._recorder.open_questions(file):
-            for function in sorted(asked, key=lambda one: (files.get(one, ""), one.name, one.span)):
-                self._recorder.demand.note_callers(function, self._hear(function))
+        demand = self._recorder.demand
+        heard: set[Function] = set()
+        while asked := self._recorder.questions(file) - heard:
+            for function in sorted(asked, key=lambda one: (demand.files.get(one, ""), one.name, one.span)):
+                # Each file whose reports rest on the callers looks at them, though another one may have been the first.
+                demand.note_callers(function, self._hear(function))
+            heard |= asked
 
     def _hear(self, function: Function) -> list[str]:
         """Look at the other files that may call a function; its own has been looked at."""

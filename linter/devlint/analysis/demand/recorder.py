@@ -101,14 +101,14 @@ class Recorder:
             return
         self.demand.note_argument(function, parameter, given, call)
 
-    def open_questions(self, file: str) -> set[Function]:
+    def questions(self, file: str) -> set[Function]:
         """The functions whose callers decide the doubts about the facts of a file.
 
         With those of the functions in which conflicts of the file are told, or where they are met.
         """
         files = {file, *self.called_files(file)}
         found = [doubts for key, every in self._doubts.items() if key[0] in files for doubts in every]
-        return self.demand.open_questions(doubt for doubts in found for doubt in doubts)
+        return self.demand.questions(doubt for doubts in found for doubt in doubts)
 
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether a fact was doubted each time that it was recorded, and rightly so."""

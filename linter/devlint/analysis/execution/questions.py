@@ -7,7 +7,7 @@ of analysis.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -65,6 +65,9 @@ class Names(Protocol):
 
     def binding(self, globals_: Globals, name: str) -> Value | None:
         """Return what a file binds to a name; None if it does not bind the name."""
+
+    def note_name(self, globals_: Globals, name: str) -> None:
+        """Note that the execution rests on the value of a name of a file, or on the absence of the name."""
 
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """Return the calls in a body of a file whose results or arguments the body moves afterwards."""
@@ -152,6 +155,9 @@ class Functions(Protocol):
 
     def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:
         """Note a call of a function, with the devices of its arguments by place in the parameters."""
+
+    def heirs(self, cls: UserClass) -> Iterator[UserClass]:
+        """Yield the classes of the same file that inherit from a class."""
 
     def found(self, asker: Asker, value: Value) -> None:
         """Note a function definition that was executed."""

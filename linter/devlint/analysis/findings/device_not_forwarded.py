@@ -51,7 +51,7 @@ def note_cuda(frame: Frame, env: Environment, span: Span) -> None:
     whole = frame.scope.span if frame.owner is None or frame.owner.span is None else frame.owner.span
     for chosen in _CHOSEN.findall(frame.program.source(frame.file, whole)):
         owner, dot, _ = chosen.partition(".")
-        if not dot or owner == "self" or owner in frame.globals.names:
+        if not dot or owner == "self" or frame.program.binding(frame.globals, owner) is not None:
             frame.record(span, OtherChoice(chosen))
             return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -206,16 +207,13 @@ def stores(cls: UserClass, name: str) -> bool:
     return any(name in stored for item in every for stored in item.self_stores.values())
 
 
-def is_left_to_heirs(cls: UserClass, name: str) -> bool:
+def is_left_to_heirs(cls: UserClass, name: str, heirs: Iterable[UserClass]) -> bool:
     """Whether an attribute may be one of derived classes: one in the same file has it, or nothing else is used.
 
     A module class without `forward` is used through classes that have one.
     """
     return all(find(cls, step) is None for step in MODULE_STEPS) or any(
-        isinstance(heir, UserClass)
-        and any(item is cls for item in heir.lineage)
-        and (stores(heir, name) or find(heir, name) is not None)
-        for heir in cls.globals.names.values()
+        stores(heir, name) or find(heir, name) is not None for heir in heirs
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from devlint.analysis.index.loops import instructions_of
+from devlint.definitions import is_foreign
 from devlint.frontend import ir
 from devlint.importers import absolute_name
 from devlint.project import Project, Source
@@ -15,11 +16,6 @@ SETS_DEVICE, SETS_TYPE = "set_default_device", "set_default_tensor_type"
 
 _SETS_DEFAULT = re.compile(f"{SETS_DEVICE}|{SETS_TYPE}")
 """Code that may choose the default device."""
-
-
-def is_foreign(name: str) -> bool:
-    """Whether a module is never looked for in the project."""
-    return name.partition(".")[0] in ("torch", "numpy", "typing")
 
 
 def choose_default(project: Project, source: Source, body: ir.Block) -> bool:

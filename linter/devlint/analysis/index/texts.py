@@ -34,14 +34,14 @@ class FileTexts:
 
     def executing(self, closure: Closure) -> AbstractContextManager[None]:
         """Note what an execution rests on; see `Functions` in `questions`."""
-        return self.project.reads.computing(Part.of(closure.globals.file, closure.function.name))
+        return self.project.reads.computing(Part.code(closure.globals.file, closure.function.name))
 
     def note_looked_at(self, code: Closure | UserClass) -> None:
         """Note what an execution rests on; see `Functions` in `questions`."""
         for one in code.lineage if isinstance(code, UserClass) else (code,):
             if isinstance(one, (Closure, UserClass)):
                 path = one.name if isinstance(one, UserClass) else one.function.name
-                self.project.reads.note(Part.of(one.globals.file, path))
+                self.project.reads.note(Part.code(one.globals.file, path))
 
     def source(self, file: str, span: ir.Span) -> str:
         """The source text of a span; empty where there is none."""
@@ -71,6 +71,8 @@ class FileTexts:
 
     def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
         """Whether something in the lines of a body is of a pattern."""
+        if isinstance(scope, ir.File):
+            return self.says(file, pattern)
         return any(map(pattern.search, self._lines(file, scope)))
 
     def mentions(self, function: Closure, text: str) -> bool:
@@ -78,7 +80,7 @@ class FileTexts:
         return any(text in line for line in self._lines(function.globals.file, function.function))
 
     def _lines(self, file: str, scope: ir.Scope) -> Sequence[str]:
-        self.project.reads.note(Part.of(file, scope.name))
+        self.project.reads.note(Part.code(file, scope.name))
         loaded = self._files.get(file)
         return () if loaded is None else loaded.lines[scope.span.line - 1 : scope.span.end_line]
 

@@ -146,7 +146,7 @@ def _of_object(
         if held.cls.dynamic or held.open or classes.is_open(held.cls):
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
-            given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name)
+            given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name, frame.program.heirs(held.cls))
             given = given or classes.stores(held.cls, name) or classes.find(held.cls, "__getattr__") is not None
             if not (given or stores_by_name(frame, held.cls)):
                 frame.miss_device(span, held.cls.name)

@@ -59,6 +59,8 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
     """What a name is: local, of an enclosing function, of the file, built in."""
     if name == "TYPE_CHECKING":
         return Predicate(known=False)  # what stands behind it is not executed
+    if isinstance(frame.scope, ir.File):
+        frame.program.note_name(frame.globals, name)
     value = env.names.get(name)
     if isinstance(value, Imported):
         # The name goes on holding the import: paths on which it was used and others must not differ by that.
@@ -81,10 +83,7 @@ def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Env
     """Binds a name."""
     name = instruction.name
     value = observed_values.bound(frame, env, name, frame.kept(instruction.source), instruction.span)
-    if name in frame.scope.global_names:
-        # Other functions may run before or after this one.
-        frame.globals.names[name] = UNKNOWN
-    if isinstance(frame.scope, ir.File):
+    if isinstance(frame.scope, ir.File) and name not in frame.scope.rebound:
         frame.globals.names[name] = value
     if name not in frame.scope.nonlocal_names:
         env.names[name] = value
