@@ -122,7 +122,7 @@ def test_the_page_tells_the_story_of_each_value(program: Path, run: Devlint) -> 
     ]
     assert (told["net"]["kind"], told["self.fc"]["tint"]) == ("module Net", "follows")
     assert 'id="f1l14"' in page
-    assert '<span class="counts"><span class="error">2 errors</span>' in page
+    assert '<span class="counts"><span class="error">1 error</span>' in page
     assert "&quot;&lt;/script&gt;&quot; &amp; &lt;b&gt;" in page
 
 
