@@ -246,7 +246,7 @@ class Gathered:
 
 
 def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
-    """Whether a value can be what a parameter takes; what is not known fits everything but a literal.
+    """Whether a parameter of some types takes a value. An unknown value fits all types but a literal.
 
     `as_number`: a tensor without dimensions counts as the number that it holds.
     """

@@ -211,15 +211,12 @@ class Substitution:
             case Tensor():
                 origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
                 return replace(value, device=self.device(value.device), origin=origin, stray=stray)
-            case Opaque() if self.adopted and value.path.is_fresh:
-                path = value.path.made_by_call(*self._position)
-                return replace(value, path=path, device=self.device(value.device))
+            case Opaque() if value.path.is_fresh and (self.adopted or not value.path.is_returned):
+                return self._computed(value)
             case Opaque():
                 if value.path.is_returned:
                     path = value.path.called_at(*self._position)
                     return replace(value, path=path, device=self.device(value.device))
-                if value.path.is_fresh:
-                    return self._computed(value)
                 found = self.lookup(value.path)
                 if isinstance(value.device, Variable) and value.device.place == value.path:
                     return found
@@ -241,13 +238,14 @@ class Substitution:
                 return value
 
     def _computed(self, value: Opaque) -> Value:
-        """What the callee has got from something that it cannot follow, if it says where that is.
+        """A value that the callee has got from something that it cannot follow, if the callee knows its device.
 
-        A module that the caller was given as an argument says nothing: it may be on the CPU for good.
+        A module that the caller was given as an argument does not tell the device: it may be on the CPU for good. With
+        an object of the callee, the value is kept in any case, since the object may hold it.
         """
         device = self.device(value.device)
         variable = decisive(device)
-        if isinstance(device, Concrete) or (variable is not None and variable.root == SELF.name):
+        if self.adopted or isinstance(device, Concrete) or (variable is not None and variable.root == SELF.name):
             return replace(value, path=value.path.made_by_call(*self._position), device=device)
         return UNKNOWN
 

@@ -204,6 +204,6 @@ def device_of_unknown_parts(frame: Frame, env: Environment, value: Value) -> Dev
 
 
 def last_move(env: Environment, value: Value) -> tuple[Device, Origin | None] | None:
-    """The last device that the whole of a module was moved to, with why; None if nothing is known of a move."""
+    """The device of the last move of the whole module, with the reason; None if no move is known."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     return held.moved if isinstance(held, Instance) else None
