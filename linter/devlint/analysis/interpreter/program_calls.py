@@ -18,19 +18,20 @@ from devlint.analysis.findings import conflicts, recovery, unknown_operand, unre
 from devlint.analysis.findings.client import is_test
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
-from devlint.analysis.interpreter.bodies import annotated, run
+from devlint.analysis.interpreter.bodies import run
+from devlint.analysis.interpreter.entries import closes_over_objects, entry_of, hands_over_objects, is_exact
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
-from devlint.analysis.summary.substitution import Substitution, abstract, from_inside, handed, qualified, side_of
+from devlint.analysis.summary.substitution import Substitution, from_inside, handed, qualified, side_of
 from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
 from devlint.analysis.values.modules import device_of_whole, is_module, state
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
-from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
+from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.kinds import ConflictKind
-from devlint.domain.place import AccessPath, StepKind, named
+from devlint.domain.place import AccessPath, StepKind
 from devlint.domain.provenance import LEADS_THERE
 from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Summary
 from devlint.domain.value import (
@@ -46,12 +47,10 @@ from devlint.domain.value import (
     UserClass,
     Value,
     is_lost,
-    is_same_everywhere,
     present,
 )
 from devlint.facts import Conflict, Step
 from devlint.frontend.ir import Function, Span
-from devlint.torchlib.knowledge import TENSOR_NAMES
 
 DEEPEST_CALL = 12
 """How far calls are followed that are executed with their caller's objects."""
@@ -129,15 +128,15 @@ def _call_bound(
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
-    if _hands_over_objects(frame, env, bound) or _closes_over_objects(env, closure):
+    if hands_over_objects(env, closure, bound) or closes_over_objects(env, closure):
         return _execute_here(frame, env, closure, owner, bound, span)
-    entry = _entry(frame, closure, bound)
+    entry = entry_of(frame, env, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None:
         return UNKNOWN
     result = apply(frame, env, summary, bound, closure, span)
     if result is not None and is_lost(result):
-        exact = {**entry, **{n: g.value for n, g in bound.items() if _is_exact(g.value)}}
+        exact = {**entry, **{n: g.value for n, g in bound.items() if is_exact(g.value)}}
         if exact != entry:
             summary = frame.program.summarise(frame, closure, owner, exact, env)
             if summary is not None and summary.returns is not None:
@@ -162,14 +161,17 @@ def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> 
     bound = bind_to_function(frame, env, closure, Arguments((ArgumentValue(UNKNOWN, span),), ()), span)
     if bound is None or len(bound) != 1 or closure.function.is_stub or closure.decorated:
         return False
-    entry = _entry(frame, closure, bound)
+    entry = entry_of(frame, env, closure, bound)
     (parameter,) = bound
+    value = entry[parameter]
+    if isinstance(value, (ListObject, DictObject, Instance)):
+        return False
     summary = frame.program.summarise(frame, closure, None, entry, env)
     if summary is None:
         return False
     return replace(
         summary, heap=(), touches_devices=False, called=frozenset(), tested=frozenset(), is_whole=True
-    ) == Summary(entry[parameter])
+    ) == Summary(value)
 
 
 def call_forward(
@@ -195,7 +197,7 @@ def call_forward(
         return UNKNOWN
     first = closure.function.parameters[0].name
     _note_call(frame, env, closure, bound, span)
-    entry = _entry(frame, closure, {name: given for name, given in bound.items() if name != first})
+    entry = entry_of(frame, env, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
         return UNKNOWN
@@ -226,7 +228,7 @@ def _knows_code(env: Environment, module: Instance, own: str, place: AccessPath)
 
 def _is_answer(value: Value) -> bool:
     """Whether a value says what a test or an operation does that the class leaves open."""
-    return isinstance(value, (Constant, DeviceValue, Reference)) or _is_exact(value)
+    return isinstance(value, (Constant, DeviceValue, Reference)) or is_exact(value)
 
 
 def _can_follow(frame: Frame, closure: Closure) -> bool:
@@ -261,9 +263,9 @@ def construct(
         if isinstance(default, Tensor):
             bound.setdefault(other, ArgumentValue(default, span))
     given = {other: value for other, value in bound.items() if other != name}
-    if _hands_over_objects(frame, env, given):
+    if hands_over_objects(env, closure, given):
         return None
-    entry: Entry = {name: blank(cls, env.default), **_entry(frame, closure, given)}
+    entry: Entry = {name: blank(cls, env.default), **entry_of(frame, env, closure, given)}
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
@@ -273,58 +275,18 @@ def construct(
     return made
 
 
-def _is_exact(value: Value) -> bool:
-    return isinstance(value, Tensor) and isinstance(value.device, Concrete)
-
-
-def _entry(frame: Frame, closure: Closure, bound: Mapping[str, ArgumentValue]) -> dict[str, Value]:
-    """What a summary has to know of the arguments; parameters that are not given have their defaults."""
-    entry = {name: abstract(frame, named(name), given.value) for name, given in bound.items()}
-    for parameter in closure.function.parameters:
-        value = entry.get(parameter.name)
-        if isinstance(value, Opaque) and value.kind is Kind.ANY:
-            declared = annotated(frame, closure.globals, parameter.annotation)
-            if declared and declared <= TENSOR_NAMES:
-                entry[parameter.name] = replace(value, kind=Kind.TENSOR)
-    for name, default in closure.defaults:
-        if name not in entry:
-            entry[name] = default if is_same_everywhere(default) else UNKNOWN
-    return entry
-
-
 def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:
     """Whether a call is followed though not all of its arguments could be counted.
 
     One that is given a tensor is, and one of an object to itself, most often `super().__init__(*args, **kwargs)`.
     Others build whole models of which nothing else is known.
     """
-    if not _hands_over_objects(frame, env, bound):
+    if not hands_over_objects(env, closure, bound):
         values = [given.value for given in bound.values()]
         return any(isinstance(v, Tensor) or (isinstance(v, Opaque) and frame.kind(v) is Kind.TENSOR) for v in values)
     parameters = closure.function.parameters
     own = _own_object(frame, env)
     return own is not None and bool(parameters) and bound[parameters[0].name].value == own
-
-
-def _hands_over_objects(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -> bool:
-    for given in bound.values():
-        value = given.value
-        if _is_object(env, value) or (isinstance(value, Closure) and _closes_over_objects(env, value)):
-            return True
-        if isinstance(value, TupleValue) and any(isinstance(item, Reference) for item in value.items):
-            return True
-    return False
-
-
-def _closes_over_objects(env: Environment, closure: Closure) -> bool:
-    """Whether a function reads a name of the functions around it that stands for an object."""
-    return any(_is_object(env, value) for _, value in closure.enclosing)
-
-
-def _is_object(env: Environment, value: Value) -> bool:
-    return isinstance(value, Reference) and isinstance(
-        env.heap.get(value.object), (Instance, LibraryObject, ListObject, DictObject)
-    )
 
 
 def _execute_here(
