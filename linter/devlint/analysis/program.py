@@ -37,8 +37,8 @@ from devlint.analysis.interpreter.statements import execute
 from devlint.analysis.names import Names
 from devlint.analysis.shape import attribute_stores, self_object, structure
 from devlint.analysis.summary.outcome import summary_of
-from devlint.analysis.summary.roots import Pattern, Patterns, Root
-from devlint.analysis.summary.substitution import handed_in
+from devlint.analysis.summary.roots import AllCalls, Making, Root
+from devlint.analysis.summary.substitution import handed_in, with_given_constants, without_constants
 from devlint.analysis.values import modules, observed_values
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
@@ -47,7 +47,6 @@ from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
-    Constant,
     DeviceValue,
     Globals,
     ObjectId,
@@ -110,7 +109,7 @@ class Program(Names):
         self.lines = 0
         self.subjects: set[str] = set()
         """What has chosen a path on which something is a stray, anywhere so far."""
-        self._patterns = Patterns()
+        self._calls = AllCalls()
         self._root = Root()
         self._generic: dict[tuple[UserClass, bool], self_object.SelfObject | None] = {}
         self._analysed: set[ir.Function] = set()
@@ -183,7 +182,7 @@ class Program(Names):
 
     def _forget(self, loaded: LoadedFile) -> None:
         """Drops what was concluded while the file's names were not complete."""
-        self._patterns.forget(loaded.globals)
+        self._calls.forget(loaded.globals)
         for key in [key for key in self._generic if key[0].globals is loaded.globals]:
             del self._generic[key]
 
@@ -419,24 +418,26 @@ class Program(Names):
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
         same_file = closure.globals is asker.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
-        stories = tuple(v.origin for v in entry.values() if isinstance(v, (Constant, DeviceValue)))
-        arguments = (tuple(entry.items()), stories, default, env.current, cls, closure.enclosing)
+        without, constants = without_constants(closure, entry)
+        stories = tuple(value.origin for _, value in without if isinstance(value, DeviceValue))
+        arguments = (without, stories, default, env.current, cls, closure.enclosing)
         try:
-            pattern = self._patterns.of(closure.globals, function, arguments)
+            calls = self._calls.of(closure.globals, function, arguments)
+            known = self._root.recall(calls, constants, asker.depth)
         except TypeError:  # a constant that cannot be hashed
             return None
-        known = self._root.recall(pattern, asker.depth)
         if known is not None:
             return known
-        if not self._root.admits(pattern, asker.depth):
+        making = self._root.admit(calls, constants, asker.depth)
+        if making is None:
             return None
         start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
         with self.executing(closure):
-            return self._make(pattern, asker, closure, owner, entry, start, cls)
+            return self._make(making, asker, closure, owner, entry, start, cls)
 
     def _make(
         self,
-        pattern: Pattern,
+        making: Making,
         asker: Asker,
         closure: Closure,
         owner: UserClass | None,
@@ -447,7 +448,7 @@ class Program(Names):
         """Make a summary that is admitted; None if the class of the first parameter is not known yet."""
         root, function = self._root, closure.function
         frame = self._asking(asker)
-        bound = handed_in(entry, start.heap)
+        bound = handed_in(with_given_constants(entry, making.constants, making.questions), start.heap)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
             if generic is None:
@@ -457,7 +458,7 @@ class Program(Names):
             start.heap.update(generic.heap)
         names = bodies.parameter_values(frame, closure, owner, bound, cls is not None)
         outside = replace(frame, budget=Budget())
-        making = root.begin(pattern, asker.depth)
+        root.begin(making)
         # A recursive call is first taken not to return, then to return what the others do, until that is stable.
         for _ in range(RECURSION_PASSES):
             outcome = bodies.run(outside, closure, owner, dict(names), start, site="")

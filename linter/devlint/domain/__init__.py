@@ -13,6 +13,7 @@ From the bottom up:
 * `provenance`: the record of why a value has its device; whoever moves or creates a value writes it.
 * `process`: what a program settles for the rest of its run.
 * `value`: what a name can hold, and how two values join.
+* `given`: constants that a call passes, and what the called body asks about them.
 * `size`: how large a value may be; a larger one is forgotten.
 * `heap`: objects that change in place.
 * `environment`: the known values at one point, and how two paths join.

@@ -1,8 +1,7 @@
 """How large a value may be.
 
-A program of a few lines can double a tuple or a text thirty times. Each transfer function makes a value that is at
-most a few times as large as those that it was given, and what it makes goes through `limited` before anything else
-sees it. So neither a value nor its text grows without end. A join never makes a value larger than both of its sides:
+A program of a few lines can double a tuple or a text thirty times. The result of a transfer
+function is at most a few times as large as its operands, and `limited` replaces a result that is too large at once. So neither a value nor its text grows without end. A join never makes a value larger than both of its sides:
 the values within the limit are a lattice of their own, and all laws of the domain hold in it.
 """
 
@@ -51,9 +50,9 @@ def limited(value: Value) -> Value:
 def _limited_constant(constant: Constant) -> Value:
     held = constant.value
     if isinstance(held, int):
-        return constant if -LARGEST_NUMBER <= held <= LARGEST_NUMBER else host_of(held)
+        return constant if -LARGEST_NUMBER <= held <= LARGEST_NUMBER else host_of(type(held))
     if isinstance(held, (str, bytes)) and len(held) > LONGEST_CONSTANT:
-        return host_of(held)
+        return host_of(type(held))
     return constant
 
 

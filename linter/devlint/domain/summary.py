@@ -22,8 +22,11 @@ from devlint.domain.value import DeviceValue, ObjectId, Rank, Value
 from devlint.frontend.ir import Function, Span
 from devlint.records import dataclass
 
-Entry: TypeAlias = Mapping[str, Value | ListObject | DictObject | Instance]
-"""What a summary is made for: arguments by parameter; lists, dicts and new objects as such."""
+Held: TypeAlias = Value | ListObject | DictObject | Instance
+"""What an entry holds for a parameter: a value, or a list, dict or new object as such."""
+
+Entry: TypeAlias = Mapping[str, Held]
+"""What a summary is made for: arguments by parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class Requirement:
 
     @property
     def pair(self) -> Pair:
-        """What is asked of which devices."""
+        """The devices of the two sides, and the kind of the requirement."""
         return self.kind, frozenset((self.first.device, self.second.device))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import field, replace
+from types import NoneType
 from typing import NamedTuple, TypeAlias
 
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
@@ -46,12 +47,33 @@ class Constant:
     checked: bool = False
     origin: Origin | None = field(default=None, compare=False)
 
+    @property
+    def python_type(self) -> type:
+        """The type of the value."""
+        return type(self.value)
+
+    @property
+    def is_true(self) -> bool:
+        """Whether the value counts as true in a test."""
+        return bool(self.value)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is None."""
+        return self.python_type is NoneType
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text."""
+        return issubclass(self.python_type, str)
+
     def __eq__(self, other: object) -> bool:
         # 1, 1.0 and True are different constants.
         if not isinstance(other, Constant):
             return NotImplemented
-        same = type(self.value) is type(other.value) and self.value == other.value
-        return same and self.checked == other.checked
+        if self.python_type is not other.python_type or self.checked != other.checked:
+            return False
+        return self.is_none or self.value == other.value
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
@@ -395,18 +417,19 @@ def join(left: Value, right: Value) -> Value:
             if ours is None or theirs is None:
                 return left if theirs is None else right
             return maybe_none(join(ours, theirs))
-        case (Constant(value=None), Tensor() | Opaque() | DeviceValue() | Reference()):
+        case (Constant(is_none=True), Tensor() | Opaque() | DeviceValue() | Reference()):
             return MaybeNone(right)
-        case (Tensor() | Opaque() | DeviceValue() | Reference(), Constant(value=None)):
+        case (Tensor() | Opaque() | DeviceValue() | Reference(), Constant(is_none=True)):
             return MaybeNone(left)
         case Constant(), Constant():
-            if type(left.value) is type(right.value) and left.value == right.value:
+            if left.python_type is right.python_type and left.value == right.value:
                 return replace(left, checked=left.checked and right.checked)
-            return host_of(left.value) if host_of(left.value) == host_of(right.value) else UNKNOWN
+            common = host_of(left.python_type)
+            return common if common == host_of(right.python_type) else UNKNOWN
         case (Constant(), Host()) | (Host(), Constant()):
             constant, host = (left, right) if isinstance(left, Constant) else (right, left)
             assert isinstance(constant, Constant)
-            return host if host_of(constant.value) == host else UNKNOWN
+            return host if host_of(constant.python_type) == host else UNKNOWN
         case Host(kind="array"), Host(kind="array"):
             return Host("array", join_ranks(left.rank, right.rank))
         case Host(kind="count"), Host(kind="count"):
@@ -450,7 +473,7 @@ def present(value: Value) -> Value | None:
     """The value where it is not None; None if it always is."""
     if isinstance(value, MaybeNone):
         return value.present
-    return None if isinstance(value, Constant) and value.value is None else value
+    return None if isinstance(value, Constant) and value.is_none else value
 
 
 def maybe_none(value: Value) -> Value:
@@ -467,11 +490,11 @@ def _join_enclosing(left: Closure, right: Closure) -> Value:
     return replace(left, enclosing=tuple(names.items()))
 
 
-def host_of(constant: object) -> Value:
-    """The host value that covers all constants of that type."""
-    if isinstance(constant, (bool, int, float, complex)):
+def host_of(python_type: type) -> Value:
+    """The host value that covers all constants of a type."""
+    if issubclass(python_type, (bool, int, float, complex)):
         return NUMBER
-    if isinstance(constant, str):
+    if issubclass(python_type, str):
         return TEXT
     return UNKNOWN
 
@@ -504,7 +527,7 @@ def is_same_everywhere(value: Value) -> bool:
 def is_number(value: Value) -> bool:
     """Whether the value is certainly a number of Python."""
     if isinstance(value, Constant):
-        return isinstance(value.value, (bool, int, float, complex))
+        return issubclass(value.python_type, (bool, int, float, complex))
     return isinstance(value, Host) and value.kind in ("number", "count")
 
 

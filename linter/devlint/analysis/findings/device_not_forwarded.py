@@ -132,7 +132,7 @@ def _default(held: Instance) -> tuple[str, Concrete | None] | None:
         if DEVICE not in name or name in held.registered:
             continue
         match value:
-            case Constant(value=None):
+            case Constant(is_none=True):
                 return name, None
             case Constant(value="cpu") | DeviceValue(device=Concrete(type="cpu")):
                 return name, CPU

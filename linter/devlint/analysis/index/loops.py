@@ -38,17 +38,16 @@ def plan(body: ir.Block) -> Plan:
     return Plan(trains, invariant, frozenset(name.partition("@")[0] for name in changed))
 
 
-def instructions_of(block: tuple[object, ...], *, into_loops: bool) -> Iterator[object]:
+def instructions_of(block: ir.Block, *, into_loops: bool) -> Iterator[object]:
     """Yield every instruction of a block and of the blocks in it; inner functions are not executed by it."""
-    pending: list[object] = [*reversed(block)]
+    pending: list[tuple[object, ...]] = [*reversed(block)]
     while pending:
         item = pending.pop()
-        if not isinstance(item, tuple) or isinstance(item, ir.Span):
-            continue
-        if hasattr(item, "_fields"):
+        kind = type(item)
+        if kind is not tuple:
             yield item
-        if into_loops or not isinstance(item, (ir.For, ir.While)):
-            pending.extend(reversed(item))
+        if into_loops or kind not in (ir.For, ir.While):
+            pending.extend([part for part in reversed(item) if isinstance(part, tuple) and type(part) is not ir.Span])
 
 
 def _changed(instructions: list[object]) -> frozenset[str]:

@@ -16,6 +16,8 @@ From the bottom up:
 * `statements`: branches, returns, assertions, `with`, `try`.
 * `closures`: the names and objects that an inner function reads from the functions around it.
 * `bodies`: the execution of the body of a function.
+* `entries`: what a summary has to know of the arguments of a call.
+* `leading_call`: a call that leads to a mistake in the called body: which of the two values it passes itself.
 * `program_calls`: calls of functions of the program: arguments are bound to its parameters, then a summary is applied,
   or the body is executed.
 * `construction`: new objects of the classes of the program.

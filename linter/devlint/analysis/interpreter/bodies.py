@@ -16,6 +16,7 @@ from devlint.analysis.values import objects, occurrences
 from devlint.analysis.values.narrowing import choice
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable, parse
 from devlint.domain.environment import Environment
+from devlint.domain.given import GivenConstant
 from devlint.domain.heap import Heap, Instance, LibraryObject, Optimizer
 from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.place import named
@@ -240,6 +241,8 @@ def _is_on_device(heap: Heap, value: Value) -> bool:
     match value:
         case Tensor() | DeviceValue() | DeviceType():
             return True
+        case GivenConstant():
+            return False  # the call has named it, if it names a device
         case Constant(value=str(text)):
             return parse(text) is not None
         case Reference():

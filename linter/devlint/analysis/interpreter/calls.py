@@ -384,7 +384,7 @@ def _call_method(
             return call_object_method(frame, env, receiver, receiver.value, name, arguments, span)
         case Super():
             return _call_super(frame, env, receiver.value, name, arguments, span)
-        case Constant(value=str()) | DeviceType():
+        case Constant(is_text=True) | DeviceType():
             return text_method(receiver.value, name, arguments, frame.program.devices)
         case _:
             if name in MOVES and (receiver.value == UNKNOWN or isinstance(receiver.value, Method)):

@@ -13,6 +13,7 @@ from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.place import named
+from devlint.domain.summary import Held
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -33,11 +34,9 @@ def is_exact(value: Value) -> bool:
     return isinstance(value, Tensor) and isinstance(value.device, Concrete)
 
 
-def entry_of(
-    frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]
-) -> dict[str, Value | ListObject | DictObject | Instance]:
+def entry_of(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> dict[str, Held]:
     """What a summary has to know of the arguments; parameters that are not given have their defaults."""
-    entry: dict[str, Value | ListObject | DictObject | Instance] = {}
+    entry: dict[str, Held] = {}
     for name, given in bound.items():
         place, keywords = named(name), _keywords(env, closure, name, given.value)
         if keywords is None:

@@ -238,7 +238,7 @@ def _on_the_host(
         return _fold(operator, left, right)
     if (is_count(left) or is_count(right)) and is_number(left) and is_number(right):
         return _counted(operator, left, right)
-    if isinstance(left, Constant) and isinstance(left.value, str):
+    if isinstance(left, Constant) and left.is_text:
         named = operator == "%" and left.value in CUDA_FORMATS
         return numbered(right.items[0] if isinstance(right, TupleValue) and right.items else right) if named else TEXT
     if any(isinstance(side, Host) and side.kind == "array" for side in (left, right)):
@@ -347,7 +347,7 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         value = UNKNOWN if found is None else found
     else:
         kept = frame.kept(instruction.left)
-        counted = isinstance(right.value, Constant) and type(right.value.value) is int
+        counted = isinstance(right.value, Constant) and right.value.python_type is int
         text = frame.text(left.span) if counted else ""
         value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices, text)
         if value.known is None:

@@ -14,26 +14,24 @@ from dataclasses import replace
 
 from devlint.analysis.demand.callers import CallSite
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import conflicts, recovery, unknown_operand, unregistered_tensor
-from devlint.analysis.findings.client import is_test
+from devlint.analysis.findings import conflicts, recovery, unknown_operand
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
 from devlint.analysis.interpreter.bodies import run
 from devlint.analysis.interpreter.entries import closes_over_objects, entry_of, hands_over_objects, is_exact
+from devlint.analysis.interpreter.leading_call import LeadingCall, own_object
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
 from devlint.analysis.summary.substitution import Substitution, from_inside, handed, qualified, side_of
 from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.devices import check_use
-from devlint.analysis.values.modules import device_of_whole, is_module, state
+from devlint.analysis.values.modules import device_of_whole
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
-from devlint.domain.kinds import ConflictKind
 from devlint.domain.place import AccessPath, StepKind
-from devlint.domain.provenance import LEADS_THERE
-from devlint.domain.summary import AtOperation, Entry, Operand, Requirement, Summary
+from devlint.domain.summary import Entry, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -49,8 +47,7 @@ from devlint.domain.value import (
     is_lost,
     present,
 )
-from devlint.facts import Conflict, Step
-from devlint.frontend.ir import Function, Span
+from devlint.frontend.ir import Span
 
 DEEPEST_CALL = 12
 """How far calls are followed that are executed with their caller's objects."""
@@ -285,7 +282,7 @@ def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, 
         values = [given.value for given in bound.values()]
         return any(isinstance(v, Tensor) or (isinstance(v, Opaque) and frame.kind(v) is Kind.TENSOR) for v in values)
     parameters = closure.function.parameters
-    own = _own_object(frame, env)
+    own = own_object(frame, env)
     return own is not None and bool(parameters) and bound[parameters[0].name].value == own
 
 
@@ -318,11 +315,12 @@ def _execute_here(
     for file, where, fact in outcome.frame.deferred:
         frame.record_at(file, where, fact)
     if not quiet:
+        leading = LeadingCall(frame, env, bound, span)
         for one in requirements(outcome):
             if one.always:
-                conflicts.require(frame, env, _led_to(frame, env, _from_inside(one), bound, span))
+                conflicts.require(frame, env, leading.led(_from_inside(one)))
         for conflict in outcome.frame.conflicts:
-            report_through(frame, env, _from_inside(conflict), bound, span)
+            leading.report(_from_inside(conflict))
     mends = recovery.of_call(frame, env, bound, outcome.frame.conflicts)
     if outcome.env is None or outcome.value is None:
         return None
@@ -369,8 +367,9 @@ def apply(
     frame.called.update(device_free.called_through(summary.called, bound))
     frame.tested.update(device_free.through(summary.tested, bound))
     if not env.fallback:
+        leading = LeadingCall(frame, env, bound, span)
         for requirement in summary.requires:
-            _require(frame, env, substitution, requirement, closure, span)
+            _require(leading, substitution, requirement)
     env.checked = env.checked or summary.checks
     if summary.default is not None:
         env.default = summary.default
@@ -382,15 +381,9 @@ def apply(
     return substitution.value(summary.returns, dict(summary.heap))
 
 
-def _require(
-    frame: Frame,
-    env: Environment,
-    substitution: Substitution,
-    requirement: Requirement,
-    closure: Closure,
-    span: Span,
-) -> None:
+def _require(leading: LeadingCall, substitution: Substitution, requirement: Requirement) -> None:
     """Checks one requirement of a summary with the caller's devices."""
+    frame, env, span = leading.frame, leading.env, leading.span
     first = side_of(substitution, requirement.first, span)
     second = side_of(substitution, requirement.second, span)
     if first.name == second.name:
@@ -404,7 +397,7 @@ def _require(
             said = wording(requirement.operation, one, other)
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
             if requirement.always or requirement.met:
-                report_through(frame, env, conflicts.ordered(clash), substitution.bound, span)
+                leading.report(conflicts.ordered(clash))
                 substitution.mended.update(recovery.of_arguments(requirement, first, second))
                 recovery.move(frame, env, recovery.of_call(frame, env, substitution.bound, (clash,)), span)
             return
@@ -412,126 +405,12 @@ def _require(
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
         passed_on = replace(requirement, first=first, second=second, message=said, always=always)
-        passed_on = _led_to(frame, env, passed_on, substitution.bound, span)
+        passed_on = leading.led(passed_on)
         if requirement.always:
             conflicts.require(frame, env, passed_on)
         else:
             frame.requirements.append(passed_on)
 
 
-def _as_inside(side: Operand) -> Operand:
-    """A side that also says what the operation calls it; with the caller's objects it is called by that name."""
-    return side if side.inside else replace(side, inside=AtOperation(side.name, side.span, side.file))
-
-
-_OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
-"""Conflicts of one value with what the operation itself wants."""
-
-
-def _decides(value: Tensor | Opaque | DeviceValue, side: Operand) -> bool:
-    """Whether a value is that of a side itself, or was asked for its device when the side was created or moved."""
-    if value.origin is None or side.origin is None:
-        return False
-    return value.origin == side.origin or (value.origin == side.origin.because and value.device == side.device)
-
-
-def _argument_of(
-    frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand
-) -> ArgumentValue | None:
-    """The argument of a call that is the value of a side, chose its device, or is the module that registers it."""
-    for given in bound.values():
-        value = given.value
-        if isinstance(value, (Tensor, Opaque, DeviceValue)) and _decides(value, side):
-            return given
-        if is_module(frame, env, value) and any(why == side.origin for _, why in state(frame, env, value)):
-            return given
-    return None
-
-
-def _own_object(frame: Frame, env: Environment) -> Reference | None:
-    """The object whose method is executed, if the first parameter is one."""
-    parameters = frame.scope.parameters if isinstance(frame.scope, Function) else ()
-    own = env.names.get(parameters[0].name) if parameters else None
-    return own if isinstance(own, Reference) else None
-
-
-def _is_of_own_object(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
-    """Whether an object calls a method of its own that uses a part of it: no other module is handed over."""
-    own = _own_object(frame, env)
-    if own is None or side.origin is None or not is_module(frame, env, own):
-        return False
-    return any(given.value == own for given in bound.values()) and any(
-        why == side.origin for _, why in state(frame, env, own)
-    )
-
-
-def _handed_over(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand) -> bool:
-    """Whether a call hands over the value of a side itself, or the module that registers it."""
-    handed_on = side.inside is not None and side.inside.is_argument
-    return handed_on or _argument_of(frame, env, bound, side) is not None
-
-
 def _from_inside(requirement: Requirement) -> Requirement:
     return replace(requirement, first=from_inside(requirement.first), second=from_inside(requirement.second))
-
-
-def _as_argument(
-    frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue], side: Operand, kind: ConflictKind
-) -> Operand:
-    """A side in the words of the call that hands it over; what a module registers keeps its name at an operation."""
-    is_named = side.inside is not None and side.inside.is_argument
-    given = None if is_named else _argument_of(frame, env, bound, side)
-    if given is None or (kind is not ConflictKind.MODULE_INPUT and is_module(frame, env, given.value)):
-        return _as_inside(side)
-    return replace(_as_inside(side), name=frame.text(given.span), span=given.span, file=frame.file)
-
-
-def _led_to(
-    frame: Frame, env: Environment, requirement: Requirement, bound: Mapping[str, ArgumentValue], span: Span
-) -> Requirement:
-    """The same with one more call that leads to it."""
-    calls = (*requirement.calls, (frame.file, span))[-DEEPEST_CALL:]
-    sides = (requirement.first, requirement.second)
-    arises_inside = requirement.arises_inside or requirement.kind in _OF_ONE_VALUE
-    if arises_inside or not all(_handed_over(frame, env, bound, side) for side in sides):
-        return replace(requirement, calls=calls, arises_inside=True)
-    is_own = any(_is_of_own_object(frame, env, bound, side) for side in sides)
-    handing = requirement.handing if is_own else len(requirement.calls) + 1
-    first, second = (_as_argument(frame, env, bound, side, requirement.kind) for side in sides)
-    return replace(requirement, first=first, second=second, calls=calls, handing=handing)
-
-
-def report_through(
-    frame: Frame, env: Environment, requirement: Requirement, bound: Mapping[str, ArgumentValue], span: Span
-) -> None:
-    """Reports a conflict inside a called body that its own analysis cannot see."""
-    sides = (requirement.first, requirement.second)
-    if requirement.kind is ConflictKind.CPU_MEETS_SYMBOLIC and (
-        conflicts.is_of_the_host(frame, *sides) or is_test(frame)
-    ):
-        return
-    led = _led_to(frame, env, requirement, bound, span)
-    if frame.recording:
-        doubts = conflicts.doubts_of(frame, *sides)
-        unregistered_tensor.note(frame, *sides, doubts)
-        via = [Step(frame.program.place(file, where), LEADS_THERE) for file, where in requirement.calls]
-        operation = f"`{requirement.operation}` is called here"
-        via = [*reversed(via), Step(frame.program.place(requirement.file, requirement.span), operation)]
-        first, second = (operands.meeting(frame, _as_inside(side)) for side in (led.first, led.second))
-        frame.record(
-            span,
-            Conflict(
-                conflicts.described(requirement),
-                requirement.operation,
-                first,
-                second,
-                conflicts.certainty(requirement.first, requirement.second, always=requirement.always),
-                requirement.message,
-                tuple(via),
-                operands.is_observed(requirement.first, requirement.second),
-                arises_inside=led.arises_inside,
-                handing=led.handing,
-            ),
-            doubts,
-        )
-    frame.record_conflict(replace(led, always=requirement.always and env.always, met=True))

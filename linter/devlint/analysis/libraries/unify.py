@@ -31,6 +31,7 @@ from devlint.domain.value import (
     TupleValue,
     Value,
     is_host,
+    is_number,
 )
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -82,7 +83,7 @@ class Gathered:
 
     def take(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
         """Sorts one argument into the groups of the variables that its parameter names."""
-        if isinstance(value, Constant) and value.value is None:
+        if isinstance(value, Constant) and value.is_none:
             for term in terms:
                 if isinstance(term, DeviceTerm):
                     self.defaults.setdefault(term.variable, "None")
@@ -260,13 +261,13 @@ def fits(terms: Terms, value: Value, *, as_number: bool = False) -> bool:
             single = (ScalarTerm, NumberTerm, SizeTerm) if as_number else ScalarTerm
             scalar = rank in (0, None)
             return any(isinstance(term, TensorTerm) or (scalar and isinstance(term, single)) for term in terms)
-        case Constant(value=None):
+        case Constant(is_none=True):
             return any(isinstance(term, (NoneTerm, DeviceTerm)) for term in terms)
-        case Constant(value=str()):
+        case Constant(is_text=True):
             return any(isinstance(term, (NumberTerm, DeviceTerm)) for term in terms)
         case DeviceValue():
             return any(isinstance(term, DeviceTerm) for term in terms)
-        case Constant(value=int() | float() | complex()):
+        case Constant() if is_number(value):
             return any(isinstance(term, (NumberTerm, DeviceTerm, SizeTerm)) for term in terms)
         case TupleValue():
             return any(isinstance(term, (ListTerm, TupleTerm, SizeTerm, NumberTerm, TensorTerm)) for term in terms)

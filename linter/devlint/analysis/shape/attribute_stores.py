@@ -142,7 +142,7 @@ def _elsewhere(frame: Frame, env: Environment, value: Value) -> Value:
             return replace(value, stray=None)
         case MaybeNone():
             return maybe_none(_elsewhere(frame, env, value.present))
-        case Constant(value=None) | Host() | DeviceValue(device=Concrete()):
+        case Constant(is_none=True) | Host() | DeviceValue(device=Concrete()):
             return value
         case Predicate():
             return Predicate(_of_accelerators(value.holds), _of_accelerators(value.fails))

@@ -6,6 +6,7 @@ on `cuda:0` the result is on `cuda:0`.
 
 From the bottom up:
 
+* `answers`: finds the summary for a call by the answers of the call to the questions of the called body.
 * `roots`: which summaries the analysis of one file may take over from another.
 * `substitution`: between a summary and its caller: abstract the arguments, put the devices back.
 * `handed_over`: computes the devices of the arguments of one call, by place in the parameters, for `demand`.

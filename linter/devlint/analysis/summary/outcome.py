@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
@@ -11,17 +11,22 @@ from devlint.analysis.summary.substitution import is_handed
 from devlint.analysis.values import operands
 from devlint.domain.device import CPU
 from devlint.domain.environment import Environment, Pair
-from devlint.domain.heap import held_by
+from devlint.domain.given import GivenConstant
+from devlint.domain.heap import ListObject, Object, held_by
 from devlint.domain.kinds import ConflictKind
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
+    UNKNOWN,
     BoundMethod,
     Closure,
     MaybeNone,
     Method,
     PartialCall,
+    Predicate,
+    Replace,
     Super,
     TupleValue,
+    UserClass,
     Value,
     is_host,
 )
@@ -51,6 +56,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             tested=frozenset(outcome.frame.tested),
         )
     changed = list(outcome.env.heap.changed())
+    _ask_of_hidden((outcome.value, *(held for _, thing in changed for held in _kept_by(thing))))
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
     requires = _distinct([*requirements(outcome), *outcome.frame.conflicts])
     after = outcome.env
@@ -69,6 +75,41 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         frozenset(outcome.frame.tested),
         len(made) == len(changed) and all(_knows_nothing(value) for _, thing in made for value in held_by(thing)),
     )
+
+
+def _kept_by(thing: Object) -> Iterator[Value]:
+    """The values that an object holds; those that `Substitution` does not replace stand in a partial call."""
+    yield from held_by(thing)
+    if isinstance(thing, ListObject):
+        yield from (PartialCall(UNKNOWN, (kept,), ()) for kept in (thing.first, thing.owner) if kept is not None)
+
+
+def _ask_of_hidden(values: Iterable[Value | None], *, hidden: bool = False) -> None:
+    """Asks for the constants of a call in values which are the same for all calls that the summary serves.
+
+    `Substitution` puts the constants of each call into results, objects and containers, and nowhere else.
+    """
+    for value in values:
+        match value:
+            case GivenConstant() if hidden:
+                value.ask()
+            case TupleValue(items):
+                _ask_of_hidden(items, hidden=hidden)
+            case MaybeNone(present):
+                _ask_of_hidden((present,), hidden=hidden)
+            case Closure(defaults=defaults, enclosing=enclosing):
+                _ask_of_hidden((held for _, held in (*defaults, *enclosing)), hidden=True)
+            case PartialCall(function, arguments, keywords):
+                _ask_of_hidden((function, *arguments, *(held for _, held in keywords)), hidden=True)
+            case Method(receiver):
+                _ask_of_hidden((receiver,), hidden=True)
+            case BoundMethod(function, receiver):
+                _ask_of_hidden((function, receiver), hidden=True)
+            case UserClass(attributes=attributes):
+                _ask_of_hidden((one for one in attributes.values() if isinstance(one, GivenConstant)), hidden=True)
+            case Predicate(holds, fails):
+                proofs = [proof for proof in (*holds, *fails) if isinstance(proof, Replace)]
+                _ask_of_hidden((held for proof in proofs for held in (proof.seen, proof.by)), hidden=True)
 
 
 def _knows_nothing(value: Value) -> bool:

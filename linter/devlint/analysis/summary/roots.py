@@ -9,11 +9,15 @@ was cut off is for its root alone, and there for calls that are at least as deep
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import field
+from typing import TypeAlias
 
+from devlint.analysis.summary.answers import Answers
+from devlint.domain.given import Questions
+from devlint.domain.place import AccessPath
 from devlint.domain.summary import Summary
-from devlint.domain.value import Globals
+from devlint.domain.value import Constant, Globals
 from devlint.frontend.ir import Function
 from devlint.records import dataclass
 
@@ -26,14 +30,30 @@ ENTRIES = 40
 
 @dataclass(slots=True, eq=False)
 class Pattern:
-    """A function with a pattern of arguments; there is one object for each, which is compared by identity.
+    """Calls of a function that one summary serves; there is one object for them, which is compared by identity.
 
     Attributes:
-        made: its summary, if there is one for all roots.
+        made: their summary, if there is one for all roots.
     """
 
     function: Function
     made: Made | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Calls:
+    """A function with all that its summary follows from but the constants that calls hand over.
+
+    Attributes:
+        patterns: those that have a summary for all roots.
+    """
+
+    function: Function
+    patterns: Answers[Pattern] = field(default_factory=Answers)
+
+
+Constants: TypeAlias = Mapping[AccessPath, Constant]
+"""The constants that a call hands over, by place among the parameters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +78,19 @@ class Making:
 
     Attributes:
         depth: how many calls deep that is.
+        constants: those of the call that it is made for.
+        questions: what the body has asked of them so far.
         summary: what a recursive call gets meanwhile.
         is_cut: a limit has cut something off, or a summary is not complete that it rests on.
         is_exhausted: what was cut off had too many entries.
     """
 
+    calls: Calls
     pattern: Pattern
     depth: int
+    constants: Constants
     summary: Summary
+    questions: Questions = field(default_factory=Questions)
     height: int = 0
     needs: set[Pattern] = field(default_factory=set)
     is_recursive: bool = False
@@ -73,27 +98,23 @@ class Making:
     is_exhausted: bool = False
 
 
-class Patterns:
-    """The patterns of all roots."""
+class AllCalls:
+    """The calls of all roots."""
 
     def __init__(self) -> None:
-        self._known: dict[Globals, dict[object, Pattern]] = {}
+        self._known: dict[Globals, dict[object, Calls]] = {}
 
-    def of(self, globals_: Globals, function: Function, arguments: object) -> Pattern:
-        """Return the pattern of a function of a file with everything else that its summary follows from.
-
-        Raises:
-            TypeError: a constant among the arguments cannot be hashed.
-        """
+    def of(self, globals_: Globals, function: Function, arguments: object) -> Calls:
+        """Return the calls of a function of a file with everything else that their summaries follow from."""
         known = self._known.setdefault(globals_, {})
         key = (function, arguments)
-        pattern = known.get(key)
-        if pattern is None:
-            pattern = known[key] = Pattern(function)
-        return pattern
+        calls = known.get(key)
+        if calls is None:
+            calls = known[key] = Calls(function)
+        return calls
 
     def forget(self, globals_: Globals) -> None:
-        """Drop the patterns of a file."""
+        """Drop the calls of the functions of a file."""
         self._known.pop(globals_, None)
 
 
@@ -104,57 +125,70 @@ class Root:
         self._asked: set[Pattern] = set()
         self._entries: dict[Function, int] = {}
         self._own: dict[Pattern, Making] = {}
+        self._cut: dict[Calls, Answers[Pattern]] = {}
         self._making: list[Making] = []
 
-    def recall(self, pattern: Pattern, depth: int) -> Summary | None:
+    def recall(self, calls: Calls, constants: Constants, depth: int) -> Summary | None:
         """Return the summary for a call at a depth, also one that is being made; None if there is none to use."""
         for position, making in enumerate(self._making):
-            if making.pattern is pattern:
+            if making.calls is calls and making.constants == constants:
                 making.is_recursive = True
                 for above in self._making[position + 1 :]:
                     above.is_cut = True
-                    above.needs.add(pattern)
+                    above.needs.add(making.pattern)
                 return making.summary
-        made = pattern.made
-        if made is not None and depth + made.height < DEEPEST_SUMMARY and self._takes_over(pattern, made):
+        pattern = calls.patterns.get(constants)
+        made = None if pattern is None else pattern.made
+        if pattern and made and depth + made.height < DEEPEST_SUMMARY and self._takes_over(pattern, made):
             self._rest_on(pattern, depth + made.height)
             return made.summary
-        own = self._own.get(pattern)
+        pattern = self._cut_pattern(calls, constants)
+        own = None if pattern is None else self._own.get(pattern)
         if own is not None and own.depth <= depth:
             self._cut_off(exhausted=own.is_exhausted)
             return own.summary
         return None
 
-    def admits(self, pattern: Pattern, depth: int) -> bool:
-        """Whether a summary may be made for a call at a depth; it then counts as an entry."""
+    def admit(self, calls: Calls, constants: Constants, depth: int) -> Making | None:
+        """Return what makes a summary for a call at a depth, which then counts as an entry; None beyond a limit."""
         if depth >= DEEPEST_SUMMARY:
             self._cut_off(exhausted=False)
-            return False
+            return None
+        pattern = calls.patterns.get(constants)
+        if pattern is None:
+            cut = self._cut_pattern(calls, constants)
+            # What has been made meanwhile was asked more, and has answers of its own.
+            pattern = Pattern(calls.function) if cut is None or cut.made is not None else cut
         if pattern not in self._asked:
             if self._entries.get(pattern.function, 0) >= ENTRIES:
                 self._cut_off(exhausted=True)
-                return False
+                return None
             self._ask(pattern)
-        return True
+        return Making(calls, pattern, depth, constants, Summary(None))
 
-    def begin(self, pattern: Pattern, depth: int) -> Making:
+    def begin(self, making: Making) -> None:
         """Begin to make a summary that is admitted."""
-        making = Making(pattern, depth, Summary(None))
         self._making.append(making)
-        return making
+
+    def _cut_pattern(self, calls: Calls, constants: Constants) -> Pattern | None:
+        """The pattern of a summary that was cut off, for a call that gave its body no other answers."""
+        known = self._cut.get(calls)
+        return None if known is None else known.get(constants)
 
     def end(self, making: Making, summary: Summary) -> Summary:
         """Keep a summary that has been made, for all roots or for this one, and return it."""
         ended = self._making.pop()
         assert ended is making
-        making.summary = summary
+        making.summary, making.questions.are_settled = summary, True
         if making.is_cut:
             self._own[making.pattern] = making
+            self._cut.setdefault(making.calls, Answers()).put(making.questions.asked, making.constants, making.pattern)
             for parent in self._making[-1:]:
                 parent.needs |= making.needs
         else:
             needs = frozenset(making.needs)
             making.pattern.made = Made(summary, making.height, needs, making.is_recursive)
+            making.calls.patterns.put(making.questions.asked, making.constants, making.pattern)
         self._rest_on(making.pattern, making.depth + making.height)
         return summary
 

@@ -6,7 +6,7 @@ among its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import reduce
 
@@ -23,17 +23,19 @@ from devlint.analysis.values.modules import (
 )
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
+from devlint.domain.given import GivenConstant, Questions, given
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind
 from devlint.domain.place import SELF, AccessPath, AccessStep, StepKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
-from devlint.domain.summary import AtOperation, Entry, Operand
+from devlint.domain.summary import AtOperation, Entry, Held, Operand
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
     DeviceValue,
+    Host,
     Kind,
     MaybeNone,
     ObjectId,
@@ -69,6 +71,60 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
             return Predicate(known=value.known)
         case _ if value == UNKNOWN or isinstance(value, Reference):
             return Opaque(place, Kind.ANY, Variable(place), origin)
+        case _:
+            return value
+
+
+_ANY_CONSTANT = Host("constant")
+"""Stands for each constant where an entry is compared without them."""
+
+
+def without_constants(
+    closure: Closure, entry: Entry
+) -> tuple[tuple[tuple[str, Held], ...], dict[AccessPath, Constant]]:
+    """An entry with a stand-in for each constant that the call passes, and these constants by place.
+
+    A default stays: it is the same for all calls that leave the parameter out.
+    """
+    defaults, constants = dict(closure.defaults), dict[AccessPath, Constant]()
+
+    def take(place: AccessPath, value: Constant) -> Value:
+        constants[place] = value
+        return _ANY_CONSTANT
+
+    kept = tuple(
+        (name, value if value is defaults.get(name) else _with_constants(AccessPath(name), value, take))
+        for name, value in entry.items()
+    )
+    return kept, constants
+
+
+def with_given_constants(entry: Entry, constants: Collection[AccessPath], questions: Questions) -> Entry:
+    """The entry with a `GivenConstant` in the place of each constant that a call passes."""
+
+    def give(place: AccessPath, value: Constant) -> Value:
+        return given(value, place, questions) if place in constants else value
+
+    return {name: _with_constants(AccessPath(name), value, give) for name, value in entry.items()}
+
+
+def _with_constants(place: AccessPath, held: Held, change: Callable[[AccessPath, Constant], Value]) -> Held:
+    """What an entry holds for a parameter with its constants changed; in dicts, those of the values."""
+    match held:
+        case DictObject(items):
+            return replace(held, items=tuple((key, _changed(place.item(key), one, change)) for key, one in items))
+        case ListObject() | Instance():
+            return held
+        case _:
+            return _changed(place, held, change)
+
+
+def _changed(place: AccessPath, value: Value, change: Callable[[AccessPath, Constant], Value]) -> Value:
+    match value:
+        case Constant():
+            return change(place, value)
+        case TupleValue(items):
+            return replace(value, items=tuple(_changed(place.item(i), one, change) for i, one in enumerate(items)))
         case _:
             return value
 
@@ -166,7 +222,7 @@ class Substitution:
         match value:
             case Tensor() | Opaque() | DeviceValue():
                 return operands.resolve(self.env, value.device)
-            case Constant(value=str()):
+            case Constant(is_text=True):
                 return devices.named(value)
             case Reference():
                 ask = device_of_unknown_parts if device.place == SELF else device_of_whole
@@ -211,6 +267,8 @@ class Substitution:
             case Tensor():
                 origin, stray = self.origin_of(value.device, value.origin), self._stray(value)
                 return replace(value, device=self.device(value.device), origin=origin, stray=stray)
+            case GivenConstant():
+                return self.lookup(value.place)
             case Opaque() if value.path.is_fresh and (self.adopted or not value.path.is_returned):
                 return self._computed(value)
             case Opaque():

@@ -149,7 +149,7 @@ def _rank_behind(site: LibraryCall, rank: Rank, key: Value) -> Rank:
                 return None
             case Constant(value=int()) | Host(kind="number" | "count"):
                 rank -= 1
-            case Constant(value=None):
+            case Constant(is_none=True):
                 rank += 1
             case Constant() if part.value is Ellipsis:
                 pass

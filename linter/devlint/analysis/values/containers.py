@@ -79,7 +79,7 @@ def elements_of(frame: Frame, env: Environment, value: Value) -> Elements:
             return Elements(TEXT)
         case Host(kind="array"):
             return Elements(UNKNOWN)
-        case Constant(value=str()):
+        case Constant(is_text=True):
             return Elements(TEXT)
         case _:
             return Elements(UNKNOWN)
@@ -344,7 +344,7 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
             return UNKNOWN
         case Host(kind="shape"):
             return base if key == SLICE else NUMBER
-        case Constant(value=str()) | Host(kind="text"):
+        case Constant(is_text=True) | Host(kind="text"):
             return TEXT
         case _:
             return UNKNOWN

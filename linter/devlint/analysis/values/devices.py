@@ -57,7 +57,7 @@ def _named(frame: Frame, env: Environment, value: Value, span: Span) -> DeviceVa
     match value:
         case DeviceValue():
             return value
-        case Constant(value=str() as text):
+        case Constant(is_text=True, value=str() as text):
             device = parse(text)
             if device is None and text.partition(":")[0] in PLUGIN_DEVICES:
                 return DeviceValue(UNKNOWN_DEVICE)

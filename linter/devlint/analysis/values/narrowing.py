@@ -135,7 +135,7 @@ def truth(value: Value, env: Environment, devices: int | None, text: str = "", *
             return value
         case Constant():
             setting = choice(_name_of(text)) if value == Constant(True) and devices is None else NOTHING
-            return decided(bool(value.value), value, devices=devices) if setting == NOTHING else setting
+            return decided(value.is_true, value, devices=devices) if setting == NOTHING else setting
         case Host(kind="count"):
             return Predicate((Present(True), *_least(">", value, 0)), (Present(False),))
         case TupleValue():
@@ -241,7 +241,7 @@ def compare(
     """The test `left operator right`; `place` is where `left` was loaded from, `text` how a number is written."""
     match operator:
         case "is" | "is not":
-            if isinstance(right, Constant) and right.value is None:
+            if isinstance(right, Constant) and right.is_none:
                 test = _is_none(left, place, devices)
                 return negate(test) if operator == "is not" else test
             if isinstance(left, Predicate) and isinstance(right, Constant):
@@ -278,7 +278,7 @@ def _is_none(value: Value, place: AccessPath | None, devices: int | None) -> Pre
         case Library(name=name) if name in SAYS_AVAILABLE:
             return negate(present(devices))
         case Constant():
-            return Predicate(known=value.value is None)
+            return Predicate(known=value.is_none)
         case Opaque():
             return Predicate(
                 () if place is None else (Replace(place, value, Constant(None)),), _given(place or value.path)
@@ -321,7 +321,7 @@ def names_accelerator(value: Value) -> bool:
     """Whether a value is a text that stands for CUDA: who compares a setting with it asks whether it was chosen."""
     if isinstance(value, Library):
         return value.name == "torch.distributed.Backend.NCCL"
-    return isinstance(value, Constant) and isinstance(value.value, str) and value.value.startswith(_ACCELERATORS)
+    return isinstance(value, Constant) and value.is_text and str(value.value).startswith(_ACCELERATORS)
 
 
 def _is_choice(value: Value) -> bool:

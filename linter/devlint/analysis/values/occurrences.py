@@ -169,7 +169,7 @@ def seen_as(frame: Frame, env: Environment, value: Value) -> Seen | None:
             return None
         case DeviceValue():
             return Seen("device", ((value.device, value.origin),))
-        case Constant(value=str(text), origin=Origin() as origin):
+        case Constant(is_text=True, value=str(text), origin=Origin() as origin):
             return Seen("device", ((parse(text) or UNKNOWN_DEVICE, origin),))
         case Reference() if modules.is_module(frame, env, value):
             lives = tuple((resolve(env, device), origin) for device, origin in modules.state(frame, env, value))

@@ -1,0 +1,135 @@
+"""Constants that a call hands over, and what the called body asks about them.
+
+    def placed(x, where, name):
+        log(name)
+        return x.to("cuda") if where > 0 else x
+
+For a summary, the analysis executes a body with a `GivenConstant` in the place of each constant of the call. To read a
+`GivenConstant` is to ask a question, and the constant notes the question. The body of `placed(x, 1, "a")` asks for the
+whole of `where` and for nothing of `name`. So the summary also serves `placed(y, 1, "b")`, a call with the same answers.
+A constant that is only stored, returned or passed on is never
+asked about: the summary holds the place of the argument, and each call puts its own constant there.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TypeAlias
+
+from devlint.domain.place import AccessPath
+from devlint.domain.provenance import Origin
+from devlint.domain.value import Constant
+from devlint.records import dataclass
+
+
+class Aspect(enum.Enum):
+    """How much of a constant a body asks for."""
+
+    TYPE = "type"
+    TRUTH = "truth"
+    WHOLE = "whole"
+
+
+Question: TypeAlias = tuple[AccessPath, Aspect]
+"""The place of an argument, and how much of the argument the body asks for."""
+
+
+@dataclass(slots=True, eq=False)
+class Questions:
+    """The questions of one execution for a summary.
+
+    Attributes:
+        asked: the questions, in the order in which they were asked.
+        are_settled: the summary is made. It serves calls with other constants, so nothing may ask for more.
+    """
+
+    asked: dict[Question, None] = field(default_factory=dict)
+    are_settled: bool = False
+
+    def ask(self, place: AccessPath, aspect: Aspect) -> None:
+        """Note a question, unless the answers so far contain its answer."""
+        if (place, aspect) in self.asked or (place, Aspect.WHOLE) in self.asked:
+            return
+        assert not self.are_settled, f"{place} of a call is read behind its summary"
+        self.asked[place, aspect] = None
+
+
+class GivenConstant(Constant):
+    """A constant that a call has handed over for a place among the parameters; reading it asks about it.
+
+    To copy it is to read it: a copy is a `Constant`.
+    """
+
+    __slots__ = ("_behind", "_questions", "place")
+
+    place: AccessPath
+    _behind: Constant
+    _questions: Questions
+
+    def __new__(cls, value: object, checked: bool = False, origin: Origin | None = None) -> Constant:  # type: ignore[misc]
+        """Return a plain constant; `given` makes the others."""
+        return Constant(value, checked, origin)
+
+    @property
+    def value(self) -> object:
+        """See `Constant`."""
+        return self._ask(Aspect.WHOLE).value
+
+    @property
+    def checked(self) -> bool:
+        """See `Constant`."""
+        return self._ask(Aspect.TYPE).checked
+
+    @property
+    def origin(self) -> Origin | None:
+        """See `Constant`."""
+        return self._ask(Aspect.WHOLE).origin
+
+    @property
+    def python_type(self) -> type:
+        """See `Constant`."""
+        return self._ask(Aspect.TYPE).python_type
+
+    @property
+    def is_true(self) -> bool:
+        """See `Constant`."""
+        return self._ask(Aspect.TRUTH).is_true
+
+    def ask(self) -> None:
+        """Ask for the whole constant: something that a summary says of all calls depends on it."""
+        self._ask(Aspect.WHOLE)
+
+    def _ask(self, aspect: Aspect) -> Constant:
+        self._questions.ask(self.place, aspect)
+        return self._behind
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return Constant.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return Constant.__hash__(self)
+
+
+def given(behind: Constant, place: AccessPath, questions: Questions) -> GivenConstant:
+    """Return the constant of a call for the called body, which asks its `questions` by reading the constant."""
+    made: GivenConstant = object.__new__(GivenConstant)
+    made.place, made._behind, made._questions = place, behind, questions
+    return made
+
+
+def answer(question: Question, constants: Mapping[AccessPath, Constant]) -> object:
+    """Return what a call answers, for comparisons; it may not be hashable.
+
+    The type of a constant belongs to the whole, since 1, 1.0 and True are different constants.
+    """
+    place, aspect = question
+    constant = constants[place]
+    if aspect is Aspect.TYPE:
+        return constant.python_type, constant.checked
+    if aspect is Aspect.TRUTH:
+        return constant.is_true
+    return constant.python_type, constant.value, constant.checked, constant.origin
