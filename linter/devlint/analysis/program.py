@@ -53,6 +53,7 @@ from devlint.domain.value import (
     Reference,
     UserClass,
     Value,
+    is_same_everywhere,
 )
 from devlint.errors import SourceError
 from devlint.frontend import ir
@@ -415,6 +416,9 @@ class Program(Names):
         """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
         self.note_looked_at(closure)
+        if not all(is_same_everywhere(value) for _, value in closure.enclosing):
+            around = ((name, value if is_same_everywhere(value) else UNKNOWN) for name, value in closure.enclosing)
+            closure = replace(closure, enclosing=tuple(around))
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
         same_file = closure.globals is asker.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)

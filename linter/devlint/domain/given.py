@@ -6,9 +6,9 @@
 
 For a summary, the analysis executes a body with a `GivenConstant` in the place of each constant of the call. To read a
 `GivenConstant` is to ask a question, and the constant notes the question. The body of `placed(x, 1, "a")` asks for the
-whole of `where` and for nothing of `name`. So the summary also serves `placed(y, 1, "b")`, a call with the same answers.
-A constant that is only stored, returned or passed on is never
-asked about: the summary holds the place of the argument, and each call puts its own constant there.
+whole of `where` and for nothing of `name`. So the summary also serves `placed(y, 1, "b")`, a call with the same
+answers. A constant that is only stored, returned or passed on is never asked about: the summary holds the place of the
+argument, and each call puts its own constant there.
 """
 
 from __future__ import annotations

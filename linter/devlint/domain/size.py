@@ -1,8 +1,9 @@
 """How large a value may be.
 
 A program of a few lines can double a tuple or a text thirty times. The result of a transfer
-function is at most a few times as large as its operands, and `limited` replaces a result that is too large at once. So neither a value nor its text grows without end. A join never makes a value larger than both of its sides:
-the values within the limit are a lattice of their own, and all laws of the domain hold in it.
+function is at most a few times as large as its operands, and `limited` replaces a result that is too large at once. So
+neither a value nor its text grows without end. A join never makes a value larger than both of its sides: the values
+within the limit are a lattice of their own, and all laws of the domain hold in it.
 """
 
 from __future__ import annotations

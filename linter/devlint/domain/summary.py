@@ -144,8 +144,7 @@ class Summary:
         touches_devices: something is met on the way that is on a device, names one or cannot be followed.
         called: the parameters that are called, or have a method called.
         tested: the parameters, and the places in them, that decide a branch or an operation, but not for this entry.
-        is_whole: it says all that happens to objects: those that were there before stay as they are, and the new ones
-            hold no function that knows what only this execution does.
+        is_whole: it says all that happens to objects: those that were there before stay as they are.
     """
 
     returns: Value | None

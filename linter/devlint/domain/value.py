@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from types import NoneType
 from typing import NamedTuple, TypeAlias
 
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
 from devlint.domain.kinds import OriginKind, Spelling, TensorRole
 from devlint.domain.place import AccessPath
@@ -510,16 +510,18 @@ def is_host(value: Value) -> bool:
 
 
 def is_same_everywhere(value: Value) -> bool:
-    """Whether a value means the same in every call: no tensor, no object and no symbol of one execution is in it."""
+    """Whether a value means the same in every execution: no object and no symbol of one execution is in it."""
     match value:
+        case Tensor(device=Concrete()):
+            return True
         case TupleValue(items):
             return all(map(is_same_everywhere, items))
         case PartialCall(function, arguments, keywords):
             return all(map(is_same_everywhere, (function, *arguments, *(item for _, item in keywords))))
-        case UserClass() | Library() | SourceFile() | Imported():
+        case Unknown() | UserClass() | Library() | SourceFile() | Imported():
             return True
-        case Closure():
-            return not value.enclosing
+        case Closure(defaults=defaults, enclosing=enclosing):
+            return all(is_same_everywhere(held) for _, held in (*defaults, *enclosing))
         case _:
             return is_host(value)
 

@@ -16,11 +16,15 @@ from devlint.domain.place import named
 from devlint.domain.summary import Held
 from devlint.domain.value import (
     UNKNOWN,
+    BoundMethod,
     Closure,
     Kind,
     MaybeNone,
+    Method,
     Opaque,
+    PartialCall,
     Reference,
+    Super,
     Tensor,
     TupleValue,
     Value,
@@ -56,46 +60,40 @@ def entry_of(frame: Frame, env: Environment, closure: Closure, bound: Mapping[st
     return entry
 
 
-def hands_over_objects(env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:
-    """Whether a call hands over an object, which its function may change; a dict for `**name` is the function's own."""
-    for name, given in bound.items():
-        value = given.value
-        if _keywords(env, closure, name, value) is not None:
-            continue
-        if _is_object(env, value) or (isinstance(value, Closure) and closes_over_objects(env, value)):
-            return True
-        if isinstance(value, TupleValue) and any(isinstance(item, Reference) for item in value.items):
-            return True
-    return False
+def stays_with_caller(env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:
+    """Whether a call passes something that a summary cannot take, since it means something in this execution only.
+
+    That is an object, which the called function may change, or a function or method that knows a value of this
+    execution. A dict for `**name` belongs to the called function, so only what it holds counts.
+    """
+    return any(
+        _stays(env, given.value) for name, given in bound.items() if _keywords(env, closure, name, given.value) is None
+    )
+
+
+def _stays(env: Environment, value: Value) -> bool:
+    match value:
+        case Reference(identity):
+            return isinstance(env.heap.get(identity), (Instance, LibraryObject, ListObject, DictObject))
+        case TupleValue(items):
+            return any(_stays(env, item) for item in items)
+        case MaybeNone(present):
+            return _stays(env, present)
+        case Closure() | Method() | BoundMethod() | Super() | PartialCall():
+            return not is_same_everywhere(value)
+        case _:
+            return False
 
 
 def _keywords(env: Environment, closure: Closure, name: str, value: Value) -> DictObject | None:
-    """The dict that a call has made for `**name`, if it holds no objects: nothing but this call knows it."""
+    """The dict that a call has made for `**name`, if it holds nothing that stays with the caller."""
     held = env.heap.get(value.object) if isinstance(value, Reference) else None
     parameters = closure.function.parameters
     if not isinstance(held, DictObject) or parameters[-1].kind != "kwargs" or parameters[-1].name != name:
         return None
-    return None if any(_holds_objects(env, part) for _, part in held.items) else held
+    return None if any(_stays(env, part) for _, part in held.items) else held
 
 
-def _holds_objects(env: Environment, value: Value) -> bool:
-    match value:
-        case TupleValue(items):
-            return any(_holds_objects(env, item) for item in items)
-        case MaybeNone(present):
-            return _holds_objects(env, present)
-        case Closure():
-            return closes_over_objects(env, value)
-        case _:
-            return _is_object(env, value)
-
-
-def closes_over_objects(env: Environment, closure: Closure) -> bool:
-    """Whether a function reads a name of the functions around it that stands for an object."""
-    return any(_is_object(env, value) for _, value in closure.enclosing)
-
-
-def _is_object(env: Environment, value: Value) -> bool:
-    return isinstance(value, Reference) and isinstance(
-        env.heap.get(value.object), (Instance, LibraryObject, ListObject, DictObject)
-    )
+def knows_its_maker(closure: Closure) -> bool:
+    """Whether a function reads a name of the functions around it that means something in their execution only."""
+    return not all(is_same_everywhere(value) for _, value in closure.enclosing)

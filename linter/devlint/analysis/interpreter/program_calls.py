@@ -18,7 +18,7 @@ from devlint.analysis.findings import conflicts, recovery, unknown_operand
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
 from devlint.analysis.interpreter.bodies import run
-from devlint.analysis.interpreter.entries import closes_over_objects, entry_of, hands_over_objects, is_exact
+from devlint.analysis.interpreter.entries import entry_of, is_exact, knows_its_maker, stays_with_caller
 from devlint.analysis.interpreter.leading_call import LeadingCall, own_object
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
@@ -125,7 +125,7 @@ def _call_bound(
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
         return apply(frame, env, general, bound, closure, span)
-    if hands_over_objects(env, closure, bound) or closes_over_objects(env, closure):
+    if stays_with_caller(env, closure, bound) or knows_its_maker(closure):
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = entry_of(frame, env, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
@@ -260,7 +260,7 @@ def construct(
         if isinstance(default, Tensor):
             bound.setdefault(other, ArgumentValue(default, span))
     given = {other: value for other, value in bound.items() if other != name}
-    if hands_over_objects(env, closure, given):
+    if stays_with_caller(env, closure, given):
         return None
     entry: Entry = {name: blank(cls, env.default), **entry_of(frame, env, closure, given)}
     summary = frame.program.summarise(frame, closure, owner, entry, env)
@@ -278,7 +278,7 @@ def _pays(frame: Frame, env: Environment, closure: Closure, bound: Mapping[str, 
     One that is given a tensor is, and one of an object to itself, most often `super().__init__(*args, **kwargs)`.
     Others build whole models of which nothing else is known.
     """
-    if not hands_over_objects(env, closure, bound):
+    if not stays_with_caller(env, closure, bound):
         values = [given.value for given in bound.values()]
         return any(isinstance(v, Tensor) or (isinstance(v, Opaque) and frame.kind(v) is Kind.TENSOR) for v in values)
     parameters = closure.function.parameters

@@ -16,7 +16,6 @@ from devlint.domain.heap import ListObject, Object, held_by
 from devlint.domain.kinds import ConflictKind
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
-    UNKNOWN,
     BoundMethod,
     Closure,
     MaybeNone,
@@ -28,7 +27,6 @@ from devlint.domain.value import (
     TupleValue,
     UserClass,
     Value,
-    is_host,
 )
 from devlint.records import dataclass
 
@@ -56,7 +54,8 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             tested=frozenset(outcome.frame.tested),
         )
     changed = list(outcome.env.heap.changed())
-    _ask_of_hidden((outcome.value, *(held for _, thing in changed for held in _kept_by(thing))))
+    _ask_of_hidden((outcome.value, *(held for _, thing in changed for held in held_by(thing))))
+    _ask_of_hidden((held for _, thing in changed for held in _beside(thing)), hidden=True)
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
     requires = _distinct([*requirements(outcome), *outcome.frame.conflicts])
     after = outcome.env
@@ -73,61 +72,35 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         outcome.frame.touches_devices,
         frozenset(outcome.frame.called),
         frozenset(outcome.frame.tested),
-        len(made) == len(changed) and all(_knows_nothing(value) for _, thing in made for value in held_by(thing)),
+        len(made) == len(changed),
     )
 
 
-def _kept_by(thing: Object) -> Iterator[Value]:
-    """The values that an object holds; those that `Substitution` does not replace stand in a partial call."""
-    yield from held_by(thing)
+def _beside(thing: Object) -> Iterator[Value]:
+    """What an object keeps of values without holding them; `Substitution` leaves it as it is."""
     if isinstance(thing, ListObject):
-        yield from (PartialCall(UNKNOWN, (kept,), ()) for kept in (thing.first, thing.owner) if kept is not None)
+        yield from (kept for kept in (thing.first, thing.owner) if kept is not None)
 
 
 def _ask_of_hidden(values: Iterable[Value | None], *, hidden: bool = False) -> None:
-    """Asks for the constants of a call in values which are the same for all calls that the summary serves.
-
-    `Substitution` puts the constants of each call into results, objects and containers, and nowhere else.
-    """
+    """Asks for the constants of a call in values which `Substitution` leaves as they are."""
     for value in values:
         match value:
             case GivenConstant() if hidden:
                 value.ask()
             case TupleValue(items):
                 _ask_of_hidden(items, hidden=hidden)
-            case MaybeNone(present):
-                _ask_of_hidden((present,), hidden=hidden)
+            case MaybeNone(held) | Method(held) | BoundMethod(receiver=held) | Super(held):
+                _ask_of_hidden((held,), hidden=hidden)
             case Closure(defaults=defaults, enclosing=enclosing):
-                _ask_of_hidden((held for _, held in (*defaults, *enclosing)), hidden=True)
+                _ask_of_hidden((held for _, held in (*defaults, *enclosing)), hidden=hidden)
             case PartialCall(function, arguments, keywords):
-                _ask_of_hidden((function, *arguments, *(held for _, held in keywords)), hidden=True)
-            case Method(receiver):
-                _ask_of_hidden((receiver,), hidden=True)
-            case BoundMethod(function, receiver):
-                _ask_of_hidden((function, receiver), hidden=True)
+                _ask_of_hidden((function, *arguments, *(held for _, held in keywords)), hidden=hidden)
             case UserClass(attributes=attributes):
                 _ask_of_hidden((one for one in attributes.values() if isinstance(one, GivenConstant)), hidden=True)
             case Predicate(holds, fails):
                 proofs = [proof for proof in (*holds, *fails) if isinstance(proof, Replace)]
                 _ask_of_hidden((held for proof in proofs for held in (proof.seen, proof.by)), hidden=True)
-
-
-def _knows_nothing(value: Value) -> bool:
-    """Whether a value is no function that knows the names, or an object, of the execution that has made it."""
-    match value:
-        case Method() | BoundMethod() | Super():
-            return False
-        case Closure(defaults=defaults, enclosing=enclosing):
-            return not enclosing and all(is_host(default) for _, default in defaults)
-        case PartialCall(function, arguments, keywords):
-            given = (*arguments, *(item for _, item in keywords))
-            return _knows_nothing(function) and all(map(is_host, given))
-        case TupleValue(items):
-            return all(map(_knows_nothing, items))
-        case MaybeNone(present):
-            return _knows_nothing(present)
-        case _:
-            return True
 
 
 def requirements(outcome: Outcome) -> Iterator[Requirement]:

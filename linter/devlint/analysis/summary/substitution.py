@@ -32,21 +32,25 @@ from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
 from devlint.domain.summary import AtOperation, Entry, Held, Operand
 from devlint.domain.value import (
     UNKNOWN,
+    BoundMethod,
     Closure,
     Constant,
     DeviceValue,
     Host,
     Kind,
     MaybeNone,
+    Method,
     ObjectId,
     Opaque,
+    PartialCall,
     Predicate,
     Reference,
+    Super,
     Tensor,
     TupleValue,
-    UserClass,
     Value,
     cpu_on_one_path,
+    is_same_everywhere,
     maybe_none,
 )
 from devlint.frontend.ir import Span
@@ -57,7 +61,7 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
     """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
     origin = Origin(f"`{place}` is an argument of this function", frame.file, frame.scope.span, OriginKind.PARAMETER)
     match value:
-        case Constant() | DeviceValue(device=Concrete()) | Closure() | UserClass():
+        case Constant() | DeviceValue(device=Concrete()):
             return value
         case Tensor():
             return Tensor(Variable(place), value.rank, value.role, origin)
@@ -69,10 +73,12 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
             return Opaque(place, frame.kind(value), Variable(place), origin)
         case Predicate():
             return Predicate(known=value.known)
-        case _ if value == UNKNOWN or isinstance(value, Reference):
-            return Opaque(place, Kind.ANY, Variable(place), origin)
-        case _:
+        case MaybeNone(held):
+            return maybe_none(abstract(frame, place, held))
+        case _ if value != UNKNOWN and is_same_everywhere(value):
             return value
+        case _:
+            return Opaque(place, Kind.ANY, Variable(place), origin)
 
 
 _ANY_CONSTANT = Host("constant")
@@ -171,14 +177,14 @@ class Substitution:
     mended: dict[str, tuple[Device, Origin | None]] = field(default_factory=dict)
 
     def lookup(self, path: AccessPath) -> Value:
-        """The caller's value for a path such as `batch['x']` or `self.fc`."""
+        """The caller's value for a path such as `batch['x']` or `self.fc`, where it is not None."""
         given = self.bound.get(path.root_name)
         if given is None:
             return UNKNOWN
         value = given.value
         for step in path.steps:
-            value = self._step(value, step)
-        return value
+            value = self._step(value.present if isinstance(value, MaybeNone) else value, step)
+        return value.present if isinstance(value, MaybeNone) else value
 
     def _step(self, value: Value, step: AccessStep) -> Value:
         if step.kind is StepKind.CALL:
@@ -286,6 +292,19 @@ class Substitution:
                 return TupleValue(tuple(self.value(item, objects) for item in value.items))
             case MaybeNone():
                 return maybe_none(self.value(value.present, objects))
+            case Closure(defaults=defaults, enclosing=enclosing) if defaults or enclosing:
+                return replace(
+                    value, defaults=self._named(defaults, objects), enclosing=self._named(enclosing, objects)
+                )
+            case PartialCall(function, arguments, keywords):
+                given = tuple(self.value(item, objects) for item in arguments)
+                return PartialCall(self.value(function, objects), given, self._named(keywords, objects))
+            case Method(receiver, name):
+                return Method(self.value(receiver, objects), name)
+            case BoundMethod(function, receiver):
+                return replace(value, receiver=self.value(receiver, objects))
+            case Super(receiver):
+                return replace(value, receiver=self.value(receiver, objects))
             case Reference() if value.object in objects:
                 return self.adopt(value.object, objects)
             case Reference():
@@ -294,6 +313,11 @@ class Substitution:
                 return self.lookup(AccessPath(value.object.site.removeprefix(HANDED)))
             case _:
                 return value
+
+    def _named(
+        self, held: tuple[tuple[str, Value], ...], objects: dict[ObjectId, Object]
+    ) -> tuple[tuple[str, Value], ...]:
+        return tuple((name, self.value(value, objects)) for name, value in held)
 
     def _computed(self, value: Opaque) -> Value:
         """A value that the callee has got from something that it cannot follow, if the callee knows its device.
