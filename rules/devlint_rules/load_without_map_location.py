@@ -68,13 +68,21 @@ class LoadWithoutMapLocation(OperationRule):
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the unmapped loads at the node."""
         for load in self.facts_of(node, UnmappedLoad):
+            called = self._named(load.function, self.place_of(node))
             self.report(
                 node,
-                f"{quoted(load.function)} without `map_location` puts each tensor on the device it was saved from",
+                f"{called} without `map_location` puts each tensor on the device it was saved from",
                 pytorch="Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
                 advice='set `map_location` to `"cpu"`, or to the device of the module that gets the tensors',
                 fix=self._to_the_cpu(self.place_of(node)),
             )
+
+    def _named(self, function: str, place: Place) -> str:
+        """The subject of the message: the function, introduced by the name that the program has for it."""
+        call = self.syntax().at(place, cst.Call)
+        name = function if call is None else self.syntax().code(call.func)
+        is_same = name.rpartition(".")[2] == function.rpartition(".")[2]
+        return quoted(function) if is_same else f"{quoted(name)} calls {quoted(function)}, which"
 
     def _to_the_cpu(self, place: Place) -> Fix | None:
         """The argument `map_location="cpu"`."""
