@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 
 from devlint.analysis.demand.callers import Doubt
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
-from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable
+from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, is_symbolic, variables_of
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance, Object
 from devlint.domain.kinds import OriginKind
@@ -22,8 +22,10 @@ from devlint.domain.value import (
     PROCESSES,
     SOME_DIMENSIONS,
     UNKNOWN,
+    Assume,
     Closure,
     Constant,
+    DeviceType,
     DeviceValue,
     Globals,
     Kind,
@@ -323,12 +325,23 @@ class Frame:
         return self.places[register]
 
     def note_tested(self, register: Register) -> None:
-        """Notes that what a register holds does not decide a branch, where it is a parameter or a place in one."""
+        """Notes that what a register holds does not decide a branch, where it is a parameter or a place in one.
+
+        Of a device, or a test of a device, that is the place of the value which is on it.
+        """
         value, place = self.registers[register], self.place_of(register)
-        if isinstance(value, Opaque):
-            self.note_unanswered(value)
-        elif place is not None:
-            self.tested.add(place)
+        match value:
+            case Opaque():
+                self.note_unanswered(value)
+            case DeviceValue(device=device) | DeviceType(device=device) if is_symbolic(device):
+                self._note_devices(variables_of(device))
+            case Predicate(holds, fails) if any(isinstance(proof, Assume) for proof in (*holds, *fails)):
+                self._note_devices(proof.variable for proof in (*holds, *fails) if isinstance(proof, Assume))
+            case _ if place is not None:
+                self.tested.add(place)
+
+    def _note_devices(self, variables: Iterable[Variable]) -> None:
+        self.tested.update(variable.place for variable in variables if not variable.place.is_fresh)
 
     def note_unanswered(self, value: Opaque) -> None:
         """Notes that the result depends on an unknown value: that of a parameter, or of a place in one."""

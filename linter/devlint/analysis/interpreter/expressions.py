@@ -352,6 +352,7 @@ def transfer_compare(frame: Frame, instruction: ir.Compare, env: Environment) ->
         value = compare(instruction.operator, kept, right.value, left.place, frame.program.devices, text)
         if value.known is None:
             frame.note_tested(instruction.left)
+            frame.note_tested(instruction.right)
         if name is not None and _is_elementwise(frame, left.value) and right.value != Constant(None):
             value = left.value
         elif value == Predicate() and not (is_host(left.value) or is_host(right.value)) and name is not None:

@@ -131,13 +131,16 @@ def _call_bound(
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     if summary is None:
         return UNKNOWN
+    exact = {name: given.value for name, given in bound.items() if is_exact(given.value)}
+    tested = {place.root_name for place in summary.tested} & exact.keys()
+    if tested:
+        entry = {**entry, **{name: exact[name] for name in tested}}
+        summary = frame.program.summarise(frame, closure, owner, entry, env) or summary
     result = apply(frame, env, summary, bound, closure, span)
-    if result is not None and is_lost(result):
-        exact = {**entry, **{n: g.value for n, g in bound.items() if is_exact(g.value)}}
-        if exact != entry:
-            summary = frame.program.summarise(frame, closure, owner, exact, env)
-            if summary is not None and summary.returns is not None:
-                return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
+    if result is not None and is_lost(result) and exact.keys() - tested:
+        summary = frame.program.summarise(frame, closure, owner, {**entry, **exact}, env)
+        if summary is not None and summary.returns is not None:
+            return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
     return result
 
 
