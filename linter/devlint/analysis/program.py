@@ -42,6 +42,7 @@ from devlint.analysis.summary.substitution import handed_in, with_given_constant
 from devlint.analysis.values import modules, observed_values
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
+from devlint.domain.given import plain_named
 from devlint.domain.heap import Heap, Object
 from devlint.domain.summary import Entry, Summary
 from devlint.domain.value import (
@@ -416,9 +417,9 @@ class Program(Names):
         """The summary of a function for an entry; None while it is being made, or where that would go too deep."""
         function = closure.function
         self.note_looked_at(closure)
-        if not all(is_same_everywhere(value) for _, value in closure.enclosing):
+        if closure.enclosing:
             around = ((name, value if is_same_everywhere(value) else UNKNOWN) for name, value in closure.enclosing)
-            closure = replace(closure, enclosing=tuple(around))
+            closure = replace(closure, enclosing=plain_named(around))
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
         same_file = closure.globals is asker.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)

@@ -14,13 +14,13 @@ argument, and each call puts its own constant there.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Constant
+from devlint.domain.value import Closure, Constant, PartialCall, TupleValue, Value
 from devlint.records import dataclass
 
 
@@ -119,6 +119,26 @@ def given(behind: Constant, place: AccessPath, questions: Questions) -> GivenCon
     made: GivenConstant = object.__new__(GivenConstant)
     made.place, made._behind, made._questions = place, behind, questions
     return made
+
+
+def plain(value: Value) -> Value:
+    """Return a value without the constants of a call, whose places mean nothing in the execution of another body."""
+    match value:
+        case GivenConstant():
+            return Constant(value.value, value.checked, value.origin)
+        case TupleValue(items):
+            return replace(value, items=tuple(map(plain, items)))
+        case Closure(defaults=defaults, enclosing=enclosing) if defaults or enclosing:
+            return replace(value, defaults=plain_named(defaults), enclosing=plain_named(enclosing))
+        case PartialCall(function, arguments, keywords):
+            return PartialCall(plain(function), tuple(map(plain, arguments)), plain_named(keywords))
+        case _:
+            return value
+
+
+def plain_named(values: Iterable[tuple[str, Value]]) -> tuple[tuple[str, Value], ...]:
+    """Return named values, each as `plain` returns it."""
+    return tuple((name, plain(value)) for name, value in values)
 
 
 def answer(question: Question, constants: Mapping[AccessPath, Constant]) -> object:

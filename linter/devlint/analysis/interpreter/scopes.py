@@ -13,6 +13,7 @@ from devlint.analysis.values import observed_values, show
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
+from devlint.domain.given import plain_named
 from devlint.domain.heap import LibraryObject
 from devlint.domain.kinds import Spelling
 from devlint.domain.place import named
@@ -100,7 +101,7 @@ def transfer_delete(frame: Frame, instruction: ir.Delete, env: Environment) -> E
 def transfer_make_function(frame: Frame, instruction: ir.MakeFunction, env: Environment) -> Environment:
     """A function definition: a closure over the names around it."""
     function = instruction.function
-    defaults = tuple((name, frame.registers[register]) for name, register in instruction.defaults)
+    defaults = plain_named((name, frame.registers[register]) for name, register in instruction.defaults)
     enclosing: tuple[tuple[str, Value], ...] = ()
     if isinstance(frame.scope, ir.Function):
         enclosing = closures.closed_over(frame, function, {**frame.enclosing, **_captured(frame, env)})
@@ -187,7 +188,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     )
     start = replace(env.copy(), names={})
     after = statements.execute(inner, body.body, start)
-    attributes: dict[str, Value] = {} if after is None else after.names
+    # A class is one in all executions, so its attributes hold no constants of a call.
+    attributes: dict[str, Value] = {} if after is None else dict(plain_named(after.names.items()))
     if any(_CHECKING.search(frame.text(frame.spans[register])) for register in instruction.decorators):
         attributes = {
             name: _checked(value) if isinstance(value, Closure) else value for name, value in attributes.items()

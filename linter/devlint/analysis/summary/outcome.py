@@ -25,7 +25,6 @@ from devlint.domain.value import (
     Replace,
     Super,
     TupleValue,
-    UserClass,
     Value,
 )
 from devlint.records import dataclass
@@ -96,8 +95,6 @@ def _ask_of_hidden(values: Iterable[Value | None], *, hidden: bool = False) -> N
                 _ask_of_hidden((held for _, held in (*defaults, *enclosing)), hidden=hidden)
             case PartialCall(function, arguments, keywords):
                 _ask_of_hidden((function, *arguments, *(held for _, held in keywords)), hidden=hidden)
-            case UserClass(attributes=attributes):
-                _ask_of_hidden((one for one in attributes.values() if isinstance(one, GivenConstant)), hidden=True)
             case Predicate(holds, fails):
                 proofs = [proof for proof in (*holds, *fails) if isinstance(proof, Replace)]
                 _ask_of_hidden((held for proof in proofs for held in (proof.seen, proof.by)), hidden=True)

@@ -23,7 +23,7 @@ from devlint.analysis.values.modules import (
 )
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.given import GivenConstant, Questions, given
+from devlint.domain.given import GivenConstant, Questions, given, plain
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind
@@ -76,7 +76,7 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
         case MaybeNone(held):
             return maybe_none(abstract(frame, place, held))
         case _ if value != UNKNOWN and is_same_everywhere(value):
-            return value
+            return plain(value)
         case _:
             return Opaque(place, Kind.ANY, Variable(place), origin)
 
@@ -297,8 +297,8 @@ class Substitution:
                     value, defaults=self._named(defaults, objects), enclosing=self._named(enclosing, objects)
                 )
             case PartialCall(function, arguments, keywords):
-                given = tuple(self.value(item, objects) for item in arguments)
-                return PartialCall(self.value(function, objects), given, self._named(keywords, objects))
+                positional = tuple(self.value(item, objects) for item in arguments)
+                return PartialCall(self.value(function, objects), positional, self._named(keywords, objects))
             case Method(receiver, name):
                 return Method(self.value(receiver, objects), name)
             case BoundMethod(function, receiver):
