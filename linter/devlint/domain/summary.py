@@ -1,7 +1,8 @@
 """Summaries: what calling a function of the program does, said in terms of its parameters.
 
-A summary is made once for each *entry*: the pattern of arguments that are constants or known devices (so
-`try_gpu(1)` and `try_gpu(2)` have one each), while tensors, modules and everything else stay symbolic. It has
+A summary is made once for each *entry*: the pattern of arguments that are constants or known devices, while tensors,
+modules and everything else stay symbolic. Of the constants, only those count that the body asks about, so
+`try_gpu(1)` and `try_gpu(2)` have a summary each, and `log(x, "a")` and `log(x, "b")` share one. A summary has
 the parts of a signature: *requires* (devices that must agree) and *returns*, and says what a call changes of the
 program's own state, such as the current device.
 """

@@ -64,7 +64,7 @@ def stays_with_caller(env: Environment, closure: Closure, bound: Mapping[str, Ar
     """Whether a call passes something that a summary cannot take, since it means something in this execution only.
 
     That is an object, which the called function may change, or a function or method that knows a value of this
-    execution. A dict for `**name` belongs to the called function, so only what it holds counts.
+    execution. A dict for `**name` belongs to the called function, so only its values count.
     """
     return any(
         _stays(env, given.value) for name, given in bound.items() if _keywords(env, closure, name, given.value) is None
