@@ -28,6 +28,7 @@ from tests.differential.order import changes, reports
 @contextmanager
 def asking_for_everything() -> Iterator[None]:
     """Let every body ask for the whole of every constant before it is executed."""
+
     def ask_first(entry: Entry, constants: Collection[AccessPath], questions: Questions) -> Entry:
         for place in constants:
             questions.ask(place, Aspect.WHOLE)

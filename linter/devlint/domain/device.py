@@ -145,6 +145,8 @@ def _owner_in_words(variable: Variable) -> str:
         return "a value without a name"
     if owner.startswith("the "):
         return owner
+    if owner.endswith("[*]"):
+        return f"the elements of {quoted(owner[:-3])}"
     return f"the result of {quoted(owner)}" if owner.endswith("()") else quoted(owner)
 
 

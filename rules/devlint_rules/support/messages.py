@@ -237,6 +237,11 @@ def both_stories(conflict: Conflict) -> tuple[Related, ...]:
     meets = f"{_operation(conflict)} {_NEEDS} here"
     if conflict.kind is ConflictKind.MODULE_INPUT:
         meets = f"{_operation(conflict)} needs its input on the device of its parameters here"
+        if not conflict.operation.rpartition(".")[2].isidentifier():  # an operator in the code of the module
+            module = quoted(conflict.first.name)
+            meets = (
+                f"{_operation(conflict)} needs the input of {module} on the device of the parameters of {module} here"
+            )
     elif conflict.kind in _ON_CPU:
         meets = f"{_operation(conflict)} needs a value on cpu here"
     via = tuple(Step(step.place, meets if step.what == called else step.what) for step in conflict.via)

@@ -97,9 +97,10 @@ def _is_forward(frame: Frame, owner: UserClass | None, closure: Closure) -> bool
 def symbol(frame: Frame, closure: Closure, parameter: Parameter, default: Value | None, is_input: bool) -> Value:
     """A parameter about which only its declaration is known."""
     name, place = parameter.name, named(parameter.name)
-    origin = Origin(
-        f"`{name}` is an argument of this function", closure.globals.file, parameter.span, OriginKind.PARAMETER
-    )
+    function = closure.function.name
+    whose = "a lambda" if function.endswith("<lambda>") else f"`{function}`"
+    told = f"`{name}` is an argument of {whose}"
+    origin = Origin(told, closure.globals.file, parameter.span, OriginKind.PARAMETER)
     names = annotated(frame, closure.globals, parameter.annotation)
     if parameter.annotation is None and name in docstrings.tensors(closure.function.documentation):
         names = frozenset({TENSOR})

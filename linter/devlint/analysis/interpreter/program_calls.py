@@ -1,10 +1,10 @@
 """Calling functions of the program.
 
-A function is executed once for each entry: known devices stand as they are, a constant notes what the body asks
-about it (`domain.given`), every tensor becomes one on a device variable named after its parameter, everything else is
-opaque. The outcome is a `Summary`, and a call puts the caller's devices in the place of the variables. A constructor is summarised with a new object, and
-returns it. A summary cannot say how a call changes the objects that it passes. So a call that passes modules or other
-objects is executed with them, as far as the budget allows.
+A function is executed once for each entry: known devices stand as they are, a constant notes what the body asks about
+it (`domain.given`), every tensor becomes one on a device variable named after its parameter, everything else is opaque.
+The outcome is a `Summary`, and a call puts the caller's devices in the place of the variables. A constructor is
+summarised with a new object, and returns it. A summary cannot say how a call changes the objects that it passes. So a
+call that passes modules or other objects is executed with them, as far as the budget allows.
 """
 
 from __future__ import annotations

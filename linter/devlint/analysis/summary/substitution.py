@@ -59,7 +59,7 @@ from devlint.records import dataclass
 
 def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
     """What a summary's entry says of an argument: enough to choose a path, nothing that only this caller has."""
-    origin = Origin(f"`{place}` is an argument of this function", frame.file, frame.scope.span, OriginKind.PARAMETER)
+    origin = Origin(f"`{place}` is an argument", frame.file, frame.scope.span, OriginKind.PARAMETER)
     match value:
         case Constant() | DeviceValue(device=Concrete()):
             return value
