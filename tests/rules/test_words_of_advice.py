@@ -117,7 +117,7 @@ CASES = {
         "    net = nn.Linear(3, 3).to(gpu)\n    return net(torch.ones(3).cuda())\n",
         "DEV301",
         [
-            "use `gpu`, the device that the program has chosen; "
+            "use `gpu`, which holds the device that the program has chosen; "
             "if the project always has a GPU, set `devices = 1` in devlint's configuration"
         ],
     ),

@@ -41,7 +41,9 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
     if own is not None:
         edit = _in_place_of(use, place, own, syntax)
         return (
-            None if edit is None else Fix(Safety.SAFE, f"use `{own}`, the device that the program has chosen", (edit,))
+            None
+            if edit is None
+            else Fix(Safety.SAFE, f"use `{own}`, which holds the device that the program has chosen", (edit,))
         )
     name, imports = torch
     if devices_in_reach(place, syntax, surroundings) or has_option(syntax):
@@ -64,7 +66,7 @@ def advised(place: Place, syntax: Syntax, surroundings: Surroundings) -> str:
     """Return the advice for a CUDA device that nothing has asked for."""
     devices = devices_in_reach(place, syntax, surroundings)
     if len(devices) == 1:
-        return f"use `{devices[0]}`, the device that the program has chosen"
+        return f"use `{devices[0]}`, which holds the device that the program has chosen"
     if has_option(syntax):
         return "use the device that the program's options give, such as `args.device`"
     return 'define `device = torch.device("cuda" if torch.cuda.is_available() else "cpu")` once, and use it here'
