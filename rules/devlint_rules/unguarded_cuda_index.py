@@ -66,7 +66,10 @@ class UnguardedCudaIndex(SurroundedRule):
             if index is None:
                 continue
             place = self.place_of(node)
-            text = quoted(use.text) if str(use.device) in use.text else f"{quoted(use.text)} names {use.device}, which"
+            text = quoted(use.text)
+            if str(use.device) not in use.text:
+                is_begun = use.text.startswith(("'", '"'))  # `"cuda:" + str(index)`
+                text = f"{text} {'begins the name of' if is_begun else 'names'} {use.device}, which"
             if index == 0:
                 needs, pytorch = "a CUDA device, and nothing has checked that there is one", _NONE
                 test = "torch.cuda.is_available()"

@@ -153,7 +153,10 @@ class _Frame:
 def _how_to_fix(fix: Fix, advice: str | None) -> str:
     """Return the option that makes the fix, with the fix itself if the advice does not give it."""
     option = "`--fix`" if fix.safety is Safety.SAFE else "`--fix --unsafe-fixes`"
-    return f"{option} does so" if (advice or "").startswith(fix.message) else f"{fix.message} ({option})"
+    given = advice or ""
+    if not given.startswith(fix.message):
+        return f"{fix.message} ({option})"
+    return f"{option} does the first" if given.startswith(f"{fix.message}; ") else f"{option} does so"
 
 
 def _by_severity(diagnostic: Diagnostic, palette: Palette) -> Paint:
