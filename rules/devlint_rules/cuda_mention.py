@@ -8,6 +8,9 @@ from devlint.diagnostics import Severity
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.qualified_names import WordingRule
 
+_OTHER_NAMES = {"torch.cuda.OutOfMemoryError": "torch.OutOfMemoryError"}
+"""Names of `torch.cuda` for what all accelerators use (torch 2.13)."""
+
 
 class CudaMention(WordingRule):
     """
@@ -51,11 +54,14 @@ class CudaMention(WordingRule):
 
     def said(self, node: cst.CSTNode, name: str) -> None:
         """Reports what names `torch.cuda`."""
-        if f"{name}.".startswith("torch.cuda."):
+        if name in _OTHER_NAMES:
+            general = quoted(_OTHER_NAMES[name])
+            self.report(node, f"{quoted(name)} is {general} under a name of CUDA", advice=f"use {general}")
+        elif f"{name}.".startswith("torch.cuda."):
             self.report(
                 node,
                 f"{quoted(name)} works with CUDA devices only, not with other accelerators",
-                advice="use the functions that your project has for all accelerators, or those of `torch.accelerator`",
+                advice="use what your project has for all accelerators, or its counterpart in `torch.accelerator`",
             )
 
     def visit_Call(self, node: cst.Call) -> None:  # noqa: N802
