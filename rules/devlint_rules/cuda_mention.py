@@ -8,9 +8,6 @@ from devlint.diagnostics import Severity
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.qualified_names import WordingRule
 
-_OTHER_NAMES = {"torch.cuda.OutOfMemoryError": "torch.OutOfMemoryError"}
-"""Names of `torch.cuda` for what all accelerators use (torch 2.13)."""
-
 
 class CudaMention(WordingRule):
     """
@@ -54,14 +51,11 @@ class CudaMention(WordingRule):
 
     def said(self, node: cst.CSTNode, name: str) -> None:
         """Reports what names `torch.cuda`."""
-        if name in _OTHER_NAMES:
-            general = quoted(_OTHER_NAMES[name])
-            self.report(node, f"{quoted(name)} is {general} under a name of CUDA", advice=f"use {general}")
-        elif f"{name}.".startswith("torch.cuda."):
+        if f"{name}.".startswith("torch.cuda."):
             self.report(
                 node,
-                f"{quoted(name)} works with CUDA devices only, not with other accelerators",
-                advice="use what your project has for all accelerators, or its counterpart in `torch.accelerator`",
+                f"{quoted(name)} is a name for CUDA, not for all accelerators",
+                advice="use what your project has for all accelerators, or its counterpart outside of `torch.cuda`",
             )
 
     def visit_Call(self, node: cst.Call) -> None:  # noqa: N802

@@ -16,7 +16,7 @@ from unittest import mock
 
 from devlint import engine
 from devlint.analysis.summary.substitution import with_given_constants
-from devlint.domain.given import Aspect, Questions
+from devlint.domain.given import Aspect, QuestionLog
 from devlint.domain.place import AccessPath
 from devlint.domain.summary import Entry
 from devlint.settings import Settings
@@ -29,7 +29,7 @@ from tests.differential.order import changes, reports
 def asking_for_everything() -> Iterator[None]:
     """Let every body ask for the whole of every constant before it is executed."""
 
-    def ask_first(entry: Entry, constants: Collection[AccessPath], questions: Questions) -> Entry:
+    def ask_first(entry: Entry, constants: Collection[AccessPath], questions: QuestionLog) -> Entry:
         for place in constants:
             questions.ask(place, Aspect.WHOLE)
         return with_given_constants(entry, constants, questions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unittest import mock
 
-from devlint.domain.given import Questions
+from devlint.domain.given import QuestionLog
 
 from tests.differential.answers import differences
 from tests.differential.order import reports
@@ -26,9 +26,9 @@ def test_calls_that_share_a_summary_have_the_same_reports() -> None:
 
 
 def test_a_question_that_is_not_noted_makes_a_difference() -> None:
-    def forget(questions: Questions, place: object, aspect: object) -> None: ...
+    def forget(questions: QuestionLog, place: object, aspect: object) -> None: ...
 
     right = reports(PROGRAM)
-    with mock.patch.object(Questions, "ask", forget):
+    with mock.patch.object(QuestionLog, "ask", forget):
         wrong = reports(PROGRAM)
     assert (right.total(), wrong.total()) == (1, 0)

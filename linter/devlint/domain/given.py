@@ -37,8 +37,8 @@ Question: TypeAlias = tuple[AccessPath, Aspect]
 
 
 @dataclass(slots=True, eq=False)
-class Questions:
-    """The questions of one execution for a summary.
+class QuestionLog:
+    """The questions that one execution for a summary has asked.
 
     Attributes:
         asked: the questions, in the order in which they were asked.
@@ -66,7 +66,7 @@ class GivenConstant(Constant):
 
     place: AccessPath
     _behind: Constant
-    _questions: Questions
+    _questions: QuestionLog
 
     def __new__(cls, value: object, checked: bool = False, origin: Origin | None = None) -> Constant:  # type: ignore[misc]
         """Return a plain constant; `given` makes the others."""
@@ -114,7 +114,7 @@ class GivenConstant(Constant):
         return Constant.__hash__(self)
 
 
-def given(behind: Constant, place: AccessPath, questions: Questions) -> GivenConstant:
+def given(behind: Constant, place: AccessPath, questions: QuestionLog) -> GivenConstant:
     """Return the constant of a call for the called body, which asks its `questions` by reading the constant."""
     made: GivenConstant = object.__new__(GivenConstant)
     made.place, made._behind, made._questions = place, behind, questions

@@ -14,7 +14,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from devlint.analysis.summary.answers import Answers
-from devlint.domain.given import Questions
+from devlint.domain.given import QuestionLog
 from devlint.domain.place import AccessPath
 from devlint.domain.summary import Summary
 from devlint.domain.value import Constant, Globals
@@ -90,7 +90,7 @@ class Making:
     depth: int
     constants: Constants
     summary: Summary
-    questions: Questions = field(default_factory=Questions)
+    questions: QuestionLog = field(default_factory=QuestionLog)
     height: int = 0
     needs: set[Pattern] = field(default_factory=set)
     is_recursive: bool = False
@@ -157,7 +157,7 @@ class Root:
         pattern = calls.patterns.get(constants)
         if pattern is None:
             cut = self._cut_pattern(calls, constants)
-            # What has been made meanwhile was asked more, and has answers of its own.
+            # A summary that has been completed since then rests on more answers than those that this call shares.
             pattern = Pattern(calls.function) if cut is None or cut.made is not None else cut
         if pattern not in self._asked:
             if self._entries.get(pattern.function, 0) >= ENTRIES:

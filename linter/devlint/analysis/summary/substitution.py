@@ -23,7 +23,7 @@ from devlint.analysis.values.modules import (
 )
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.given import GivenConstant, Questions, given, plain
+from devlint.domain.given import GivenConstant, QuestionLog, given, plain
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind
@@ -105,7 +105,7 @@ def without_constants(
     return kept, constants
 
 
-def with_given_constants(entry: Entry, constants: Collection[AccessPath], questions: Questions) -> Entry:
+def with_given_constants(entry: Entry, constants: Collection[AccessPath], questions: QuestionLog) -> Entry:
     """The entry with a `GivenConstant` in the place of each constant that a call passes."""
 
     def give(place: AccessPath, value: Constant) -> Value:
