@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from devlint.configuration import Configurations
+from devlint.decoding import decode
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import SourceError
-from devlint.project import Project, decode, display_path, root_for
+from devlint.project import Project, display_path, root_for
 
 
 @pytest.fixture(autouse=True)

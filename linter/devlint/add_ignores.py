@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from devlint.decoding import decode, read_bytes
 from devlint.diagnostics import Diagnostic, Edit, Place
 from devlint.errors import DevlintError, SourceError
 from devlint.fixes import Change, apply_to_bytes
-from devlint.project import decode, read_bytes
 from devlint.selection import ALWAYS
 from devlint.sources import program_of
 from devlint.suppressions import ABOUT_SUPPRESSIONS, Insertion, insertion_for

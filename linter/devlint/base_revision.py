@@ -15,8 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from devlint.decoding import read_bytes
 from devlint.errors import ConfigError, SourceError
-from devlint.project import display_path, read_bytes
+from devlint.project import display_path
 from devlint.sources import MARKDOWN, NOTEBOOK
 
 _SECONDS = 60

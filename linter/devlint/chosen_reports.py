@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from devlint.base_revision import BaseRevision
+from devlint.decoding import lines_of
 from devlint.diagnostics import Diagnostic
 from devlint.discovery import project_of
 from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, Inspector
-from devlint.project import display_path, lines_of
+from devlint.project import display_path
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS
 from devlint.shown_by_calls import once

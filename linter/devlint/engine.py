@@ -17,12 +17,13 @@ from devlint.baseline import Baseline, Baselines, Entry, compare
 from devlint.cache import NoCache
 from devlint.chosen_reports import about, new_since, without_doubtful
 from devlint.configuration import Configurations
+from devlint.decoding import decode, lines_of, read_program
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.observed import Recording, read, stale, unforeseen
-from devlint.project import decode, display_path, lines_of, read_program, root_for
+from devlint.project import display_path, root_for
 from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
 from devlint.selection import ALWAYS, Rules, select_rules

@@ -58,6 +58,35 @@ class Importers:
             self._answers[key] = self._answer(source, question, word)
         return self._answers[key]
 
+    def change(self, before: Source, after: Source, *, same_imports: bool) -> bool:
+        """Take over another text of a file; the result says whether all questions have the answers that they had."""
+        words = {word for _, _, word in self._answers if word}
+        alike = (
+            same_imports
+            and all(contains(before.text, word) == contains(after.text, word) for word in ("import *", *words))
+            and before.is_script == after.is_script
+            and ("_first_entry" not in vars(self) or is_entry(before) == is_entry(after))
+        )
+
+        def changed(found: tuple[Source, ...]) -> tuple[Source, ...]:
+            return tuple(after if one.display == after.display else one for one in found)
+
+        answers = {key: changed(found) for key, found in self._answers.items()}
+        importing = {key: changed(found) for key, found in self._importing.items()}
+        self._imports = {key: changed(found) for key, found in self._imports.items()}
+        self._import_words.pop(after.display, None)
+        self._words.clear()
+        vars(self).pop("_first_entry", None)
+        if alike:
+            self._answers, self._importing = answers, importing
+            return True
+        self._imports.pop(after.display, None)
+        self._answers, self._importing = {}, {}
+        return all(self.answer(self._asked_about(key[0]), *key[1:]) == found for key, found in answers.items())
+
+    def _asked_about(self, display: str) -> Source:
+        return self._project.source(Path(display))
+
     def _answer(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
         if question == NAMING:
             found = self._naming(source, word)

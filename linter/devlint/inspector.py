@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from devlint import one_cause
 from devlint.audit import mentions_suppressions, silence, silence_only
+from devlint.decoding import lines_of
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
 from devlint.discovery import project_of
 from devlint.errors import DevlintError, LimitError, SourceError
-from devlint.project import Project, Source, display_path, lines_of
+from devlint.project import Project, Source, display_path
 from devlint.records import dataclass
 from devlint.selection import Rules, Selection, names_rules, select_rules
 from devlint.settings import Configuration, Settings
@@ -67,6 +68,12 @@ class Analysis(Protocol):
 
     def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
         """Return the facts of a file, with occurrences on request; raises SyntaxError for text that is no Python."""
+
+    def prepare(self, after: Source) -> None:
+        """Read the text that a file is about to get; raises SyntaxError for text that is no Python."""
+
+    def change(self, before: Source, after: Source) -> bool:
+        """Drop what rests on a file that has got another text, after `prepare`; False if all may rest on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +262,23 @@ class _Workplace:
             if self.reports(one.diagnostic):
                 yield replace(one, diagnostic=self.selection.graded(one.diagnostic))
 
+    def change(self, path: Path, data: bytes) -> bool:
+        """See `Inspector.change`."""
+        before = self.project.known(path)
+        if before is None:
+            if self.project.is_missed(path):
+                return False
+            self.project.put(path, data)
+            return True
+        after = self.project.decoded(path, data)
+        if after == before:
+            return True
+        analysis = self.analysis if "analysis" in vars(self) else None
+        if analysis is not None:
+            analysis.prepare(after)
+        self.project.change(after)
+        return analysis is None or analysis.change(before, after)
+
     def facts(self, source: Source) -> FileFacts:
         """Return the facts of a file, and keep them until the next file."""
         facts = self.analysis.facts(source, occurrences=self.observing)
@@ -292,6 +316,24 @@ class Inspector:
     def put(self, batch: Batch, path: Path, data: bytes) -> None:
         """Let `data` stand for the content of one of the batch's files."""
         self._workplace(batch).project.put(path, data)
+
+    def change(self, batch: Batch, path: Path, data: bytes) -> bool:
+        """Let `data` stand for the content of a file that may have been looked at, and keep what does not rest on it.
+
+        Returns:
+            Whether that was possible; if not, this inspector cannot be used any more.
+
+        Raises:
+            SourceError: the content cannot be decoded.
+            SyntaxError: it is not Python. After an error, the file has the content that it had before.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._workplace(batch).change(path, data)
+
+    def project(self, batch: Batch) -> Project:
+        """Return the project of a batch."""
+        return self._workplace(batch).project
 
     def go_back(self, batch: Batch, past: Mapping[Path, bytes | None]) -> None:
         """Let files of the batch's project be as they were, see `Project.go_back`."""

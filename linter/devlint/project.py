@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import codecs
 import hashlib
-import io
 import os
 import re
 import sys
-import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from devlint.decoding import decode, read_bytes
 from devlint.errors import SourceError
 from devlint.reading import LARGEST_SETTINGS, read_file
 from devlint.reads import TEXT, Part, Reads
 from devlint.records import dataclass
 from devlint.sources import program_of
-from devlint.sources.program import Cell, Program
+from devlint.sources.program import Cell
 from devlint.traces import Asked, Said, Trace, TracedPart
 
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
@@ -171,95 +170,6 @@ def _outermost(folder: Path) -> Path:
     return folder
 
 
-def decode(data: bytes, display: str) -> str:
-    """Decode a source file as Python does, without a byte order mark and with every line end as `\\n`.
-
-    Raises:
-        SourceError: the coding declaration is wrong, or the bytes do not keep it.
-    """
-    text, _ = decode_exactly(data, display)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def decode_exactly(data: bytes, display: str) -> tuple[str, str]:
-    """Decode a source file by its byte order mark, then coding declaration (PEP 263), then as UTF-8.
-
-    Returns:
-        The text without a byte order mark and with the line ends that the file has, and the encoding; to encode
-        the text so gives back the mark.
-
-    Raises:
-        SourceError: the declaration is wrong, or the bytes do not keep it.
-    """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError as error:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise SourceError("is UTF-16, which Python does not read; save it as UTF-8", path=display) from error
-        reason = str(error.msg)
-        if "unknown encoding" in reason:
-            raise SourceError(f"cannot be decoded: {reason}", path=display, line=_declared_on(data)) from error
-        if "BOM" in reason or "encoding problem" in reason:
-            reason = "the coding declaration contradicts the UTF-8 byte order mark"
-            raise SourceError(f"cannot be decoded: {reason}", path=display, line=_declared_on(data)) from error
-        raise _not_text(data, "utf-8", display) from error
-    try:
-        return data.decode(encoding), encoding
-    except UnicodeDecodeError as error:
-        raise _not_text(data, encoding, display) from error
-    except (LookupError, UnicodeError) as error:  # a codec that is none for text, such as rot13
-        raise SourceError(
-            f"cannot be decoded: {error}".partition(";")[0], path=display, line=_declared_on(data)
-        ) from error
-
-
-def read_program(path: Path, display: str) -> Program:
-    """Read a file as the program that it holds.
-
-    Raises:
-        SourceError: it cannot be read or decoded.
-    """
-    return program_of(read_text(path, display), display)
-
-
-def read_text(path: Path, display: str) -> str:
-    """Read and decode a source file.
-
-    Raises:
-        SourceError: it cannot be read or decoded.
-    """
-    return decode(read_bytes(path, display), display)
-
-
-def read_bytes(path: Path, display: str) -> bytes:
-    """Read a regular file of a bounded size.
-
-    Raises:
-        SourceError: it cannot be read.
-    """
-    try:
-        return read_file(path)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", path=display) from error
-
-
-def _declared_on(data: bytes) -> int:
-    first = data.split(b"\n", 1)[0]
-    return 1 if b"coding" in first else 2
-
-
-def _not_text(data: bytes, encoding: str, display: str) -> SourceError:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError as error:
-        if b"\0" in data:
-            return SourceError("is a binary file", path=display)
-        line = data.count(b"\n", 0, error.start) + 1
-        byte = f"0x{data[error.start]:02x}"
-        return SourceError(f"is not {encoding}: byte {byte} ({error.reason})", path=display, line=line)
-    return SourceError("cannot be decoded", path=display)
-
-
 class Project:
     """The source files of one project, read on demand and once.
 
@@ -361,12 +271,48 @@ class Project:
         """
         path = Path(os.path.abspath(path))
         self._digests[path] = digest(data)
-        source = self._decoded(path, data)
+        source = self.decoded(path, data)
         if self._sources.get(path) != source:
             self._sources[path] = source
             self._said.pop(path, None)
             self._parts.pop(path, None)
         return self._sources[path]
+
+    def known(self, path: Path) -> Source | None:
+        """Return a file that has been looked at; None for one that has not."""
+        found = self._sources.get(path) or self._peeked.get(path)
+        return self.decoded(path, self._raw[path]) if found is None and path in self._raw else found
+
+    def is_missed(self, path: Path) -> bool:
+        """Whether a file that is not on the disk was looked for, or would begin a package."""
+        if os.path.isfile(path):
+            return False
+        return path.name == _INIT or any(path in one.absent for one in self._modules.values())
+
+    def decoded(self, path: Path, data: bytes) -> Source:
+        """Return a file with a content; nothing of it is kept.
+
+        Raises:
+            SourceError: it cannot be decoded.
+        """
+        display = display_path(path)
+        program = program_of(decode(data, display), display)
+        name = self.module_name(path)
+        return Source(display, path, program.text, name, program.original, program.cells, digest(data))
+
+    def change(self, after: Source) -> None:
+        """Let another text stand for that of a file that has been looked at, and drop what is known of that."""
+        path = after.path
+        self._sources[path], self._digests[path] = after, after.digest
+        self._said.pop(path, None)
+        self._parts.pop(path, None)
+        self._sought.pop(path, None)
+        self._asked.pop(path, None)
+        self._told.pop(path, None)
+        self.reads.drop(after.display)
+        for key, one in self._modules.items():
+            if one.path == path:
+                self._modules[key] = replace(one, source=after)
 
     def go_back(self, past: Mapping[Path, bytes | None]) -> None:
         """Let files be as they were, before any file of the project is looked at.
@@ -404,14 +350,8 @@ class Project:
         """
         known = self._sources.get(path) or self._peeked.get(path)
         if known is None:
-            known = self._peeked[path] = self._decoded(path, read_bytes(path, display_path(path)))
+            known = self._peeked[path] = self.decoded(path, read_bytes(path, display_path(path)))
         return known
-
-    def _decoded(self, path: Path, data: bytes) -> Source:
-        display = display_path(path)
-        program = program_of(decode(data, display), display)
-        name = self.module_name(path)
-        return Source(display, path, program.text, name, program.original, program.cells, digest(data))
 
     def module_name(self, path: Path | str) -> str | None:
         """Return the dotted name of a file: from its outermost package, or else the innermost source root."""
@@ -443,6 +383,21 @@ class Project:
 
         A file that cannot be read or decoded counts as not found.
         """
+        key, found = self._resolved(module, importer)
+        if importer is not None:
+            self._sought.setdefault(importer.path, set()).add(key)
+        if found.path is not None and found.source is None:
+            self.reads.note(Part(display_path(found.path)))
+        return found.source
+
+    def leads_to(self, source: Source) -> set[str]:
+        """Return the files that the imports of a file lead to, as they are shown to the user; its imports are known."""
+        _, names = self._imports[source.path]
+        found = (self._resolved(name, source)[1].source for name in names)
+        return {one.display for one in found if one is not None}
+
+    def _resolved(self, module: str, importer: Source | None) -> tuple[tuple[str, tuple[Path, ...]], _Resolution]:
+        """Resolve a dotted module name once; with the key that it has in `_modules`."""
         extra: tuple[Path, ...] = ()
         if importer is not None:
             extra = (self._package(str(importer.path.parent)).root,)
@@ -452,12 +407,7 @@ class Project:
         if key not in self._modules:
             self._modules[key] = _Resolution(None, None, ())
             self._modules[key] = self._resolve(module, extra)
-        if importer is not None:
-            self._sought.setdefault(importer.path, set()).add(key)
-        found = self._modules[key]
-        if found.path is not None and found.source is None:
-            self.reads.note(Part(display_path(found.path)))
-        return found.source
+        return key, self._modules[key]
 
     def note_asked(self, source: Source, asked: Asked) -> None:
         """Note that the analysis of a file rests on the answer to a question, and on the files that are the answer."""
@@ -562,8 +512,3 @@ class Project:
                 return path
             tried.append(path)
         return None
-
-
-def lines_of(text: str) -> tuple[str, ...]:
-    """Split decoded source text into lines as Python counts them: form feeds and the like end no line."""
-    return tuple(text.split("\n"))

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devlint import engine
+from devlint.decoding import decode, read_bytes
 from devlint.errors import RehearsalError
-from devlint.project import decode, display_path, read_bytes, root_for
+from devlint.project import display_path, root_for
 from devlint.records import dataclass
 from devlint.settings import Settings
 from devlint.writing.files import create_file

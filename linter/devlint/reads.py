@@ -77,6 +77,11 @@ class Reads:
             self._computed.pop()
             self._edges = around
 
+    def drop(self, file: str) -> None:
+        """Drop the edges from the parts of a file."""
+        self._found.pop(file, None)
+        self._counts.pop(file, None)
+
     def of(self, file: str) -> Mapping[str, Set[Part]]:
         """Return the edges from the parts of a file."""
         return self._found.get(file, {})

@@ -48,7 +48,7 @@ class Counting(Cache):
         return found
 
 
-class Package:
+class Edited:
     """A copy of a package that is edited at random.
 
     Args:
@@ -59,9 +59,7 @@ class Package:
 
     def __init__(self, source: Path, folder: Path, seed: object) -> None:
         self.name = source.name
-        self.missed: list[int] = []
         self._root = folder / "project"
-        self._cache = folder / "cache"
         self._random = random.Random(f"{seed} {source.name}")
         shutil.copytree(source, self._root / source.name, ignore=shutil.ignore_patterns(".git", "__pycache__"))
         (self._root / ".git").mkdir()
@@ -97,7 +95,7 @@ class Package:
         )
         while True:
             path = self._random.choice(list(self._first))
-            text = path.read_text("utf-8")
+            text = self._text(path)
             if self._random.random() < 0.2:
                 changed: str | None = self._first[path]
                 what = "as at first"
@@ -106,25 +104,15 @@ class Package:
                 what = kind.__name__.strip("_")
                 changed = kind(text, list(_simple(ast.parse(text).body)))
             if changed is not None and changed != text and _is_python(changed):
-                path.write_text(changed, "utf-8")
+                self._put(path, changed)
                 self.history.append(f"{path.relative_to(self._root)}: {what}")
                 return
 
-    def run(self, *, compare: bool) -> None:
-        """Run with the results of earlier runs, and compare with a run without them.
+    def _text(self, path: Path) -> str:
+        return path.read_text("utf-8")
 
-        Raises:
-            AssertionError: they differ.
-        """
-        with _in(self._root):
-            settings = Settings((".",), jobs=1)
-            cache = Counting(self._cache, lambda batch: "key")
-            warm = _found(settings, cache)
-            self.missed.append(cache.missed)
-            if compare:
-                cold = _found(settings, None)
-                new, lost = sorted({*warm} - {*cold}), sorted({*cold} - {*warm})
-                assert warm == cold, "\n".join([self.name, *self.history[-9:], "only warm:", *new, "only cold:", *lost])
+    def _put(self, path: Path, text: str) -> None:
+        path.write_text(text, "utf-8")
 
     # --- edits: each returns the new text, or None ----------------------------------------------------------
 
@@ -198,7 +186,7 @@ class Package:
     def _define(self, text: str, statements: list[ast.stmt]) -> str | None:
         """Give the file one more function, or take the last definition away."""
         body = ast.parse(text).body
-        if self._random.random() < 0.5 or not isinstance(body[-1], (ast.FunctionDef, ast.ClassDef)):
+        if self._random.random() < 0.5 or not body or not isinstance(body[-1], (ast.FunctionDef, ast.ClassDef)):
             return f"{text.rstrip()}\n\n\ndef more_{self._random.randrange(99)}(x):\n    return x.cuda()\n"
         first = min([body[-1].lineno, *(one.lineno for one in body[-1].decorator_list)])
         return "\n".join(text.split("\n")[: first - 1]) + "\n"
@@ -272,6 +260,31 @@ class Package:
         return "\n".join(lines)
 
 
+class Package(Edited):
+    """A package whose files on the disk are edited, and analysed with the results of earlier runs."""
+
+    def __init__(self, source: Path, folder: Path, seed: object) -> None:
+        super().__init__(source, folder, seed)
+        self.missed: list[int] = []
+        self._cache = folder / "cache"
+
+    def run(self, *, compare: bool) -> None:
+        """Run with the results of earlier runs, and compare with a run without them.
+
+        Raises:
+            AssertionError: they differ.
+        """
+        with inside(self._root):
+            settings = Settings((".",), jobs=1)
+            cache = Counting(self._cache, lambda batch: "key")
+            warm = _found(settings, cache)
+            self.missed.append(cache.missed)
+            if compare:
+                cold = _found(settings, None)
+                new, lost = sorted({*warm} - {*cold}), sorted({*cold} - {*warm})
+                assert warm == cold, "\n".join([self.name, *self.history[-9:], "only warm:", *new, "only cold:", *lost])
+
+
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
@@ -306,7 +319,8 @@ def _is_python(text: str) -> bool:
 
 
 @contextmanager
-def _in(folder: Path) -> Iterator[None]:
+def inside(folder: Path) -> Iterator[None]:
+    """Make a folder the working directory."""
     before = Path.cwd()
     os.chdir(folder)
     try:

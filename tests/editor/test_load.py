@@ -21,7 +21,7 @@ pytest.importorskip("lsprotocol", reason="pygls is not installed")
 
 from lsprotocol import types
 
-from tests.editor.load import Author, burst, busy, command_line, edit, reported, runs, server_of, stopping
+from tests.editor.load import Author, burst, busy, command_line, edit, interrupting, reported, runs, server_of
 
 FUNCTION = """\
 def step_{number}(x, y):
@@ -72,8 +72,7 @@ def test_who_types_into_a_large_file_waits_for_one_analysis(project: Path) -> No
         assert client.published.empty()
         assert sorted(typing.hovers)[15] < 0.2
 
-        stops = [await stopping(author) for _ in range(3)]
-        assert min(stop for stop in stops if stop is not None) < 0.1
+        assert min([await interrupting(author) for _ in range(3)]) < 2 * alone + 2.0
 
         first, *_, last = await edit(author, 60, every=20, pause=0.002)
         assert last.server - first.server < 8 * 2**20
@@ -155,7 +154,7 @@ def test_documents_that_change_meanwhile(project: Path) -> None:
         assert (await _lines_hovered(client, document, [3]))[0] == "`new`: tensor on **cpu**"
 
         # A process that dies costs one analysis.
-        large = program(300)
+        large = program(1_000)
         client.open("large.py", large)
         (await busy(client)).kill()
         (died,) = await client.report("large.py", 1)
@@ -163,7 +162,7 @@ def test_documents_that_change_meanwhile(project: Path) -> None:
         version = client.change("large.py", PROGRAM_OF_ONE)
         assert [found.code for found in await client.report("large.py", version)] == ["DEV301"]
 
-        # Closing a document stops its analysis and takes its diagnostics away.
+        # Closing a document takes its diagnostics away, and its analysis does not go on for long.
         client.change("large.py", large)
         working = await busy(client)
         client.close("large.py")

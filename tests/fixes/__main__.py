@@ -18,10 +18,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from devlint.decoding import decode_exactly
 from devlint.diagnostics import Diagnostic, Edit
 from devlint.fixes import apply_to_bytes
 from devlint.inspector import Batch, Inspector, load_tools
-from devlint.project import decode_exactly, root_for
+from devlint.project import root_for
 from devlint.settings import Configuration, Settings
 
 from tests.fixes.mutations import MUTATIONS, Mutation

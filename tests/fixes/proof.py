@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 
 from devlint import engine
+from devlint.decoding import decode
 from devlint.diagnostics import Diagnostic, Edit, Place
 from devlint.fixes import apply_to_bytes
 from devlint.fixes.applying import moved
 from devlint.fixes.harm import allows, new_errors, useless
-from devlint.project import decode
 from devlint.settings import Settings
 
 from tests.conftest import REPOSITORY

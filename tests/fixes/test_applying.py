@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 
 import pytest
+from devlint.decoding import decode
 from devlint.diagnostics import Edit, Place
 from devlint.errors import SourceError
 from devlint.fixes import apply, apply_to_bytes
 from devlint.fixes.applying import moved
-from devlint.project import decode
 from hypothesis import given
 from hypothesis import strategies as st
 

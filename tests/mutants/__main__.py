@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from devlint.decoding import read_text
 from devlint.errors import SourceError
-from devlint.project import read_text
 
 from tests.mutants.places import Place, places
 from tests.mutants.trials import Trial, run

@@ -15,9 +15,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from devlint.decoding import read_text
 from devlint.diagnostics import Diagnostic
 from devlint.inspector import Batch, Inspector, load_tools
-from devlint.project import read_text, root_for
+from devlint.project import root_for
 from devlint.registry import load_rules
 from devlint.settings import Configuration, Settings
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from devlint.analysis.interpreter import expressions as _expressions  # noqa: F401  # fills the table of transfer functions
@@ -41,6 +42,17 @@ RECURSION_LIMIT = 6_000
 
 MOST_LINES = 150_000
 """Of the files that are kept executed, in some 300 MB; with more all are dropped, and executed again when needed."""
+
+
+@contextmanager
+def _following_nests() -> Iterator[None]:
+    """Let Python's stack be as deep as sources are nested and calls are deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class Analyser:
@@ -88,15 +100,31 @@ class Analyser:
         if self._program.lines > self._most_lines > 0:
             self._begin()
             gc.collect()  # files refer to each other in circles
-        before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(before, RECURSION_LIMIT))
-        try:
+        with _following_nests():
             facts = self._facts(source, occurrences=occurrences)
-            # Twice what the first file needs, since the next may need as much.
-            self._most_lines = self._most_lines or max(MOST_LINES, 2 * self._program.lines)
-            return facts
-        finally:
-            sys.setrecursionlimit(before)
+        # Twice what the first file needs, since the next may need as much.
+        self._most_lines = self._most_lines or max(MOST_LINES, 2 * self._program.lines)
+        return facts
+
+    def prepare(self, after: Source) -> None:
+        """Read the text that a file is about to get.
+
+        Raises:
+            SyntaxError: it is not Python.
+        """
+        with _following_nests():
+            for program in self._programs:
+                program.prepare(after)
+
+    def change(self, before: Source, after: Source) -> bool:
+        """Drop what rests on a file that has got another text, after `prepare`; False if all may rest on it."""
+        self._too_long.discard(after.display)
+        with _following_nests():
+            return all(program.change(before, after) for program in self._programs)
+
+    @property
+    def _programs(self) -> list[Program]:
+        return [self._program, *(program for _, program in self._seen)]
 
     def _facts(self, source: Source, *, occurrences: bool) -> FileFacts:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from devlint.analysis.index.loaded_file import LoadedFile
@@ -33,11 +34,18 @@ class Names(FileTexts, ABC):
         super().__init__(project)
         self.catalogue = catalogue
         self._too_long = too_long
-        self._imported: dict[Imported, Value] = {}
+        self._imported: dict[str, dict[Imported, Value]] = defaultdict(dict)
+        """By the file with the import."""
         self._loading: list[LoadedFile] = []
         self._note_name = project.reads.note_name
         self._all_of: dict[str, set[str]] = {}
         """The files from which a file imports all names: each name of the file rests on the same name of these."""
+
+    def drop(self, file: str) -> None:
+        """Drop all that is known of a file."""
+        super().drop(file)
+        self._imported.pop(file, None)
+        self._all_of.pop(file, None)
 
     @abstractmethod
     def load(self, source: Source) -> LoadedFile:
@@ -107,7 +115,8 @@ class Names(FileTexts, ABC):
 
     def import_member(self, wanted: Imported) -> Value:
         """What `from module import member` binds; once it is known, it stays so."""
-        known = self._imported.get(wanted)
+        imported = self._imported[wanted.globals.file]
+        known = imported.get(wanted)
         part = Part.import_of(wanted.globals.file, wanted.level, wanted.module, wanted.member)
         if known is not None:
             self.project.reads.note(part)
@@ -115,7 +124,7 @@ class Names(FileTexts, ABC):
         with self.project.reads.computing(part):
             known = self._import_member(wanted)
         if known != UNKNOWN:
-            self._imported[wanted] = known
+            imported[wanted] = known
         return known
 
     def _import_member(self, wanted: Imported) -> Value:

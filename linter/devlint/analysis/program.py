@@ -21,6 +21,7 @@ from devlint.analysis.execution.frame import Frame, InferredKinds
 from devlint.analysis.execution.questions import Asker
 from devlint.analysis.execution.sight import Sight
 from devlint.analysis.execution.steps import Steps
+from devlint.analysis.files import Files
 from devlint.analysis.findings import (
     client,
     cpu_layer_in_wrapper,
@@ -34,10 +35,9 @@ from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.interpreter import bodies
 from devlint.analysis.interpreter.data_loading import LOADER_FOR_A_DEVICE
 from devlint.analysis.interpreter.statements import execute
-from devlint.analysis.names import Names
 from devlint.analysis.shape import attribute_stores, self_object, structure
 from devlint.analysis.summary.outcome import summary_of
-from devlint.analysis.summary.roots import AllCalls, Making, Root
+from devlint.analysis.summary.roots import Calls, Making, Root
 from devlint.analysis.summary.substitution import handed_in, with_given_constants, without_constants
 from devlint.analysis.values import modules, observed_values
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
@@ -58,8 +58,6 @@ from devlint.domain.value import (
 )
 from devlint.errors import SourceError
 from devlint.frontend import ir
-from devlint.frontend.lower import lower
-from devlint.importers import BESIDE, Importers, absolute_names
 from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.reads import REPORTS, Part
@@ -76,7 +74,7 @@ RECURSION_PASSES = 4
 """How often a recursive function is executed before its result is given up."""
 
 
-class Program(Names):
+class Program(Files):
     """See the module's text.
 
     Args:
@@ -87,7 +85,6 @@ class Program(Names):
         too_long: the files that take too long to analyse: imports of them are not followed.
 
     Attributes:
-        lines: of all files that it keeps.
         steps: counts what is executed.
     """
 
@@ -103,55 +100,33 @@ class Program(Names):
         super().__init__(project, catalogue, too_long)
         self.devices = devices
         self.sight = None if view is None else Sight(view, self.source)
-        self._importers = Importers(project)
-        self.recorder = Recorder(self.place, Roles(project, self._importers, self._source_of))
+        self.recorder = Recorder(self.place, Roles(project, self.importers, self.source_of))
         self.steps = Steps()
-        self._listener = Listener(self.recorder, self._importers, self._source_of, self._look)
+        self._listener = Listener(self.recorder, self.importers, self.source_of, self._look)
         self.observing = False
-        self.lines = 0
         self.subjects: set[str] = set()
         """What has chosen a path on which something is a stray, anywhere so far."""
-        self._calls = AllCalls()
         self._root = Root()
-        self._generic: dict[tuple[UserClass, bool], self_object.SelfObject | None] = {}
         self._analysed: set[ir.Function] = set()
-        self._classes: dict[ir.Class, UserClass] = {}
         self._incomplete: list[LoadedFile] = []
-        self._moved_later: dict[ir.Scope, Set[ir.Span]] = {}
-        self._captured: dict[ir.Function, Mapping[ObjectId, Object]] = {}
 
     # --- files ----------------------------------------------------------------------------------------------
 
-    def load(self, source: Source) -> LoadedFile:
-        """Executes a file the first time it is asked for.
-
-        Raises:
-            SyntaxError: it is not Python.
-            LimitError: it takes too long; the program cannot be used any more.
-        """
-        known = self._files.get(source.display)
-        if known is not None:
-            return known
-        with self.project.reads.computing(Part(source.display)):
-            return self._load(source)
-
     def _load(self, source: Source) -> LoadedFile:
-        scope = lower(source.text, source.display)
+        scope = self.lowered(source)
         self.project.note_parts(source, scope.parts)
-        self.project.imports(source, lambda _: absolute_names(source, scope.imports))
         # A function that binds a name anew may run before a reader of the name, or after it.
         names: dict[str, Value] = dict.fromkeys(scope.rebound, UNKNOWN)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, names), source.text.split("\n"))
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
-        loaded.other_type = self._is_said_in_program(source, imports.SETS_TYPE)
+        loaded.other_type = self.is_said_in_program(source, imports.SETS_TYPE)
         loaded.other_default = (
             loaded.imports_default
             or loaded.other_type
             or self.project.says(source, LOADER_FOR_A_DEVICE)
-            or self._is_said_in_program(source, imports.SETS_DEVICE)
+            or self.is_said_in_program(source, imports.SETS_DEVICE)
         )
         self._files[source.display] = loaded
-        self.lines += len(loaded.lines)
         self._loading.append(loaded)
         with self._as_root(), self.steps.of(source.display):
             self._run_file(loaded, recording=False)
@@ -159,19 +134,8 @@ class Program(Names):
         self._incomplete.append(loaded)
         if not self._loading:
             while self._incomplete:
-                self._forget(self._incomplete.pop())
+                self.forget_conclusions(self._incomplete.pop().source.display)
         return loaded
-
-    def _is_said_in_program(self, source: Source, setter: str) -> bool:
-        """Whether a file, or another one of the program that it runs in, names a function that chooses a default.
-
-        A library is written for programs that leave the default as it is.
-        """
-        if self.project.says(source, re.compile(setter)):
-            return True
-        if self.project.is_of_library(source) or not self.project.says(source, _TORCH):
-            return False
-        return bool(self._importers.ask(source, BESIDE, setter))
 
     @contextmanager
     def _as_root(self) -> Iterator[None]:
@@ -181,12 +145,6 @@ class Program(Names):
             yield
         finally:
             self._root = before
-
-    def _forget(self, loaded: LoadedFile) -> None:
-        """Drops what was concluded while the file's names were not complete."""
-        self._calls.forget(loaded.globals)
-        for key in [key for key in self._generic if key[0].globals is loaded.globals]:
-            del self._generic[key]
 
     def _run_file(self, loaded: LoadedFile, *, recording: bool) -> None:
         loaded.functions.clear()
@@ -214,6 +172,11 @@ class Program(Names):
                     modules.place_object(frame, after, value, UNKNOWN_DEVICE, None)
         return after.heap
 
+    def drop(self, file: str) -> None:
+        """Drop all that is known of a file."""
+        super().drop(file)
+        self.recorder.drop(file)
+
     def report(self, source: Source, *, observing: bool = False) -> None:
         """Records the facts of a file, of its body and of all functions in it; `observing`: also each value.
 
@@ -238,10 +201,6 @@ class Program(Names):
         except (SyntaxError, SourceError):
             return False
         return True
-
-    def _source_of(self, file: str) -> Source | None:
-        loaded = self._files.get(file)
-        return None if loaded is None else loaded.source
 
     def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
         part = Part(loaded.source.display, REPORTS)
@@ -344,7 +303,7 @@ class Program(Names):
             UNKNOWN_DEVICE if closure.function in loaded.default_device_callees else self.default_of(closure.globals)
         )
         env = Environment(default=default, heap=self._heap_of(closure.globals))
-        env.heap.update(self._captured.get(closure.function, {}))
+        env.heap.update(self.concluded[loaded.globals.file].captured.get(closure.function, {}))
         parameters = closure.function.parameters
         has_self = owner is not None and bool(parameters) and "staticmethod" not in closure.decorated
         site = ""
@@ -374,17 +333,18 @@ class Program(Names):
         A caller may have moved it, unless the method is a private part of `__init__`.
         """
         key = (cls, not (method.startswith("_") and classes.is_part_of(cls, method, "__init__")))
+        known = self.concluded[cls.globals.file].generic
         with self.project.reads.computing(Part.code(cls.globals.file, cls.name)):
-            if key not in self._generic:
+            if key not in known:
                 self.note_looked_at(cls)
-                self._generic[key] = None
+                known[key] = None
                 # Not a part of the execution that happens to ask first: all others get the same.
                 outside = replace(self._asking(frame), budget=Budget(), depth=0)
-                made = self._generic[key] = self_object.generic(outside, cls, moved=key[1])
+                made = known[key] = self_object.generic(outside, cls, moved=key[1])
                 if key[1]:
                     # Meanwhile other methods find what they store themselves unknown.
-                    self._generic[key] = attribute_stores.complete(outside, cls, made)
-        return self._generic[key]
+                    known[key] = attribute_stores.complete(outside, cls, made)
+        return known[key]
 
     def default_of(self, globals_: Globals) -> Device:
         """Where a function of a file creates tensors: unknown if the file is not written for the CPU by default."""
@@ -425,9 +385,12 @@ class Program(Names):
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
         without, constants = without_constants(closure, entry)
         stories = tuple(value.origin for _, value in without if isinstance(value, DeviceValue))
-        arguments = (without, stories, default, env.current, cls, closure.enclosing)
+        arguments = (function, without, stories, default, env.current, cls, closure.enclosing)
         try:
-            calls = self._calls.of(closure.globals, function, arguments)
+            of_file = self.concluded[closure.globals.file].calls
+            calls = of_file.get(arguments)
+            if calls is None:
+                calls = of_file[arguments] = Calls(function)
             known = self._root.recall(calls, constants, asker.depth)
         except TypeError:  # a constant that cannot be hashed
             return None
@@ -501,9 +464,10 @@ class Program(Names):
 
     def as_before(self, body: ir.Class, cls: UserClass) -> UserClass:
         """The object that stands for a class; other files have imported it, and classes are compared by identity."""
-        known = self._classes.get(body)
+        of_file = self.concluded[cls.globals.file].classes
+        known = of_file.get(body)
         if known is None or (known.bases, known.attributes, known.dynamic) != (cls.bases, cls.attributes, cls.dynamic):
-            known = self._classes[body] = cls
+            known = of_file[body] = cls
         return known
 
     def heirs(self, cls: UserClass) -> Iterator[UserClass]:
@@ -523,8 +487,8 @@ class Program(Names):
 
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """The calls in a body of a file whose results or arguments the body moves afterwards."""
-        known = self._moved_later.get(scope)
-        if known is None:
+        known = self.concluded[globals_.file].moved_later
+        if scope not in known:
 
             def moves_arguments(name: str) -> bool:
                 called = self.binding(globals_, name) if name else None
@@ -533,9 +497,9 @@ class Program(Names):
                 self.note_looked_at(called)
                 return later_moves.moves_something(called.function)
 
-            known = self._moved_later[scope] = later_moves.calls_before_moves(scope.body, moves_arguments)
-        return known
+            known[scope] = later_moves.calls_before_moves(scope.body, moves_arguments)
+        return known[scope]
 
-    def note_captured(self, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
-        """Notes the objects that an inner function finds around it, whenever it is called."""
-        self._captured[function] = objects
+    def note_captured(self, file: str, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
+        """Notes the objects that an inner function of a file finds around it, whenever it is called."""
+        self.concluded[file].captured[function] = objects

@@ -1,8 +1,9 @@
 """The latest analysis of each open document, and the order in which documents are analysed again.
 
 However often a document changes, it waits once: its analysis takes the texts that there are when it begins. If a text
-that it rests on changes meanwhile, the analysis is stopped, and the document waits again. Questions are answered from
-the last finished analysis; only the first one, and requests for diagnostics, are waited for.
+that it rests on changes meanwhile, the document waits again. The analysis goes on, since what it learns makes the next
+one quicker; only an analysis that takes long is stopped. Questions are answered from the last finished analysis; only
+the first one, and requests for diagnostics, are waited for.
 """
 
 from __future__ import annotations
@@ -13,15 +14,29 @@ from pathlib import Path
 from typing import Protocol
 
 from devlint.editor.documents import Document
+from devlint.editor.jobs import Findings, Job
 from devlint.editor.options import Options
-from devlint.editor.worker import Findings, Job, Stopped, Worker, bug
+from devlint.editor.worker import Stopped, Worker, bug
 from devlint.errors import DevlintError
 from devlint.records import dataclass
 
 PAUSE = 0.3
 """Seconds without a change after which a document is analysed."""
 
+LONGEST = 3.0
+"""Seconds from its beginning after which an analysis is stopped that is out of date."""
+
 SYNTAX_ERROR = "DEV901"
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """An analysis that runs: of which document, with which documents, since when, and whether it is up to date."""
+
+    path: Path
+    documents: Mapping[Path, Document]
+    start: float
+    is_wanted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ class Analyses:
         self._parsed: dict[Path, Analysis] = {}
         # The time from which each document may be analysed; the one that was asked for last goes first.
         self._due: dict[Path, float] = {}
-        self._running: tuple[Path, Mapping[Path, Document]] | None = None
+        self._running: _Run | None = None
         self._waiting: dict[Path, asyncio.Future[None]] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -108,8 +123,8 @@ class Analyses:
             if other == path or last is None or path not in last.findings.basis.reads:
                 continue
             before = last.findings.basis.reads[path]
-            if self._runs(other) and self._running is not None and path in self._running[1]:
-                before = self._running[1][path].digest
+            if self._running is not None and self._runs(other) and path in self._running.documents:
+                before = self._running.documents[path].digest
             if before != now:
                 self._later(other, pause)
 
@@ -127,11 +142,19 @@ class Analyses:
         self._parsed.pop(path, None)
 
     def _runs(self, path: Path) -> bool:
-        return self._running is not None and self._running[0] == path
+        """Whether an analysis of a document runs that is up to date."""
+        return self._running is not None and self._running.path == path and self._running.is_wanted
 
     def _stop(self, path: Path) -> None:
-        if self._runs(path):
-            self._running = None
+        """Let the analysis of a document that is out of date go on, but not for long."""
+        run = self._running
+        if run is not None and self._runs(path):
+            run.is_wanted = False
+            loop = asyncio.get_running_loop()
+            loop.call_at(max(run.start + LONGEST, loop.time()), self._end, run)
+
+    def _end(self, run: _Run) -> None:
+        if self._running is run:
             self._worker.stop()
             self._worker.start()  # while the author types on
 
@@ -203,33 +226,45 @@ class Analyses:
         documents, last = dict(self._documents), self._last.get(path)
         contents = {each: document.data for each, document in documents.items()}
         job = Job(path, self._options().settings(path), contents, None if last is None else last.findings.basis)
-        self._running = (path, documents)
+        self._running = run = _Run(path, documents, asyncio.get_running_loop().time())
         try:
-            found = await self._worker.analyse(job)
+            found = await self._run(job)
         except Stopped:
             return
         except DevlintError as error:
-            self._running = None
-            self._forget(path)
-            self._listener.failed(error)
+            if run.is_wanted:
+                self._forget(path)
+                self._listener.failed(error)
         else:
-            self._running = None
+            if path not in self._documents:
+                return
             if found is not None:
-                self._finish(path, found, documents, is_news=True)
+                self._finish(run, found, is_news=True)
             elif last is not None:
-                self._finish(path, last.findings, documents, is_news=False)
+                self._finish(run, last.findings, is_news=False)
         if path not in self._due:
             self._settle(path)
 
-    def _finish(self, path: Path, findings: Findings, then: Mapping[Path, Document], *, is_news: bool) -> None:
-        """Keep an analysis, and tell of it unless a text has changed that nobody knew it to rest on."""
-        rested_on = {each: document for each, document in then.items() if each in findings.basis.reads}
+    async def _run(self, job: Job) -> Findings | None:
+        try:
+            return await self._worker.analyse(job)
+        finally:
+            self._running = None
+
+    def _finish(self, run: _Run, findings: Findings, *, is_news: bool) -> None:
+        """Keep an analysis, and tell of it unless it is out of date.
+
+        Before it has ended, nobody knows all of the texts that it rests on, so these may have changed unnoticed.
+        """
+        path, reads = run.path, findings.basis.reads
+        rested_on = {each: document for each, document in run.documents.items() if each in reads}
         last = self._last.get(path)
         self._last[path] = analysis = Analysis(findings, rested_on)
         if not any(one.code == SYNTAX_ERROR for one in findings.result.diagnostics):
             self._parsed[path] = analysis
-        reads = findings.basis.reads
         same = all(now.digest == reads[each] for each, now in self._documents.items() if each in reads)
+        if not run.is_wanted:
+            return
         if not same or not rested_on.keys() <= self._documents.keys():
             self._later(path, 0.0)
         elif is_news or last is None or last.documents != rested_on:

@@ -10,8 +10,8 @@ from lsprotocol import types
 
 from devlint.diagnostics import Diagnostic, Edit, Place, Safety, Severity
 from devlint.domain.device import UnknownDevice
+from devlint.editor.jobs import Findings
 from devlint.editor.texts import Texts
-from devlint.editor.worker import Findings
 from devlint.facts import Occurrence, Step
 from devlint.fixes import choose
 from devlint.quoting import printable, printable_lines

@@ -14,8 +14,9 @@ from lsprotocol import types
 from pygls import uris
 from pygls.workspace import PositionCodec
 
+from devlint.decoding import decode, lines_of
 from devlint.errors import SourceError
-from devlint.project import decode, digest, lines_of
+from devlint.project import digest
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 """The line ends of the protocol. pygls splits lines at form feeds as well, so devlint applies edits itself."""

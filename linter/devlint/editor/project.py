@@ -19,8 +19,9 @@ from pygls.workspace import PositionCodec
 from devlint.diagnostics import Place
 from devlint.editor import answers
 from devlint.editor.documents import Document
+from devlint.editor.jobs import ProjectFindings, ProjectJob
 from devlint.editor.texts import position
-from devlint.editor.worker import Died, ProjectFindings, ProjectJob, Stopped, Worker
+from devlint.editor.worker import Died, Stopped, Worker
 from devlint.errors import DevlintError
 from devlint.project import digest
 from devlint.settings import Settings

@@ -15,10 +15,11 @@ from lsprotocol import types
 from pygls import uris
 from pygls.workspace import PositionCodec
 
+from devlint.decoding import decode, lines_of, read_bytes
 from devlint.diagnostics import Place
 from devlint.editor.documents import Document
 from devlint.errors import SourceError
-from devlint.project import decode, digest, lines_of, read_bytes
+from devlint.project import digest
 from devlint.records import dataclass
 
 

@@ -1,8 +1,9 @@
 """The process that analyses documents, one at a time, or a whole project.
 
-An analysis is stopped by ending its process: that takes milliseconds wherever the analysis is, leaves nothing half done
-and gives its memory back. The next process starts at once, and has imported the analysis before it is needed. The
-process ends itself when the server does, however that ends.
+The process keeps what it has learned of a project, see `living`. An analysis is stopped by ending its process: that
+takes milliseconds wherever the analysis is, leaves nothing half done and gives its memory back. The next process starts
+at once, and has imported the analysis before it is needed. The process ends itself when the server does, however that
+ends.
 """
 
 from __future__ import annotations
@@ -16,118 +17,30 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TypeAlias
 
 from devlint import cache, engine
-from devlint.diagnostics import Diagnostic, Place, RuleText
-from devlint.discovery import project_of
-from devlint.errors import DevlintError, SourceError
-from devlint.facts import Occurrence
-from devlint.importers import Importers
-from devlint.inspector import Batch, FileResult, killed, load_tools, texts_of
+from devlint.decoding import lines_of, read_text
+from devlint.diagnostics import Diagnostic, Place
+from devlint.editor.jobs import Answer, Basis, Findings, Job, ProjectFindings, ProjectJob
+from devlint.editor.living import Living, pages
+from devlint.errors import DevlintError
+from devlint.inspector import killed, load_tools
 from devlint.pool import safe_path
-from devlint.project import Project, digest, lines_of, read_text
 from devlint.quoting import printable_lines
-from devlint.records import dataclass
 from devlint.report import Outcome
 from devlint.report.cells import in_its_cell
-from devlint.settings import Configuration, Settings
-from devlint.traces import Asked, Trace
 
 STACK = 256 * 1024 * 1024
 """Bytes of stack for the analysis, which follows the nesting of a program; memory is only taken where it is used."""
 
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """All that an analysis rests on; while it is the same, the findings are.
-
-    Attributes:
-        settings: the command line.
-        batch: the document with its project and configuration; None if they are not known.
-        reads: the digest of each file that was read, by absolute path; None where a file was looked for in vain.
-        asked: the questions about the project, each with the file that it was asked about.
-    """
-
-    settings: Settings
-    batch: Batch | None
-    reads: Mapping[Path, str | None]
-    asked: tuple[tuple[Path, Asked], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """The outcome of one analysis.
-
-    Attributes:
-        result: the outcome as the command line has it; without traces.
-        occurrences: each value at each place.
-        pages: the addresses of the rules' documentation, by code, for the codes in the result.
-        basis: the settings and files that it rests on.
-    """
-
-    result: FileResult
-    occurrences: tuple[Occurrence, ...]
-    pages: Mapping[str, str]
-    basis: Basis
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One document to analyse.
-
-    Attributes:
-        path: the document.
-        settings: the command line.
-        contents: the text of each open document, by absolute path.
-        known: the basis of the last findings, if there are any.
-    """
-
-    path: Path
-    settings: Settings
-    contents: Mapping[Path, bytes]
-    known: Basis | None
-
-    def own_text(self) -> dict[Path, str | None]:
-        """Return the digest of the document itself, as a part of a basis."""
-        return {self.path: digest(self.contents[self.path])}
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectJob:
-    """The files below some folders to check, as they are saved.
-
-    Attributes:
-        settings: the command line, with these folders.
-    """
-
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectFindings:
-    """The outcome of a run over a project.
-
-    Attributes:
-        diagnostics: the reported ones, in order. A place in a notebook has the lines of its file, which is JSON.
-        lines: the lines of the files that they speak of.
-        pages: as for `Findings`.
-    """
-
-    diagnostics: tuple[Diagnostic, ...] = ()
-    lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    pages: Mapping[str, str] = field(default_factory=dict)
-
-
-Answer: TypeAlias = "Findings | ProjectFindings | DevlintError | None"
-"""The findings; None: those that are known hold; an error of the user in the settings or a configuration file."""
+QUIET = 1.0
+"""Seconds without a job after which the process looks for memory to give back."""
 
 
 class Died(Exception):  # noqa: N818  # an event, not an error
@@ -257,47 +170,31 @@ def serve(connection: Connection, folder: str) -> None:
 
 
 def _work(jobs: queue.SimpleQueue[Job | ProjectJob], connection: Connection) -> None:
+    living = Living()
     with contextlib.suppress(DevlintError):  # the first job meets it again
         load_tools()
     import devlint.frontend.concrete  # noqa: F401  # which imports LibCST
 
     try:
         while True:
-            connection.send(_answered(jobs.get()))
-            gc.collect()  # an analysis collects seldom, and the next may be long in coming
+            try:
+                job = jobs.get(timeout=QUIET)
+            except queue.Empty:
+                gc.collect()  # an analysis collects seldom, and what it keeps takes long to look through
+                job = jobs.get()
+            connection.send(_answered(living, job))
     finally:
         os._exit(1)  # a process that cannot answer must not be waited for
 
 
-def _answered(job: Job | ProjectJob) -> Answer:
+def _answered(living: Living, job: Job | ProjectJob) -> Answer:
     try:
-        return _check(job) if isinstance(job, ProjectJob) else _answer(job)
+        return _check(job) if isinstance(job, ProjectJob) else living.answer(job)
     except DevlintError as error:
         return error
     except Exception as error:
         sys.stderr.write(printable_lines(traceback.format_exc()))
         return bug(error)
-
-
-def _answer(job: Job) -> Findings | None:
-    batch = engine.batch_of(job.path, job.settings)
-    if job.known is not None and holds(job.known, job, batch):
-        return None
-    reads = {path: _digest(path, job.contents) for path in _given(batch.configuration)}
-    look = engine.look_at(job.path, job.settings, job.contents)
-    project = project_of(batch.root, batch.configuration)
-    traces = _reached(project, job, look.result.traces)
-    return Findings(
-        result=replace(look.result, traces=()),
-        occurrences=look.facts.occurrences,
-        pages=_pages(look.result.diagnostics),
-        basis=Basis(
-            job.settings,
-            batch,
-            {**reads, **_sources(project, job, traces), **job.own_text()},
-            tuple((Path(project.path_of(trace.path)), asked) for trace in traces for asked in trace.asked),
-        ),
-    )
 
 
 def _check(job: ProjectJob) -> ProjectFindings:
@@ -307,7 +204,7 @@ def _check(job: ProjectJob) -> ProjectFindings:
     shown = tuple(_in_lines_of_files(one, outcome) for one in outcome.diagnostics)
     notebooks = {place.file for one in outcome.diagnostics for place in one.places() if place.cell is not None}
     lines = {**outcome.lines, **{file: lines_of(read_text(Path(file), file)) for file in sorted(notebooks)}}
-    return ProjectFindings(shown, lines, _pages(shown))
+    return ProjectFindings(shown, lines, pages(shown))
 
 
 def _in_lines_of_files(diagnostic: Diagnostic, outcome: Outcome) -> Diagnostic:
@@ -321,74 +218,3 @@ def _in_lines_of_files(diagnostic: Diagnostic, outcome: Outcome) -> Diagnostic:
 
     message = in_its_cell(diagnostic.place, diagnostic.message)
     return replace(diagnostic, fix=None, message=message).with_places(change)
-
-
-def holds(known: Basis, job: Job, batch: Batch) -> bool:
-    """Whether an analysis would find the same again."""
-    if known.settings != job.settings or known.batch != batch:
-        return False
-    if any(_digest(path, job.contents) != before for path, before in known.reads.items()):
-        return False
-    return not known.asked or _is_answered_alike(known.asked, job, batch)
-
-
-def _is_answered_alike(asked: Collection[tuple[Path, Asked]], job: Job, batch: Batch) -> bool:
-    """Whether the members of the project would answer each question as they did."""
-    project = project_of(batch.root, batch.configuration)
-    try:
-        for path, data in job.contents.items():
-            project.put(path, data)
-        importers = Importers(project)
-        return all(importers.still_holds(project.peek(path), one) for path, one in asked)
-    except SourceError:
-        return False
-
-
-def _given(configuration: Configuration) -> Iterator[Path]:
-    """Yield the files with signatures and recorded runs that a configuration names."""
-    for path in (*configuration.signatures, *configuration.observed):
-        yield from sorted(path.rglob("*")) if path.is_dir() else (path,)
-
-
-def _reached(project: Project, job: Job, traces: Collection[Trace]) -> list[Trace]:
-    """Return the traces of a document and of the files that its analysis has looked for."""
-    by_name = {trace.path: trace for trace in traces}
-    found: list[Trace] = []
-    pending = [project.name_of(job.path)]
-    while pending:
-        trace = by_name.pop(pending.pop(), None)
-        if trace is not None:
-            found.append(trace)
-            pending += trace.led_to
-    return found
-
-
-def _sources(project: Project, job: Job, traces: Iterable[Trace]) -> dict[Path, str | None]:
-    """Return the digests of the source files with these traces; None for those that were looked for in vain."""
-    found: dict[Path, str | None] = {}
-    for trace in traces:
-        found.update((path, _digest(path, job.contents)) for path in map(Path, map(project.path_of, trace.present)))
-        found.update((Path(project.path_of(name)), None) for name in trace.absent)
-        found[Path(project.path_of(trace.path))] = trace.digest or None
-    return found
-
-
-def _digest(path: Path, contents: Mapping[Path, bytes]) -> str | None:
-    if path in contents:
-        return digest(contents[path])
-    try:
-        return digest(path.read_bytes())
-    except OSError:
-        return None
-
-
-def _pages(diagnostics: Collection[Diagnostic]) -> dict[str, str]:
-    """Return the addresses of the documentation of some rules: their pages, else files with the same text."""
-    codes = {one.code for one in diagnostics}
-    texts = texts_of(load_tools().rules, codes) if codes else {}
-    pages = {code: text.page or cache.page_in_cache(code, _page(text)) for code, text in texts.items()}
-    return {code: page for code, page in pages.items() if page is not None}
-
-
-def _page(text: RuleText) -> str:
-    return f"# {text.code}: {text.rule}\n\n{text.documentation}\n"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from devlint.decoding import decode_exactly
 from devlint.diagnostics import Edit
 from devlint.errors import SourceError
-from devlint.project import decode_exactly
 from devlint.sources import MARKDOWN, NOTEBOOK, program_of
 from devlint.sources.markdown import fences
 from devlint.sources.notebook import cell_at, sources

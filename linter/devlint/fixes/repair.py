@@ -10,13 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
+from devlint.decoding import decode, read_bytes
 from devlint.diagnostics import Diagnostic, Place
 from devlint.errors import OutputError, SourceError
 from devlint.fixes.applying import apply_to_bytes, moved
 from devlint.fixes.changes import Change, obstacle
 from devlint.fixes.choosing import choose
 from devlint.fixes.harm import Moved, allows, new_errors, useless
-from devlint.project import decode, digest, read_bytes
+from devlint.project import digest
 from devlint.records import dataclass
 from devlint.sources import program_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from devlint.decoding import lines_of
 from devlint.diagnostics import Diagnostic
-from devlint.project import Source, lines_of
+from devlint.project import Source
 from devlint.sources.notebook import cell_at
 from devlint.sources.places import worded
 from devlint.sources.program import Cell

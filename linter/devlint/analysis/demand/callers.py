@@ -154,6 +154,29 @@ class Demand:
         """Note a function whose arguments follow the module that it belongs to, unless calls say something else."""
         self._inputs.add(function)
 
+    def drop(self, file: str) -> None:
+        """Drop the functions of a file, and the calls that were met in it."""
+        own = {function for function, where in self.files.items() if where == file}
+        self.files = {function: where for function, where in self.files.items() if function not in own}
+        self._around = {function: around for function, around in self._around.items() if function not in own}
+        self._callers = {function: files for function, files in self._callers.items() if function not in own}
+        self._inputs -= own
+        self._calls = {
+            function: {root: calls for root, calls in by_file.items() if root != file}
+            for function, by_file in self._calls.items()
+            if function not in own
+        }
+        self._given = {
+            key: {root: given for root, given in by_file.items() if root != file}
+            for key, by_file in self._given.items()
+            if key[0] not in own
+        }
+        self._witnesses = {
+            key: {call for call in calls if call.root != file}
+            for key, calls in self._witnesses.items()
+            if key[0] not in own
+        }
+
     # --- asking ---------------------------------------------------------------------------------------------
 
     def parameters(self, scope: Scope | None) -> dict[str, Parameter]:

@@ -66,6 +66,11 @@ class Recorder:
             found.pop(file, None)
         self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
 
+    def drop(self, file: str) -> None:
+        """Drops everything about one file, and what its calls hand over to functions of others."""
+        self.forget(file)
+        self.demand.drop(file)
+
     def record(self, file: str, span: Span, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
         """Adds a fact; a place has one fact of each class, and a call one conflict of each operation inside.
 

@@ -72,14 +72,14 @@ class Names(Protocol):
     def moved_later(self, scope: ir.Scope, globals_: Globals) -> Set[ir.Span]:
         """Return the calls in a body of a file whose results or arguments the body moves afterwards."""
 
-    def note_captured(self, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
-        """Note the objects that an inner function finds around it, whenever it is called."""
+    def note_captured(self, file: str, function: ir.Function, objects: Mapping[ObjectId, Object]) -> None:
+        """Note the objects that an inner function of a file finds around it, whenever it is called."""
 
-    def free_names(self, scope: ir.Scope) -> Set[str]:
-        """Return the names that a body reads and does not bind, inner functions included."""
+    def free_names(self, file: str, scope: ir.Scope) -> Set[str]:
+        """Return the names that a body of a file reads and does not bind, inner functions included."""
 
-    def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
-        """Return the calls in a body that move the variable of a loop and whose result is never read."""
+    def unread_moves(self, file: str, scope: ir.Scope) -> Set[ir.Span]:
+        """Return the calls in a body of a file that move the variable of a loop and whose result is never read."""
 
     def member(self, globals_: Globals, name: str) -> Value:
         """Return an attribute of a source file: what it binds, or a file of the package of that name."""

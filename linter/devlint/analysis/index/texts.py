@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence, Set
 from contextlib import AbstractContextManager
+from dataclasses import field
 
 from devlint.analysis.index import free_names, loops, unread_moves
 from devlint.analysis.index.loaded_file import LoadedFile
@@ -13,8 +15,19 @@ from devlint.domain.value import Closure, Globals, UserClass
 from devlint.frontend import ir
 from devlint.project import Project
 from devlint.reads import Part
+from devlint.records import dataclass
 
 LONGEST_TEXT = 40
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """The answers about one file, by span or by body."""
+
+    texts: dict[ir.Span, str] = field(default_factory=dict)
+    plans: dict[tuple[ir.Span, int], loops.Plan] = field(default_factory=dict)
+    free_names: dict[ir.Scope, Set[str]] = field(default_factory=dict)
+    unread_moves: dict[ir.Scope, Set[ir.Span]] = field(default_factory=dict)
 
 
 class FileTexts:
@@ -27,10 +40,12 @@ class FileTexts:
     def __init__(self, project: Project) -> None:
         self.project = project
         self._files: dict[str, LoadedFile | None] = {}
-        self._texts: dict[tuple[str, ir.Span], str] = {}
-        self._plans: dict[object, loops.Plan] = {}
-        self._free_names: dict[ir.Scope, Set[str]] = {}
-        self._unread_moves: dict[ir.Scope, Set[ir.Span]] = {}
+        self._known: dict[str, _Known] = defaultdict(_Known)
+
+    def drop(self, file: str) -> None:
+        """Drop all that is known of a file."""
+        self._files.pop(file, None)
+        self._known.pop(file, None)
 
     def executing(self, closure: Closure) -> AbstractContextManager[None]:
         """Note what an execution rests on; see `Functions` in `questions`."""
@@ -50,11 +65,11 @@ class FileTexts:
 
     def text(self, file: str, span: ir.Span) -> str:
         """The source text of a span in one line, shortened."""
-        text = self._texts.get((file, span))
+        texts = self._known[file].texts
+        text = texts.get(span)
         if text is None:
             text = " ".join(self.source(file, span).split()) or "…"
-            text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-            self._texts[file, span] = text
+            texts[span] = text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
         return text
 
     def place(self, file: str, span: ir.Span) -> Place:
@@ -86,10 +101,10 @@ class FileTexts:
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""
-        key = (file, loop.span, len(loop.body))
-        if key not in self._plans:
-            self._plans[key] = loops.plan(loop.body)
-        return self._plans[key]
+        plans, key = self._known[file].plans, (loop.span, len(loop.body))
+        if key not in plans:
+            plans[key] = loops.plan(loop.body)
+        return plans[key]
 
     def is_stored_outside(self, globals_: Globals, name: str) -> bool:
         """Whether a file stores an attribute of that name on something other than `self`."""
@@ -100,16 +115,16 @@ class FileTexts:
         """Whether a file puts something in the place of what a list or dict in an attribute of `self` holds."""
         return self.says(globals_.file, re.compile(rf"\.{name}\[[^\]\n]*\]\s*=(?!=)"))
 
-    def free_names(self, scope: ir.Scope) -> Set[str]:
-        """The names that a body reads and does not bind, inner functions included."""
-        known = self._free_names.get(scope)
-        if known is None:
-            known = self._free_names[scope] = free_names.free_names(scope)
-        return known
+    def free_names(self, file: str, scope: ir.Scope) -> Set[str]:
+        """The names that a body of a file reads and does not bind, inner functions included."""
+        known = self._known[file].free_names
+        if scope not in known:
+            known[scope] = free_names.free_names(scope)
+        return known[scope]
 
-    def unread_moves(self, scope: ir.Scope) -> Set[ir.Span]:
-        """The calls in a body that move the variable of a loop and whose result is never read."""
-        known = self._unread_moves.get(scope)
-        if known is None:
-            known = self._unread_moves[scope] = unread_moves.unread_moves(scope)
-        return known
+    def unread_moves(self, file: str, scope: ir.Scope) -> Set[ir.Span]:
+        """The calls in a body of a file that move the variable of a loop and whose result is never read."""
+        known = self._known[file].unread_moves
+        if scope not in known:
+            known[scope] = unread_moves.unread_moves(scope)
+        return known[scope]

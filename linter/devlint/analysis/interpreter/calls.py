@@ -93,7 +93,7 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         host_waits.note_move(frame, env, function, function.value, arguments, result, instruction.span)
     if instruction.discarded:
         discarded.note(frame, env, function, arguments, result, instruction.span)
-    elif frame.loops and instruction.span in frame.program.unread_moves(frame.scope):
+    elif frame.loops and instruction.span in frame.program.unread_moves(frame.file, frame.scope):
         discarded.note(frame, env, function, arguments, result, instruction.span, is_bound=True)
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)

@@ -24,7 +24,7 @@ from devlint.frontend.ir import Function
 
 def closed_over(frame: Frame, function: Function, names: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """Those of some names around a function that it reads, with their values."""
-    read = frame.program.free_names(function)
+    read = frame.program.free_names(frame.file, function)
     return tuple((name, value) for name, value in names.items() if name in read)
 
 
@@ -55,6 +55,6 @@ def settle(frame: Frame) -> None:
     moved = set().union(*map(moved_names, frame.made))
     after = frame.returned
     for function, objects in frame.captured.items():
-        stays = after is not None and moved.isdisjoint(frame.program.free_names(function))
+        stays = after is not None and moved.isdisjoint(frame.program.free_names(frame.file, function))
         same = {one: held for one, held in objects.items() if stays and after and after.heap.get(one) == held}
-        frame.program.note_captured(function, same)
+        frame.program.note_captured(frame.file, function, same)

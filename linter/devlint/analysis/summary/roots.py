@@ -17,7 +17,7 @@ from devlint.analysis.summary.answers import Answers
 from devlint.domain.given import QuestionLog
 from devlint.domain.place import AccessPath
 from devlint.domain.summary import Summary
-from devlint.domain.value import Constant, Globals
+from devlint.domain.value import Constant
 from devlint.frontend.ir import Function
 from devlint.records import dataclass
 
@@ -96,26 +96,6 @@ class Making:
     is_recursive: bool = False
     is_cut: bool = False
     is_exhausted: bool = False
-
-
-class AllCalls:
-    """The calls of all roots."""
-
-    def __init__(self) -> None:
-        self._known: dict[Globals, dict[object, Calls]] = {}
-
-    def of(self, globals_: Globals, function: Function, arguments: object) -> Calls:
-        """Return the calls of a function of a file with everything else that their summaries follow from."""
-        known = self._known.setdefault(globals_, {})
-        key = (function, arguments)
-        calls = known.get(key)
-        if calls is None:
-            calls = known[key] = Calls(function)
-        return calls
-
-    def forget(self, globals_: Globals) -> None:
-        """Drop the calls of the functions of a file."""
-        self._known.pop(globals_, None)
 
 
 class Root:
