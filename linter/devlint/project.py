@@ -301,7 +301,7 @@ class Project:
         return Source(display, path, program.text, name, program.original, program.cells, digest(data))
 
     def change(self, after: Source) -> None:
-        """Let another text stand for that of a file that has been looked at, and drop what is known of that."""
+        """Replace the text of a known file, and drop everything that was noted about the file."""
         path = after.path
         self._sources[path], self._digests[path] = after, after.digest
         self._said.pop(path, None)

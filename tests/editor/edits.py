@@ -1,4 +1,4 @@
-"""The law of documents: an analysis that keeps what it has learned finds what one that begins anew finds.
+"""The law of documents: after edits, an analysis with the kept files finds the same as a new one without them.
 
 Edits as in `tests.cache.edits` are made in copies of real packages, in open documents and in files on the disk.
 Meanwhile documents are opened, saved and closed, and now and then one is no Python. After each edit, a document is

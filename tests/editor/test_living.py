@@ -78,7 +78,7 @@ class Author:
 
 @pytest.fixture
 def author(project: Path, monkeypatch: pytest.MonkeyPatch) -> Author:
-    """Somebody who has opened `train.py`."""
+    """An author with an open `train.py`."""
     author = Author(project, monkeypatch)
     assert author.analyse("train", train=TRAIN) == ["DEV101"]
     assert sorted(author.executed) == ["between.py", "lib.py", "train.py"]

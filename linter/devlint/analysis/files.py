@@ -1,4 +1,4 @@
-"""The files of a program: each is lowered and executed once, and dropped if an edit has changed what it rests on."""
+"""The files of a program: it lowers and executes each file once, and drops the files that an edit affects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TORCH = re.compile("torch")
 
 @dataclass(slots=True, eq=False)
 class Concluded:
-    """What was concluded about the functions and classes of one file.
+    """Conclusions about the functions and classes of one file.
 
     Attributes:
         calls: of each function, by the arguments of the calls but for their constants.
@@ -47,11 +47,11 @@ class Concluded:
 
 
 class Files(Names, ABC):
-    """The files that are loaded, and what was concluded about each of them.
+    """The loaded files, with the conclusions about each of them.
 
     Args:
         project: finds and reads files.
-        catalogue: what is known of libraries.
+        catalogue: the signatures of libraries.
         too_long: the files that take too long to analyse: imports of them are not followed.
 
     Attributes:
@@ -117,7 +117,7 @@ class Files(Names, ABC):
         return bool(self.importers.ask(source, BESIDE, setter))
 
     def forget_conclusions(self, file: str) -> None:
-        """Drop what was concluded while the names of a file were not complete."""
+        """Drop the conclusions about a file, made while its names were not complete."""
         concluded = self.concluded[file]
         concluded.calls.clear()
         concluded.generic.clear()
@@ -135,8 +135,8 @@ class Files(Names, ABC):
     def change(self, before: Source, after: Source) -> bool:
         """Drop a file that has got another text, and the files that import it, directly or through others.
 
-        No other file has executed anything of it. The summaries of functions that it calls stay: what they know of its
-        classes and functions is about objects that nothing refers to any more.
+        No other file has executed anything of it. The summaries of the functions that it calls stay. If one of them
+        contains a class or function of the dropped file, no later call passes this object, so no call gets the summary.
 
         Returns:
             Whether all questions about the project have the same answers as before; if not, any file may rest on them.

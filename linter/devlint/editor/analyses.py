@@ -1,9 +1,9 @@
 """The latest analysis of each open document, and the order in which documents are analysed again.
 
 However often a document changes, it waits once: its analysis takes the texts that there are when it begins. If a text
-that it rests on changes meanwhile, the document waits again. The analysis goes on, since what it learns makes the next
-one quicker; only an analysis that takes long is stopped. Questions are answered from the last finished analysis; only
-the first one, and requests for diagnostics, are waited for.
+that it rests on changes meanwhile, the document waits again. The analysis goes on, because the next one uses the files
+that it loads; a long analysis is stopped. Questions are answered from the last finished analysis; only the first one,
+and requests for diagnostics, are waited for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ SYNTAX_ERROR = "DEV901"
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """An analysis that runs: of which document, with which documents, since when, and whether it is up to date."""
+    """A running analysis.
+
+    Attributes:
+        path: the analysed document.
+        documents: the open documents at its beginning.
+        start: the time of its beginning.
+        is_wanted: no text has changed since.
+    """
 
     path: Path
     documents: Mapping[Path, Document]

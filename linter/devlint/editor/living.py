@@ -1,4 +1,4 @@
-"""The analysis of open documents, which keeps what it has learned of a project while documents change.
+"""The analysis of open documents, which keeps the loaded files of a project while documents change.
 
 The first analysis of a document executes every file that the document imports. The next one executes the document, and
 the files that import it, with the summaries of all other functions as they are (`Analyser.change`). All is dropped and
@@ -36,7 +36,7 @@ class Living:
     """Analyses documents one after the other.
 
     Attributes:
-        kept: what it keeps of the project of the last document.
+        kept: the project of the last document.
     """
 
     def __init__(self) -> None:
@@ -62,10 +62,10 @@ class Living:
         return found
 
     def _follow(self, job: Job, batch: Batch, reads: Mapping[Path, str | None]) -> Kept:
-        """Return what is kept of the project, with the documents as they are now.
+        """Return the project with the present documents.
 
         Raises:
-            SyntaxError: the document to analyse is not Python; what is kept holds for the others, or nothing is.
+            SyntaxError: the document to analyse is not Python.
         """
         kept = self.kept
         if kept and kept.is_for(job.settings, batch, reads) and kept.follow(job.path, job.contents):

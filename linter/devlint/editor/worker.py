@@ -1,6 +1,6 @@
 """The process that analyses documents, one at a time, or a whole project.
 
-The process keeps what it has learned of a project, see `living`. An analysis is stopped by ending its process: that
+The process keeps the loaded files of a project, see `living`. An analysis is stopped by ending its process: that
 takes milliseconds wherever the analysis is, leaves nothing half done and gives its memory back. The next process starts
 at once, and has imported the analysis before it is needed. The process ends itself when the server does, however that
 ends.
