@@ -417,9 +417,9 @@ def join(left: Value, right: Value) -> Value:
             if ours is None or theirs is None:
                 return left if theirs is None else right
             return maybe_none(join(ours, theirs))
-        case (Constant(is_none=True), Tensor() | Opaque() | DeviceValue() | Reference()):
+        case Constant(is_none=True), Tensor() | Opaque() | DeviceValue() | Reference() | TupleValue():
             return MaybeNone(right)
-        case (Tensor() | Opaque() | DeviceValue() | Reference(), Constant(is_none=True)):
+        case Tensor() | Opaque() | DeviceValue() | Reference() | TupleValue(), Constant(is_none=True):
             return MaybeNone(left)
         case Constant(), Constant():
             if left.python_type is right.python_type and left.value == right.value:
@@ -478,7 +478,7 @@ def present(value: Value) -> Value | None:
 
 def maybe_none(value: Value) -> Value:
     """The value, or None; of something unknown that says nothing more."""
-    return MaybeNone(value) if isinstance(value, (Tensor, Opaque, DeviceValue, Reference)) else UNKNOWN
+    return MaybeNone(value) if isinstance(value, (Tensor, Opaque, DeviceValue, Reference, TupleValue)) else UNKNOWN
 
 
 def _join_enclosing(left: Closure, right: Closure) -> Value:

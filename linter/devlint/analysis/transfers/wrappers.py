@@ -35,6 +35,8 @@ register(
     {
         "peft.get_peft_model": same,
         "torch.compile": same,
+        "torch.compiler.disable": same,
+        "torch.func.vmap": same,  # the tensors inside have one dimension less, and the same devices
         "torch.jit.script": same,
         "torch.nn.utils.parametrizations.orthogonal": same,
         "torch.nn.utils.parametrizations.spectral_norm": same,
@@ -45,5 +47,6 @@ register(
         "torch.nn.utils.spectral_norm": same,
         "torch.nn.utils.weight_norm": same,
         "torch.utils.checkpoint.checkpoint": checkpoint,
+        "torch.vmap": same,
     },
 )
