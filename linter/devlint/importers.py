@@ -58,8 +58,17 @@ class Importers:
             self._answers[key] = self._answer(source, question, word)
         return self._answers[key]
 
-    def change(self, before: Source, after: Source, *, same_imports: bool) -> bool:
-        """Take over another text of a file; the result says whether all questions have the answers that they had."""
+    def change(self, before: Source, after: Source, *, same_imports: bool, dropped: Collection[str]) -> bool:
+        """Take over another text of a file.
+
+        Args:
+            before, after: the file.
+            same_imports: whether both texts import the same.
+            dropped: the files that will ask their questions again.
+
+        Returns:
+            Whether the questions about all other files have the answers that they had.
+        """
         words = {word for _, _, word in self._answers if word}
         alike = (
             same_imports
@@ -71,7 +80,7 @@ class Importers:
         def changed(found: tuple[Source, ...]) -> tuple[Source, ...]:
             return tuple(after if one.display == after.display else one for one in found)
 
-        answers = {key: changed(found) for key, found in self._answers.items()}
+        answers = {key: changed(found) for key, found in self._answers.items() if key[0] not in dropped}
         importing = {key: changed(found) for key, found in self._importing.items()}
         self._imports = {key: changed(found) for key, found in self._imports.items()}
         self._import_words.pop(after.display, None)

@@ -139,13 +139,14 @@ class Files(Names, ABC):
         contains a class or function of the dropped file, no later call passes this object, so no call gets the summary.
 
         Returns:
-            Whether all questions about the project have the same answers as before; if not, any file may rest on them.
+            Whether the questions that the other files have asked have the same answers as before.
         """
         _, scope = self._lowered[after.display]
         same_imports = {*self.project.imports(before, imported_names)} == absolute_names(after, scope.imports)
-        for file in self._importing(after.display):
+        dropped = self._importing(after.display)
+        for file in dropped:
             self.drop(file)
-        return self.importers.change(before, after, same_imports=same_imports)
+        return self.importers.change(before, after, same_imports=same_imports, dropped=dropped)
 
     def drop(self, file: str) -> None:
         """Drop all that is known of a file."""

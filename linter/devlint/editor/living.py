@@ -1,11 +1,11 @@
 """The analysis of open documents, which keeps the loaded files of a project while documents change.
 
-The first analysis of a document executes every file that the document imports. The next one executes the document, and
-the files that import it, with the summaries of all other functions as they are (`Analyser.change`). All is dropped and
-learned again if more than that may have changed: another file on the disk, the files of the project, a configuration,
-the imports of a document, or the answer to a question about the project.
+The first analysis of a document executes every file that the document imports. The next one executes only the files
+that have changed since, and those that import them; the summaries of all other functions stay (`Analyser.change`). The
+analysis begins anew if a file has come or gone, if a configuration has changed, or if a question about the project has
+another answer.
 
-A document that is not Python at the moment tells nothing of its values, and the project stays as it was before.
+A document that is not Python at the moment has no values. The project then keeps its last text that was Python.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from devlint.errors import SourceError
 from devlint.importers import Importers
 from devlint.inspector import Batch, Inspector, Look, load_tools, texts_of
 from devlint.project import Project, digest
+from devlint.reading import read_file
 from devlint.settings import Configuration, Settings
 from devlint.traces import Trace
 
@@ -165,7 +166,7 @@ class Kept:
                 return None
             changed |= {path for path, stamp in before.items() if path not in contents and self._members[path] != stamp}
         try:
-            return {path: path.read_bytes() for path in sorted(changed)}
+            return {path: read_file(path) for path in sorted(changed)}
         except OSError:
             return None
 
@@ -242,7 +243,7 @@ def _digest(path: Path, contents: Mapping[Path, bytes]) -> str | None:
     if path in contents:
         return digest(contents[path])
     try:
-        return digest(path.read_bytes())
+        return digest(read_file(path))
     except OSError:
         return None
 
