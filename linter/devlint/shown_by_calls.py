@@ -36,7 +36,7 @@ def _further(calls: tuple[Place, ...]) -> Iterator[Related]:
     _, *others = calls
     if others:
         more = len(others) - 1
-        rest = "" if not more else ", and one more" if more == 1 else f", and {more} more"
+        rest = "" if not more else ", and so does one more call" if more == 1 else f", and so do {more} more calls"
         yield Related(others[0], f"this call also leads to the operation{rest}")
 
 

@@ -73,7 +73,7 @@ def test_one_report_stands_at_the_operation_and_names_its_calls() -> None:
     calls = [(one["file"], one["line"], one["message"]) for one in report["related"] if "call" in one["message"]]
     assert calls == [
         ("one.py", 6, "this call leads to the operation"),
-        ("one.py", 7, "this call also leads to the operation, and one more"),
+        ("one.py", 7, "this call also leads to the operation, and so does one more call"),
     ]
 
 

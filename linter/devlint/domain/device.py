@@ -129,7 +129,7 @@ def in_words(device: Device) -> str:
     if variables:
         places = " or ".join(sorted({_owner_in_words(variable) for variable in variables}))
         return places if all(variable.names_device for variable in variables) else f"the device of {places}"
-    return "the device of its inputs" if device == CHOSEN_BY_CALLER else str(device)
+    return "the device that callers choose" if device == CHOSEN_BY_CALLER else str(device)
 
 
 def created_by(operation: str, device: Device) -> str:

@@ -34,11 +34,13 @@ class Where(enum.Enum):
 
     ACCELERATOR: there, as soon as the program runs on one: it was moved to the device that the program chose, or comes
     out of a module.
+    NO_TENSOR: the argument is something else, such as a list of numbers.
     """
 
     CPU = enum.auto()
     ACCELERATOR = enum.auto()
     UNKNOWN = enum.auto()
+    NO_TENSOR = enum.auto()
 
 
 Given: TypeAlias = "Where | Parameter"
@@ -76,9 +78,18 @@ class Unwitnessed(NamedTuple):
     parameters: tuple[Parameter, ...]
 
 
-Doubt: TypeAlias = "Parameter | Function | Builds | Unwitnessed"
+class NoTensor(NamedTuple):
+    """The doubt that all calls, of which there are some, hand over something else than a tensor for a parameter.
+
+    A list of lengths is an example, of which the function makes a tensor on the CPU.
+    """
+
+    parameters: tuple[Parameter, ...]
+
+
+Doubt: TypeAlias = "Parameter | Function | Builds | Unwitnessed | NoTensor"
 """A reason that may refute a fact: all calls pass a tensor on the CPU; a check stands before all calls of a function;
-all calls of a method stand in constructors; no call passes a tensor on an accelerator."""
+all calls of a method stand in constructors; no call passes a tensor on an accelerator; none passes a tensor."""
 
 
 class _Call(NamedTuple):
@@ -196,7 +207,7 @@ class Demand:
         asked: set[Function] = set()
         for doubt in doubts:
             match doubt:
-                case Unwitnessed(parameters=parameters):
+                case Unwitnessed(parameters=parameters) | NoTensor(parameters=parameters):
                     for one in parameters:
                         asked.update(function for function, _ in self._sources(one))
                 case Builds(method=method):
@@ -214,10 +225,12 @@ class Demand:
                 return self._is_for_constructors(method, set())
             case Unwitnessed(parameters=parameters):
                 return not any(map(self._is_witnessed, parameters))
+            case NoTensor(parameters=parameters):
+                return any(self._wheres(one) == {Where.NO_TENSOR} for one in parameters)
             case Function():
                 return self._is_behind_a_check(doubt, set())
             case _:
-                return self._wheres(doubt) == {Where.CPU}
+                return self._wheres(doubt) - {Where.NO_TENSOR} == {Where.CPU}
 
     def witness(self, doubts: Iterable[Doubt]) -> CallSite | None:
         """Return the first call that hands over a tensor on an accelerator for a doubted parameter."""
@@ -243,7 +256,8 @@ class Demand:
         if not place.steps:
             return found
         for given in self._noted((function, place.base)):
-            found.add(given if isinstance(given, Where) else (given[0], place.rooted_at(given[1])))
+            if given is not Where.NO_TENSOR:  # a list may well have tensors
+                found.add(given if isinstance(given, Where) else (given[0], place.rooted_at(given[1])))
         return found
 
     def _noted(self, parameter: Parameter) -> set[Given]:

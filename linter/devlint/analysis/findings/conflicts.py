@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
-from devlint.analysis.demand.callers import Builds, Doubt, Parameter, Unwitnessed
+from devlint.analysis.demand.callers import Builds, Doubt, NoTensor, Parameter, Unwitnessed
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import recovery, unregistered_tensor
 from devlint.analysis.findings.client import (
@@ -355,6 +355,8 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
     devices = [side.device for side in sides]
     found: tuple[Doubt, ...] = parameters_of(frame, *devices)
     places = places_of(frame, *devices)
+    if places:
+        found = (*found, NoTensor(places))
     if places and not (
         runs_forward(frame) or any(one.names_device for device in devices for one in variables_of(device))
     ):

@@ -96,6 +96,10 @@ def _of(
     if value == UNKNOWN:
         yield Where.UNKNOWN
         return
+    held = env.heap.get(value.object) if isinstance(value, Reference) else value
+    if isinstance(held, TupleValue) or (isinstance(held, (ListObject, DictObject)) and held.module is None):
+        yield Where.NO_TENSOR
+        return
     device: Device
     origin: Origin | None
     if isinstance(value, (Tensor, Opaque, DeviceValue)):

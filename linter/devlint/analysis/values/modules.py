@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
@@ -18,6 +18,7 @@ from devlint.domain.value import (
     DeviceValue,
     Kind,
     MaybeNone,
+    ObjectId,
     Opaque,
     Reference,
     Tensor,
@@ -32,9 +33,16 @@ def is_module_class(frame: Frame, name: str) -> bool:
     return any(entry.name == MODULE for entry in frame.program.catalogue.lineage(name))
 
 
-def place_object(frame: Frame, env: Environment, value: Reference, device: Device, origin: Origin | None) -> None:
-    """Puts everything registered in a module on a device."""
-    seen = set()
+def place_object(
+    frame: Frame,
+    env: Environment,
+    value: Reference,
+    device: Device,
+    origin: Origin | None,
+    seen: set[ObjectId] | None = None,
+) -> None:
+    """Puts everything registered in a module on a device; objects in `seen` are there already."""
+    seen = set() if seen is None else seen
     pending: list[Value] = [value]
     while pending:
         item = present(pending.pop())
@@ -52,6 +60,7 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 pending.extend(part for _, part in held.parts)
             case Instance() if classes.is_module(held.cls):
                 attributes: list[tuple[str, Value]] = []
+                unregistered: list[Value] = []
                 moved: dict[Origin, Value] = {}
                 for name, stored in held.attributes:
                     if name in held.registered:
@@ -60,11 +69,13 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                         note_moved(moved, before, stored)
                     elif name == "device" and classes.knows_device(held.cls):
                         stored = DeviceValue(device, True)
-                    elif isinstance(stored, Tensor) and classes.moves_itself(held.cls):
-                        stored = UNKNOWN  # the class may move what it does not register
+                    elif classes.moves_itself(held.cls):
+                        unregistered.append(stored)
+                        stored = UNKNOWN if isinstance(stored, Tensor) else stored
                     attributes.append((name, stored))
                 share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
+                _may_move(frame, env, unregistered, seen)
             case ListObject() if held.module is not None:
                 pending.extend(held.items if held.items is not None else (held.rest,))
                 items = None if held.items is None else tuple(_put("element", it, device, origin) for it in held.items)
@@ -75,6 +86,32 @@ def place_object(frame: Frame, env: Environment, value: Reference, device: Devic
                 env.heap[item.object] = replace(held, items=pairs, rest=_put("element", held.rest, device, origin))
             case _:
                 pass
+
+
+def _may_move(frame: Frame, env: Environment, values: Iterable[Value], seen: set[ObjectId]) -> None:
+    """Forgets where the contents of some values are, since their class may move what it does not register."""
+    pending = list(values)
+    while pending:
+        item = present(pending.pop())
+        if not isinstance(item, Reference) or item.object in seen:
+            continue
+        held = env.heap.get(item.object)
+        if is_module(frame, env, item):
+            place_object(frame, env, item, UNKNOWN_DEVICE, None, seen)
+            continue
+        seen.add(item.object)
+        if isinstance(held, ListObject):
+            pending.extend(held.items if held.items is not None else (held.rest,))
+            items = None if held.items is None else tuple(map(_anywhere, held.items))
+            env.heap[item.object] = replace(held, items=items, rest=_anywhere(held.rest))
+        elif isinstance(held, DictObject):
+            pending.extend((*(part for _, part in held.items), held.rest))
+            pairs = tuple((key, _anywhere(part)) for key, part in held.items)
+            env.heap[item.object] = replace(held, items=pairs, rest=_anywhere(held.rest))
+
+
+def _anywhere(value: Value) -> Value:
+    return UNKNOWN if isinstance(present(value), (Tensor, Opaque)) else value
 
 
 def note_moved(moved: dict[Origin, Value], before: Value, after: Value) -> None:
