@@ -140,6 +140,8 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
             value = replace(
                 value, path=place, device=Variable(place) if value.kind is not Kind.TENSOR else UNKNOWN_DEVICE
             )
+        elif classes.moves_itself(held.cls):
+            modules.may_move(frame, Environment(heap=heap), (value,), set())
         elif isinstance(there := present(value), Reference) and (held.open or not movable):
             _let_follow(frame, heap, there)
         else:

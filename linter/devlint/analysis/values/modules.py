@@ -75,7 +75,7 @@ def place_object(
                     attributes.append((name, stored))
                 share_parameters(env.heap, held, moved)
                 env.heap[item.object] = replace(held, attributes=tuple(attributes), moved=(device, origin))
-                _may_move(frame, env, unregistered, seen)
+                may_move(frame, env, unregistered, seen)
             case ListObject() if held.module is not None:
                 pending.extend(held.items if held.items is not None else (held.rest,))
                 items = None if held.items is None else tuple(_put("element", it, device, origin) for it in held.items)
@@ -88,7 +88,7 @@ def place_object(
                 pass
 
 
-def _may_move(frame: Frame, env: Environment, values: Iterable[Value], seen: set[ObjectId]) -> None:
+def may_move(frame: Frame, env: Environment, values: Iterable[Value], seen: set[ObjectId]) -> None:
     """Forgets where the contents of some values are, since their class may move what it does not register."""
     pending = list(values)
     while pending:
