@@ -37,7 +37,7 @@ def measure(path: Path, *, with_report: bool) -> Times:
     """Analyse a document, and again after edits of a statement before a definition in its middle."""
     lines = path.read_text("utf-8").split("\n")
     middle = next(n for n in range(len(lines) // 2, len(lines)) if lines[n].startswith(("def", "class", "@")))
-    settings = Settings((), select=("DEV1",), in_editor=True)
+    settings = Settings((), select=("DEV101",), in_editor=True)
     living, known = Living(), None
     spent = []
     for number in range(1 + EDITS):

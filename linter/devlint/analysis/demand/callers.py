@@ -79,9 +79,9 @@ class Unwitnessed(NamedTuple):
 
 
 class NoTensor(NamedTuple):
-    """The doubt that all calls, of which there are some, hand over something else than a tensor for a parameter.
+    """The doubt that one of some parameters never gets a tensor: there are calls, and each hands over something else.
 
-    A list of lengths is an example, of which the function makes a tensor on the CPU.
+    For example, each call passes a list of lengths, and the function makes a tensor on the CPU of it.
     """
 
     parameters: tuple[Parameter, ...]

@@ -89,7 +89,7 @@ def place_object(
 
 
 def may_move(frame: Frame, env: Environment, values: Iterable[Value], seen: set[ObjectId]) -> None:
-    """Forgets where the contents of some values are, since their class may move what it does not register."""
+    """Forgets the devices of unregistered values of a module, and of their contents: its class may move them."""
     pending = list(values)
     while pending:
         item = present(pending.pop())
