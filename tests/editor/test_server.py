@@ -60,6 +60,7 @@ def test_what_is_typed_is_reported_though_nothing_is_saved(project: Path) -> Non
             (client.uri("a.py"), 3),
             (client.uri("a.py"), 3),
         ]
+        assert [each.message.partition(":")[0] for each in found.related_information or ()] == ["`a`", "`b`", "`b`"]
         client.text_document_did_close(
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(client.uri("a.py")))
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
 from lsprotocol import types
 
-from devlint.diagnostics import Diagnostic, Edit, Place, Safety, Severity
-from devlint.domain.device import UnknownDevice
+from devlint.diagnostics import Diagnostic, Edit, Place, Related, Safety, Severity
+from devlint.domain.device import UnknownDevice, quoted
 from devlint.editor.jobs import Findings
 from devlint.editor.texts import Texts
 from devlint.facts import Occurrence, Step
@@ -60,7 +60,7 @@ def diagnostic(one: Diagnostic, pages: Mapping[str, str], texts: Located) -> typ
         parts.append(f"PyTorch says: {one.pytorch}")
     if one.advice:
         parts.append(f"Help: {one.advice}")
-    related = ((texts.location(each.place), printable(each.message)) for each in one.related)
+    related = ((texts.location(each.place), printable(_note(each, one.related))) for each in one.related)
     page = pages.get(one.code)
     return types.Diagnostic(
         range=where,
@@ -75,6 +75,12 @@ def diagnostic(one: Diagnostic, pages: Mapping[str, str], texts: Located) -> typ
             if location is not None
         ],
     )
+
+
+def _note(one: Related, every: Collection[Related]) -> str:
+    """Return a note, behind the name of its value if the notes are about several: an editor shows no source with it."""
+    several = len({each.value for each in every if each.value}) > 1
+    return f"{quoted(one.value)}: {one.message}" if several and one.value else one.message
 
 
 # --- hover and hints ----------------------------------------------------------------------------------------
