@@ -405,20 +405,6 @@ def batch_of(path: Path, settings: Settings) -> Batch:
     return batch
 
 
-def look_at(path: Path, settings: Settings, contents: Mapping[Path, bytes], *, load: Loader = load_tools) -> Look:
-    """Analyse one file, which need not exist if its content is given; see `look`.
-
-    Raises:
-        DevlintError: as for `run`.
-    """
-    batch = batch_of(path, settings)
-    worker = Inspector(settings, load)
-    worker.prepare(batch)
-    for other, data in contents.items():
-        worker.put(batch, other, data)
-    return worker.look(batch, path)
-
-
 def _jobs(wanted: int | None, files: int) -> int:
     if wanted is not None:
         return max(1, min(wanted, files))

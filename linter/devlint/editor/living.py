@@ -23,7 +23,7 @@ from devlint.discovery import project_of
 from devlint.editor.jobs import Basis, Findings, Job
 from devlint.errors import SourceError
 from devlint.importers import Importers
-from devlint.inspector import Batch, Inspector, Look, load_tools, texts_of
+from devlint.inspector import Batch, Inspector, load_tools, texts_of
 from devlint.project import Project, digest
 from devlint.reading import read_file
 from devlint.settings import Configuration, Settings
@@ -59,7 +59,7 @@ class Living:
             kept = Kept(job, batch, reads)  # it reads no other file
         found = kept.findings(job, batch)
         if not found.result.is_final:
-            self.kept = None  # what has failed may have left it in the middle of something
+            self.kept = None  # an analysis that fails may leave the project half changed
         return found
 
     def _follow(self, job: Job, batch: Batch, reads: Mapping[Path, str | None]) -> Kept:
@@ -143,7 +143,9 @@ class Kept:
         reached = _reached(self._project, job, self._traces)
         reads = dict(itertools.chain.from_iterable(self._reads[trace.path].items() for trace in reached))
         asked = tuple((Path(self._project.path_of(trace.path)), asked) for trace in reached for asked in trace.asked)
-        return _findings(look, Basis(job.settings, batch, {**reads, **self._given, **job.own_text()}, asked))
+        basis = Basis(job.settings, batch, {**reads, **self._given, **job.own_text()}, asked)
+        result = replace(look.result, traces=())
+        return Findings(result, look.facts.occurrences, pages(result.diagnostics), basis)
 
     def _changed_on_disk(self, contents: Mapping[Path, bytes]) -> dict[Path, bytes] | None:
         """Return the files with another content than they had, by path; None if a file has come or gone.
@@ -179,7 +181,7 @@ def holds(known: Basis, job: Job, batch: Batch) -> bool:
     """Whether an analysis would find the same again."""
     if known.settings != job.settings or known.batch != batch:
         return False
-    own = job.path, known.reads.get(job.path)  # what has changed most likely
+    own = job.path, known.reads.get(job.path)  # the document itself changes most often
     if any(_digest(path, job.contents) != before for path, before in (own, *known.reads.items())):
         return False
     return not known.asked or _is_answered_alike(known, job, batch)
@@ -195,11 +197,6 @@ def _is_answered_alike(known: Basis, job: Job, batch: Batch) -> bool:
         return all(importers.still_holds(project.peek(path), one) for path, one in known.asked)
     except SourceError:
         return False
-
-
-def _findings(look: Look, basis: Basis) -> Findings:
-    result = replace(look.result, traces=())
-    return Findings(result, look.facts.occurrences, pages(result.diagnostics), basis)
 
 
 def _given(configuration: Configuration) -> Iterator[Path]:

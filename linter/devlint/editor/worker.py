@@ -180,7 +180,7 @@ def _work(jobs: queue.SimpleQueue[Job | ProjectJob], connection: Connection) -> 
             try:
                 job = jobs.get(timeout=QUIET)
             except queue.Empty:
-                gc.collect()  # an analysis collects seldom, and what it keeps takes long to look through
+                gc.collect()  # takes long, because the kept project has many objects
                 job = jobs.get()
             connection.send(_answered(living, job))
     finally:

@@ -79,7 +79,7 @@ class Unwitnessed(NamedTuple):
 
 
 class NoTensor(NamedTuple):
-    """The doubt that one of some parameters never gets a tensor: there are calls, and each hands over something else.
+    """The doubt that some parameters never get a tensor: there are calls, and each hands over something else.
 
     For example, each call passes a list of lengths, and the function makes a tensor on the CPU of it.
     """
@@ -226,7 +226,7 @@ class Demand:
             case Unwitnessed(parameters=parameters):
                 return not any(map(self._is_witnessed, parameters))
             case NoTensor(parameters=parameters):
-                return any(self._wheres(one) == {Where.NO_TENSOR} for one in parameters)
+                return all(self._wheres(one) == {Where.NO_TENSOR} for one in parameters)
             case Function():
                 return self._is_behind_a_check(doubt, set())
             case _:

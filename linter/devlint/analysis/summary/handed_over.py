@@ -31,7 +31,7 @@ def of(
 ) -> dict[AccessPath, set[Given]]:
     """Return the devices of the arguments of a call, by place in the parameters: `x`, `batch['x']`, `rows[*]`.
 
-    A place that holds no tensor, module or device is left out.
+    A place is left out if it holds neither a tensor, a module or a device, nor a list, a tuple or a dict.
 
     Args:
         frame: the execution that comes to the call.
