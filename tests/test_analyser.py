@@ -8,7 +8,8 @@ from types import FrameType
 
 import pytest
 from devlint import analysis
-from devlint.analysis import Analyser
+from devlint.analysis import Analyser, files
+from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.interpreter import bodies
 from devlint.analysis.program import Program
 from devlint.facts import Conflict, FileFacts, UncheckedDevice
@@ -39,33 +40,60 @@ def total(x):
 
 FILES = 12
 
+LIBRARY = """\
+import torch
 
-def _facts(folder: Path) -> list[FileFacts]:
-    project = Project(folder)
+
+def masked(x):
+    return torch.cat([x, torch.zeros(3)])
+"""
+
+CALLER = """\
+import torch
+
+from library{number} import masked
+
+
+def run(device: torch.device):
+    return masked(torch.ones(3).to(device))
+"""
+
+
+def _facts(folder: Path) -> dict[str, FileFacts]:
+    project = Project(folder, walk=lambda: sorted(folder.glob("*.py")))
     analyser = Analyser(project)
-    return [analyser.facts(project.source(folder / f"file{number}.py")) for number in range(FILES)]
+    return {path.name: analyser.facts(project.source(path)) for path in project.members}
 
 
 def test_files_are_let_go_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is recorded twice, though the calls of a function stand in files that were let go."""
     (tmp_path / "shared.py").write_text(SHARED)
     for number in range(FILES):
         (tmp_path / f"file{number}.py").write_text(FILE)
+        (tmp_path / f"library{number}.py").write_text(LIBRARY)
+        (tmp_path / f"caller{number}.py").write_text(CALLER.format(number=number))
     whole = _facts(tmp_path)
-    assert all(facts.facts for facts in whole)
+    assert all(facts.facts for name, facts in whole.items() if name.startswith("file"))
+    for number in range(FILES):
+        (item,) = whole[f"library{number}.py"].facts
+        assert isinstance(item.fact, Conflict)
+        assert item.fact.witness is not None
+        assert item.fact.witness.place.file.endswith(f"caller{number}.py")
 
-    made: list[Program] = []
+    loaded: list[int] = []
+    recorded: list[str] = []
 
     class Noted(Program):
-        def __init__(self, *args: object, **keywords: object) -> None:
-            super().__init__(*args, **keywords)  # type: ignore[arg-type]
-            made.append(self)
+        def _report(self, loaded_file: LoadedFile) -> bool:
+            recorded.append(loaded_file.source.display)
+            loaded.append(self.lines)
+            return super()._report(loaded_file)
 
     monkeypatch.setattr(analysis, "Program", Noted)
-    monkeypatch.setattr(analysis, "MOST_LINES", 0)
+    monkeypatch.setattr(files, "MOST_LINES", 0)
     assert _facts(tmp_path) == whole
-    needed = (SHARED + FILE).count("\n") + 2
-    assert len(made) > 2
-    assert all(program.lines <= 3 * needed for program in made)
+    assert max(loaded) <= 3 * ((SHARED + FILE).count("\n") + 2)
+    assert len(recorded) == len(set(recorded)) == len(whole)
 
 
 DOCUMENTED = """\

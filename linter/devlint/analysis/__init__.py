@@ -9,7 +9,6 @@ over. `program` holds what outlives one execution. `linter/README.md` follows on
 from __future__ import annotations
 
 import functools
-import gc
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,9 +39,6 @@ from devlint.torchlib import catalogue
 RECURSION_LIMIT = 6_000
 """The interpreter follows the nesting of the source and the depth of calls with Python's own stack."""
 
-MOST_LINES = 150_000
-"""Of the files that are kept executed, in some 300 MB; with more all are dropped, and executed again when needed."""
-
 
 @contextmanager
 def _following_nests() -> Iterator[None]:
@@ -58,7 +54,7 @@ def _following_nests() -> Iterator[None]:
 class Analyser:
     """Facts about the files of one project.
 
-    What it has learned of one file it keeps for the next, up to a size that does not depend on that of the project.
+    An analyser keeps the recorded facts. It also keeps loaded files, up to a size that does not depend on the project.
 
     Args:
         project: finds and reads the files; imports are resolved in it.
@@ -88,7 +84,6 @@ class Analyser:
         self._program = self._new()
         # Each view has a program of its own, so that nothing observed gets into what is known without.
         self._seen = [(view, self._new(view)) for view in self._views]
-        self._most_lines = 0
 
     def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
         """Everything known of one file that a rule may ask for, and if asked for, each value at each place.
@@ -97,14 +92,8 @@ class Analyser:
             SyntaxError: the file is not Python.
             LimitError: it takes too long to analyse.
         """
-        if self._program.lines > self._most_lines > 0:
-            self._begin()
-            gc.collect()  # files refer to each other in circles
         with _following_nests():
-            facts = self._facts(source, occurrences=occurrences)
-        # Twice what the first file needs, since the next may need as much.
-        self._most_lines = self._most_lines or max(MOST_LINES, 2 * self._program.lines)
-        return facts
+            return self._facts(source, occurrences=occurrences)
 
     def prepare(self, after: Source) -> None:
         """Read the text that a file is about to get.

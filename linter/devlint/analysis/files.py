@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -21,6 +22,9 @@ from devlint.project import Project, Source
 from devlint.reads import Part
 from devlint.records import dataclass
 from devlint.torchlib.catalogue import Catalogue
+
+MOST_LINES = 150_000
+"""The loaded files have at most so many lines, in about 300 MB."""
 
 _TORCH = re.compile("torch")
 
@@ -63,6 +67,9 @@ class Files(Names, ABC):
         super().__init__(project, catalogue, too_long)
         self.concluded: dict[str, Concluded] = defaultdict(Concluded)
         self.importers = Importers(project)
+        self._sources: dict[str, Source] = {}
+        """Of the files that have been loaded."""
+        self._most_lines = 0
         self._lowered: dict[str, tuple[str, ir.File]] = {}
         """The instructions of files that are not executed yet, by file, with the digests of their texts."""
 
@@ -70,6 +77,20 @@ class Files(Names, ABC):
     def lines(self) -> int:
         """How many lines the loaded files have."""
         return sum(len(loaded.lines) for loaded in self._files.values() if loaded is not None)
+
+    def make_room(self) -> None:
+        """Drop all loaded files if they have too many lines.
+
+        No file may be in use. `load` executes a dropped file again.
+        """
+        most = self._most_lines or max(MOST_LINES, 2 * self.lines)
+        if self.lines > most:
+            for file in tuple(self._files):
+                self.unload(file)
+            gc.collect()  # files refer to each other in circles
+        elif self._files:
+            # Twice what the first file needs, since the next may need as much.
+            self._most_lines = most
 
     def load(self, source: Source) -> LoadedFile:
         """Execute a file the first time it is asked for.
@@ -81,6 +102,7 @@ class Files(Names, ABC):
         known = self._files.get(source.display)
         if known is not None:
             return known
+        self._sources[source.display] = source
         with self.project.reads.computing(Part(source.display)):
             return self._load(source)
 
@@ -89,9 +111,8 @@ class Files(Names, ABC):
         """Execute a file."""
 
     def source_of(self, file: str) -> Source | None:
-        """Return the source of a file if it is loaded."""
-        loaded = self._files.get(file)
-        return None if loaded is None else loaded.source
+        """Return the source of a file that has been loaded."""
+        return self._sources.get(file)
 
     def lowered(self, source: Source) -> ir.File:
         """Return the instructions of a file that is about to be executed.
@@ -148,9 +169,13 @@ class Files(Names, ABC):
             self.drop(file)
         return self.importers.change(before, after, same_imports=same_imports, dropped=dropped)
 
+    @abstractmethod
     def drop(self, file: str) -> None:
-        """Drop all that is known of a file."""
-        super().drop(file)
+        """Drop a file, the facts about the file, and the calls in the file."""
+
+    def unload(self, file: str) -> None:
+        """Drop a loaded file and the conclusions about the file."""
+        super().unload(file)
         self.concluded.pop(file, None)
 
     def _importing(self, file: str) -> set[str]:

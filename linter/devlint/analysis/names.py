@@ -41,9 +41,9 @@ class Names(FileTexts, ABC):
         self._all_of: dict[str, set[str]] = {}
         """The files from which a file imports all names: each name of the file rests on the same name of these."""
 
-    def drop(self, file: str) -> None:
-        """Drop all that is known of a file."""
-        super().drop(file)
+    def unload(self, file: str) -> None:
+        """Drop a loaded file and the conclusions about the file."""
+        super().unload(file)
         self._imported.pop(file, None)
         self._all_of.pop(file, None)
 

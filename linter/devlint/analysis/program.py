@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
-from devlint.analysis.demand.callers import ByPlace, CallSite
+from devlint.analysis.demand.callers import Body, ByPlace, CallSite
 from devlint.analysis.demand.listening import Listener, Roles
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
@@ -173,8 +173,8 @@ class Program(Files):
         return after.heap
 
     def drop(self, file: str) -> None:
-        """Drop all that is known of a file."""
-        super().drop(file)
+        """Drop a file, the facts about the file, and the calls in the file."""
+        self.unload(file)
         self.recorder.drop(file)
 
     def report(self, source: Source, *, observing: bool = False) -> None:
@@ -183,10 +183,11 @@ class Program(Files):
         With those of the functions that it calls and inside which values meet: what they tell is not told of the call.
         """
         with self.project.reads.computing(Part(source.display, REPORTS)):
+            self.make_room()
             with self.steps.of(source.display):
-                self._record(self.load(source), observing=observing)
+                self._record(source, observing=observing)
                 for file in sorted(self.recorder.called_files(source.display)):
-                    called = self._files.get(file)
+                    called = self.source_of(file)
                     if called is not None:
                         self._record(called, observing=False)
             self._listener.listen(source.display)
@@ -196,21 +197,24 @@ class Program(Files):
         if source.display in self._too_long:
             return False
         try:
+            self.make_room()
             with self.steps.of(source.display):
-                self._record(self.load(self.project.source(source.path)), observing=False)
+                self._record(self.project.source(source.path), observing=False)
         except (SyntaxError, SourceError):
             return False
         return True
 
-    def _record(self, loaded: LoadedFile, *, observing: bool) -> None:
-        part = Part(loaded.source.display, REPORTS)
+    def _record(self, source: Source, *, observing: bool) -> None:
+        part = Part(source.display, REPORTS)
         self.project.reads.note(part)
-        if loaded.reported and not observing:
+        if source.display in self.recorder.files and not observing:
             return
-        loaded.reported, self.observing = True, observing
+        loaded = self.load(source)
+        self.recorder.files.add(source.display)
+        self.observing = observing
         with self._as_root(), self.project.reads.computing(part):
             while not self._report(loaded):
-                self.recorder.forget(loaded.source.display)
+                self.recorder.forget(source.display)
 
     def _report(self, loaded: LoadedFile) -> bool:
         """Whether the default devices that functions were taken to be called with were those of their calls."""
@@ -273,7 +277,7 @@ class Program(Files):
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen
             frame.budget.running.add(function)
             if client.takes_inputs(function, owner):
-                self.recorder.demand.note_input(function)
+                self.recorder.demand.note_input(Body.of(closure.globals.file, function))
             outcome = bodies.run(frame, closure, owner, names, env, site=site, recording=True, proofs=proofs)
             if outcome.env is not None:
                 device_not_forwarded.note_unforwarded(outcome.frame, outcome.env)
@@ -438,9 +442,10 @@ class Program(Files):
 
     def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:
         """Notes a call of a function that a recorded execution comes to, for facts that rest on who calls it."""
-        self.recorder.note_call(closure.function, env.checked, asker.scope, call.root)
+        called, body = Body.of(closure.globals.file, closure.function), Body.of(asker.globals.file, asker.scope)
+        self.recorder.note_call(called, env.checked, body, call.root)
         for place, found in given.items():
-            self.recorder.note_argument(closure.function, place, found, call)
+            self.recorder.note_argument(called, place, found, call)
 
     def takes_device(self, name: str) -> bool:
         """Whether a library function can be told where to create its result."""

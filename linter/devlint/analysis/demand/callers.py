@@ -18,10 +18,29 @@ import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
+from devlint.diagnostics import Place
 from devlint.domain.place import AccessPath, named
 from devlint.frontend.ir import Function, Scope, Span
 
-Parameter: TypeAlias = tuple[Function, AccessPath]
+
+class Body(NamedTuple):
+    """The name of a function or of another scope. It stays valid when the instructions of the file are dropped.
+
+    Attributes:
+        name, span: see `Scope`.
+    """
+
+    file: str
+    name: str
+    span: Span
+
+    @classmethod
+    def of(cls, file: str, scope: Scope) -> Body:
+        """Return the name of a scope of a file."""
+        return cls(file, scope.name, scope.span)
+
+
+Parameter: TypeAlias = tuple[Body, AccessPath]
 """A parameter of a function, or a place in its argument: `x`, `batch['x']`, `rows[*]`."""
 
 
@@ -55,18 +74,17 @@ class CallSite(NamedTuple):
 
     Attributes:
         root: the file whose functions were executed when the call was met.
-        file, span: where it stands.
+        place: where it stands.
     """
 
     root: str
-    file: str
-    span: Span
+    place: Place
 
 
 class Builds(NamedTuple):
     """The doubt that a method is only called by constructors, before anything has moved its module."""
 
-    method: Function
+    method: Body
 
 
 class Unwitnessed(NamedTuple):
@@ -87,7 +105,7 @@ class NoTensor(NamedTuple):
     parameters: tuple[Parameter, ...]
 
 
-Doubt: TypeAlias = "Parameter | Function | Builds | Unwitnessed | NoTensor"
+Doubt: TypeAlias = "Parameter | Body | Builds | Unwitnessed | NoTensor"
 """A reason that may refute a fact: all calls pass a tensor on the CPU; a check stands before all calls of a function;
 all calls of a method stand in constructors; no call passes a tensor on an accelerator; none passes a tensor."""
 
@@ -95,7 +113,7 @@ all calls of a method stand in constructors; no call passes a tensor on an accel
 class _Call(NamedTuple):
     """A call: the body that it stands in, and whether an accelerator is there wherever it is reached."""
 
-    scope: Scope
+    body: Body
     checked: bool
 
 
@@ -114,97 +132,102 @@ class Demand:
 
     Args:
         about: the files of the project.
-
-    Attributes:
-        files: the file of each function that was defined.
     """
 
     def __init__(self, about: Files) -> None:
         self._about = about
-        self.files: dict[Function, str] = {}
-        self._around: dict[Function, Function] = {}
+        self._parameters: dict[Body, tuple[str, ...]] = {}
+        """The names of the parameters of each function that was defined."""
+        self._around: dict[Body, Body] = {}
         """The functions in whose bodies others are defined."""
         self._given: dict[Parameter, dict[str, set[Given]]] = {}
         """By the file of the call."""
-        self._calls: dict[Function, dict[str, set[_Call]]] = {}
+        self._calls: dict[Body, dict[str, set[_Call]]] = {}
         self._witnesses: dict[Parameter, set[CallSite]] = {}
-        self._inputs: set[Function] = set()
-        self._callers: dict[Function, frozenset[str]] = {}
+        self._inputs: set[Body] = set()
+        self._callers: dict[Body, frozenset[str]] = {}
         """The files that may name a function, for those that were asked for."""
 
     # --- noting ---------------------------------------------------------------------------------------------
 
     def note_definition(self, function: Function, scope: Scope, file: str) -> None:
         """Note that a function is defined in a scope of a file; in another function, it sees the parameters of that."""
-        self.files[function] = file
+        defined = Body.of(file, function)
+        self._parameters[defined] = tuple(own.name for own in function.parameters)
         if isinstance(scope, Function):
-            self._around[function] = scope
+            self._around[defined] = Body.of(file, scope)
 
-    def note_call(self, function: Function, checked: bool, scope: Scope, file: str) -> None:
-        """Note a call in a scope of a file; `checked`: there is an accelerator wherever it is reached."""
-        if self._about.is_test(file) and file != self.files.get(function):
+    def note_call(self, function: Body, checked: bool, body: Body, file: str) -> None:
+        """Note a call in a body.
+
+        Args:
+            function: what is called.
+            checked: there is an accelerator wherever the call is reached.
+            body: where the call stands.
+            file: whose functions were executed when the call was met.
+        """
+        if self._about.is_test(file) and file != function.file:
             return
-        self._calls.setdefault(function, {}).setdefault(file, set()).add(_Call(scope, checked))
+        self._calls.setdefault(function, {}).setdefault(file, set()).add(_Call(body, checked))
 
-    def note_argument(
-        self, function: Function, parameter: AccessPath, given: Collection[Given], call: CallSite
-    ) -> None:
+    def note_argument(self, function: Body, parameter: AccessPath, given: Collection[Given], call: CallSite) -> None:
         """Note what a call hands over for a parameter, or has at a place in that."""
         file = call.root
-        if self._about.is_test(file) and file != self.files.get(function):
+        if self._about.is_test(file) and file != function.file:
             given = {one for one in given if one is Where.ACCELERATOR}
         if Where.ACCELERATOR in given:
             self._witnesses.setdefault((function, parameter), set()).add(call)
         self._given.setdefault((function, parameter), {}).setdefault(file, set()).update(given)
 
-    def note_callers(self, function: Function, files: Collection[str]) -> None:
+    def note_callers(self, function: Body, files: Collection[str]) -> None:
         """Note the files that may name a function, all of whose calls have been noted."""
         self._callers[function] = frozenset(files)
 
-    def note_input(self, function: Function) -> None:
+    def note_input(self, function: Body) -> None:
         """Note a function whose arguments follow the module that it belongs to, unless calls say something else."""
         self._inputs.add(function)
 
     def drop(self, file: str) -> None:
         """Drop the functions of a file, and the calls that were met in it."""
-        own = {function for function, where in self.files.items() if where == file}
-        self.files = {function: where for function, where in self.files.items() if function not in own}
-        self._around = {function: around for function, around in self._around.items() if function not in own}
-        self._callers = {function: files for function, files in self._callers.items() if function not in own}
-        self._inputs -= own
+        self._parameters = {function: names for function, names in self._parameters.items() if function.file != file}
+        self._around = {function: around for function, around in self._around.items() if function.file != file}
+        self._callers = {function: files for function, files in self._callers.items() if function.file != file}
+        self._inputs = {function for function in self._inputs if function.file != file}
         self._calls = {
             function: {root: calls for root, calls in by_file.items() if root != file}
             for function, by_file in self._calls.items()
-            if function not in own
+            if function.file != file
         }
         self._given = {
             key: {root: given for root, given in by_file.items() if root != file}
             for key, by_file in self._given.items()
-            if key[0] not in own
+            if key[0].file != file
         }
         self._witnesses = {
             key: {call for call in calls if call.root != file}
             for key, calls in self._witnesses.items()
-            if key[0] not in own
+            if key[0].file != file
         }
 
     # --- asking ---------------------------------------------------------------------------------------------
 
-    def parameters(self, scope: Scope | None) -> dict[str, Parameter]:
-        """Return the parameters that a scope sees by their names: its own, and those of the functions around it."""
+    def parameters(self, body: Body) -> dict[str, Parameter]:
+        """Return the parameters that a body sees by their names: its own, and those of the functions around it."""
         seen: dict[str, Parameter] = {}
-        while isinstance(scope, Function):
-            seen = {own.name: (scope, named(own.name)) for own in scope.parameters if own.name != "self"} | seen
-            scope = self._around.get(scope)
+        around: Body | None = body
+        while around is not None:
+            own = self._parameters.get(around, ())
+            seen = {name: (around, named(name)) for name in own if name != "self"} | seen
+            around = self._around.get(around)
         return seen
 
-    def is_nested(self, function: Function) -> bool:
+    def is_nested(self, function: Body) -> bool:
         """Whether a function is defined in another one, which alone can name it."""
         return function in self._around
 
-    def questions(self, doubts: Iterable[Doubt]) -> set[Function]:
+    def questions(self, doubts: Iterable[Doubt]) -> set[Body]:
         """Return the functions whose callers decide some doubts, as far as the calls are known."""
-        asked: set[Function] = set()
+        asked: set[Body] = set()
         for doubt in doubts:
             match doubt:
                 case Unwitnessed(parameters=parameters) | NoTensor(parameters=parameters):
@@ -212,7 +235,7 @@ class Demand:
                         asked.update(function for function, _ in self._sources(one))
                 case Builds(method=method):
                     asked.update(self._above(method))
-                case Function():
+                case Body():
                     asked.update(self._above(doubt))
                 case _:
                     asked.update(function for function, _ in self._sources(doubt))
@@ -227,7 +250,7 @@ class Demand:
                 return not any(map(self._is_witnessed, parameters))
             case NoTensor(parameters=parameters):
                 return all(self._wheres(one) == {Where.NO_TENSOR} for one in parameters)
-            case Function():
+            case Body():
                 return self._is_behind_a_check(doubt, set())
             case _:
                 return self._wheres(doubt) - {Where.NO_TENSOR} == {Where.CPU}
@@ -245,9 +268,9 @@ class Demand:
         }
         return min(found, default=None)
 
-    def _counts(self, function: Function, file: str) -> bool:
+    def _counts(self, function: Body, file: str) -> bool:
         """Whether the calls of a function in a file are all known."""
-        return file == self.files.get(function) or file in self._callers.get(function, ())
+        return file == function.file or file in self._callers.get(function, ())
 
     def _of(self, parameter: Parameter) -> set[Given]:
         """What the calls hand over for a parameter, or have at a place in that: a part of a tensor is where that is."""
@@ -264,9 +287,7 @@ class Demand:
         by_file = self._given.get(parameter, {})
         return set().union(*(given for file, given in by_file.items() if self._counts(parameter[0], file)))
 
-    def _calls_of(self, function: Scope) -> list[_Call]:
-        if not isinstance(function, Function):
-            return []
+    def _calls_of(self, function: Body) -> list[_Call]:
         by_file = self._calls.get(function, {})
         return [call for file, calls in by_file.items() if self._counts(function, file) for call in calls]
 
@@ -289,33 +310,33 @@ class Demand:
         sources = self._sources(parameter)
         if any(one[0] in self._inputs or Where.ACCELERATOR in self._of(one) for one in sources):
             return True
-        is_of_library = any(self._about.is_of_library(self.files.get(function, "")) for function, _ in sources)
+        is_of_library = any(self._about.is_of_library(function.file) for function, _ in sources)
         return is_of_library and not any(Where.CPU in self._of(one) for one in sources)
 
-    def _above(self, function: Function) -> Iterator[Function]:
+    def _above(self, function: Body) -> Iterator[Body]:
         """A function, and those that call it, directly or through others."""
-        seen: set[Scope] = set()
-        pending: list[Scope] = [function]
+        seen: set[Body] = set()
+        pending = [function]
         while pending:
             one = pending.pop()
-            if one not in seen and isinstance(one, Function):
+            if one not in seen and one in self._parameters:
                 seen.add(one)
                 yield one
-                pending += [call.scope for call in self._calls_of(one)]
+                pending += [call.body for call in self._calls_of(one)]
 
-    def _is_for_constructors(self, function: Scope, seen: set[Scope]) -> bool:
+    def _is_for_constructors(self, function: Body, seen: set[Body]) -> bool:
         """Whether there are calls, and each stands in a constructor or in a function that only constructors call."""
         if function in seen or function.name.endswith(".__init__"):
             return True
         seen.add(function)
         calls = self._calls_of(function)
-        return bool(calls) and all(self._is_for_constructors(call.scope, seen) for call in calls)
+        return bool(calls) and all(self._is_for_constructors(call.body, seen) for call in calls)
 
-    def _is_behind_a_check(self, function: Scope, seen: set[Scope]) -> bool:
+    def _is_behind_a_check(self, function: Body, seen: set[Body]) -> bool:
         """Whether there are calls, and a check stands before each, or before all calls of the function around it."""
         if function in seen:
             return True
         seen.add(function)
         calls = self._calls_of(function)
-        unchecked = {call.scope for call in calls if not call.checked}
-        return bool(calls) and all(self._is_behind_a_check(scope, seen) for scope in unchecked)
+        unchecked = {call.body for call in calls if not call.checked}
+        return bool(calls) and all(self._is_behind_a_check(body, seen) for body in unchecked)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from devlint.analysis.demand.callers import Body
 from devlint.analysis.demand.recorder import Recorder
-from devlint.frontend.ir import Function
 from devlint.importers import ENTRY, NAMING, Importers
 from devlint.project import Project, Source
 
@@ -40,17 +40,17 @@ class Listener:
         A call in one file may lead to the callers of the function around it.
         """
         demand = self._recorder.demand
-        heard: set[Function] = set()
+        heard: set[Body] = set()
         while asked := self._recorder.questions(file) - heard:
-            for function in sorted(asked, key=lambda one: (demand.files.get(one, ""), one.name, one.span)):
+            for function in sorted(asked):
                 # Each file whose reports rest on the callers looks at them, though another one may have been the first.
                 demand.note_callers(function, self._hear(function))
             heard |= asked
 
-    def _hear(self, function: Function) -> list[str]:
+    def _hear(self, function: Body) -> list[str]:
         """Look at the other files that may call a function; its own has been looked at."""
         demand = self._recorder.demand
-        own, name = self._source_of(demand.files.get(function, "")), _called_as(function)
+        own, name = self._source_of(function.file), _called_as(function)
         if own is None or name is None or demand.is_nested(function):
             return []
         return [one.display for one in self._importers.ask(own, NAMING, name) if self._look(one)]
@@ -86,7 +86,7 @@ class Roles:
         return source is not None and self._project.is_test(source)
 
 
-def _called_as(function: Function) -> str | None:
+def _called_as(function: Body) -> str | None:
     """The name that a call of a function has in the text: for `__init__` that of the class, for a lambda none."""
     *owners, name = function.name.split(".")
     if name.startswith("__") and name.endswith("__"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from devlint.analysis.demand.callers import CallSite, Demand, Doubt, Files, Given, Unwitnessed
+from devlint.analysis.demand.callers import Body, CallSite, Demand, Doubt, Files, Given, Unwitnessed
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
 from devlint.domain.device import CPU
@@ -25,7 +25,7 @@ from devlint.facts import (
     Reveal,
     Step,
 )
-from devlint.frontend.ir import Function, Scope, Span
+from devlint.frontend.ir import Span
 from devlint.module_classes import ModuleClass
 
 
@@ -38,16 +38,18 @@ class Recorder:
 
     Attributes:
         demand: of the functions that facts are about.
+        files: the files whose facts have been recorded.
     """
 
     def __init__(self, place: Callable[[str, Span], Place], about: Files) -> None:
         self.demand = Demand(about)
+        self.files: set[str] = set()
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}  # by place and `_subject`
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
         self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
-        self._doubts: dict[tuple[str, Span, object], list[tuple[Doubt, ...]]] = {}
+        self._doubts: dict[str, dict[tuple[Span, object], list[tuple[Doubt, ...]]]] = {}
         self._waiting: list[Callable[[], None]] | None = None
 
     def attempt(self) -> None:
@@ -62,13 +64,13 @@ class Recorder:
 
     def forget(self, file: str) -> None:
         """Drops everything about one file."""
-        for found in (self._facts, self._environment, self._modules, self._occurrences):
+        for found in (self._facts, self._doubts, self._environment, self._modules, self._occurrences):
             found.pop(file, None)
-        self._doubts = {key: doubts for key, doubts in self._doubts.items() if key[0] != file}
 
     def drop(self, file: str) -> None:
         """Drops everything about one file, and what its calls hand over to functions of others."""
         self.forget(file)
+        self.files.discard(file)
         self.demand.drop(file)
 
     def record(self, file: str, span: Span, fact: Fact, doubts: tuple[Doubt, ...] = ()) -> None:
@@ -79,8 +81,8 @@ class Recorder:
         if self._waiting is not None:
             self._waiting.append(partial(self.record, file, span, fact, doubts))
             return
-        self._doubts.setdefault((file, span, _subject(fact)), []).append(doubts)
         key = (span, _subject(fact))
+        self._doubts.setdefault(file, {}).setdefault(key, []).append(doubts)
         found = self._facts.setdefault(file, {})
         known = found.get(key)
         if isinstance(fact, Reveal):
@@ -90,34 +92,36 @@ class Recorder:
             return
         found[key] = Anchored(self._place(file, span), fact)
 
-    def note_call(self, function: Function, checked: bool, scope: Scope, file: str) -> None:
+    def note_call(self, function: Body, checked: bool, body: Body, file: str) -> None:
         """Adds a call of a function; see `Demand.note_call`."""
         if self._waiting is not None:
-            self._waiting.append(partial(self.note_call, function, checked, scope, file))
+            self._waiting.append(partial(self.note_call, function, checked, body, file))
             return
-        self.demand.note_call(function, checked, scope, file)
+        self.demand.note_call(function, checked, body, file)
 
-    def note_argument(
-        self, function: Function, parameter: AccessPath, given: Collection[Given], call: CallSite
-    ) -> None:
+    def note_argument(self, function: Body, parameter: AccessPath, given: Collection[Given], call: CallSite) -> None:
         """Adds what a call hands over for a parameter; see `Demand.note_argument`."""
         if self._waiting is not None:
             self._waiting.append(partial(self.note_argument, function, parameter, given, call))
             return
         self.demand.note_argument(function, parameter, given, call)
 
-    def questions(self, file: str) -> set[Function]:
+    def questions(self, file: str) -> set[Body]:
         """The functions whose callers decide the doubts about the facts of a file.
 
         With those of the functions in which conflicts of the file are told, or where they are met.
         """
-        files = {file, *self.called_files(file)}
-        found = [doubts for key, every in self._doubts.items() if key[0] in files for doubts in every]
+        of_files = [self._doubts.get(one, {}) for one in {file, *self.called_files(file)}]
+        found = [doubts for of_file in of_files for every in of_file.values() for doubts in every]
         return self.demand.questions(doubt for doubts in found for doubt in doubts)
+
+    def _doubts_of(self, file: str, span: object, fact: Fact) -> list[tuple[Doubt, ...]]:
+        """The doubts about a fact, one tuple for each time that the fact was recorded."""
+        return self._doubts.get(file, {}).get((span, _subject(fact)), []) if isinstance(span, Span) else []
 
     def _is_refuted(self, file: str, span: object, fact: Fact) -> bool:
         """Whether a fact was doubted each time that it was recorded, and rightly so."""
-        doubts = self._doubts.get((file, span, _subject(fact)), []) if isinstance(span, Span) else []
+        doubts = self._doubts_of(file, span, fact)
         return bool(doubts) and all(map(self._is_wrong, doubts))
 
     def _is_wrong(self, doubts: tuple[Doubt, ...]) -> bool:
@@ -130,15 +134,13 @@ class Recorder:
         """
         if not isinstance(fact, Conflict) or not isinstance(span, Span):
             return fact
-        doubts = self._doubts.get((file, span, _subject(fact)), [])
+        doubts = self._doubts_of(file, span, fact)
         if doubts and all(map(self._is_unwitnessed, doubts)):
             return replace(fact, certainty=Certainty.POSSIBLE)
         call = self.demand.witness(chain.from_iterable(doubts))
-        if call is None or call.file == file:
+        if call is None or call.place.file == file:
             return fact
-        return replace(
-            fact, witness=Step(self._place(call.file, call.span), "this call hands over a tensor on an accelerator")
-        )
+        return replace(fact, witness=Step(call.place, "this call hands over a tensor on an accelerator"))
 
     def _is_unwitnessed(self, doubts: tuple[Doubt, ...]) -> bool:
         return any(self.demand.holds(doubt) for doubt in doubts if isinstance(doubt, Unwitnessed))

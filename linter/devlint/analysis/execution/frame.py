@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 
-from devlint.analysis.demand.callers import Doubt
+from devlint.analysis.demand.callers import Body, Doubt
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
@@ -366,6 +366,11 @@ class Frame:
     def file(self) -> str:
         """The display path of the file."""
         return self.globals.file
+
+    @property
+    def body(self) -> Body:
+        """The name of the executed scope."""
+        return Body.of(self.globals.file, self.scope)
 
     def set(self, register: Register, value: Value, span: Span, place: AccessPath | None = None) -> None:
         """Fill a register: with what a value is when it is used, and beside it whether it may be None.

@@ -366,7 +366,7 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
     own = any(variable.root.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
-    return (*found, Builds(frame.scope)) if classes.is_module(frame.owner) else found
+    return (*found, Builds(frame.body)) if classes.is_module(frame.owner) else found
 
 
 def _is_fresh(device: Device) -> bool:
@@ -381,7 +381,7 @@ def parameters_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
 
 def places_of(frame: Frame, *devices: Device) -> tuple[Parameter, ...]:
     """The same with the places in the parameters; a device that the caller chooses is no place of a value."""
-    seen = frame.program.recorder.demand.parameters(frame.scope)
+    seen = frame.program.recorder.demand.parameters(frame.body)
     for device in devices:
         followed = [one for one in variables_of(device) if one.root in seen]
         if followed:

@@ -24,7 +24,6 @@ class LoadedFile:
         globals: what its names hold.
         default: where it creates tensors at its end.
         checked: an accelerator is known to be there at its end.
-        reported: its facts have been recorded.
         process: what it has settled about the process at its end.
         other_default: it is not written for the CPU by default.
         other_type: it runs in a program that may choose the type of tensors by default.
@@ -40,7 +39,6 @@ class LoadedFile:
     lines: list[str]
     default: Device = CPU
     checked: bool = False
-    reported: bool = False
     process: Process = NOTHING_SETTLED
     other_default: bool = False
     other_type: bool = False

@@ -42,8 +42,8 @@ class FileTexts:
         self._files: dict[str, LoadedFile | None] = {}
         self._known: dict[str, _Known] = defaultdict(_Known)
 
-    def drop(self, file: str) -> None:
-        """Drop all that is known of a file."""
+    def unload(self, file: str) -> None:
+        """Drop a loaded file and the conclusions about the file."""
         self._files.pop(file, None)
         self._known.pop(file, None)
 

@@ -150,7 +150,8 @@ def _note_call(
     recorded = frame.recorded
     if recorded is not None:
         given = handed_over.of(frame, recorded, env, bound, span)
-        frame.program.note_call(recorded, env, closure, given, CallSite(recorded.file, frame.file, span))
+        call = CallSite(recorded.file, frame.program.place(frame.file, span))
+        frame.program.note_call(recorded, env, closure, given, call)
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:

@@ -40,7 +40,7 @@ def of(
         bound: the arguments by parameter.
         span: the call.
     """
-    parameters = frame.program.recorder.demand.parameters(recorded.scope)
+    parameters = frame.program.recorder.demand.parameters(recorded.body)
     in_module = recorded.owner is not None and classes.is_module(recorded.owner)
     found: dict[AccessPath, set[Given]] = {}
     for name, argument in bound.items():

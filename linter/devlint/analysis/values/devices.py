@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from devlint.analysis.demand.callers import Body
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import visible_devices
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, is_symbolic, parse
@@ -156,11 +157,11 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
         frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), doubts)
 
 
-def _users(frame: Frame) -> tuple[Function, ...]:
+def _users(frame: Frame) -> tuple[Body, ...]:
     """The executed function, and the constructor of its class, of which something may only be called behind checks."""
     init = None if frame.owner is None else frame.owner.attributes.get("__init__")
-    every = (frame.scope, init.function if isinstance(init, Closure) else None)
-    return tuple(one for one in every if isinstance(one, Function))
+    own = (frame.body,) if isinstance(frame.scope, Function) else ()
+    return (*own, Body.of(init.globals.file, init.function)) if isinstance(init, Closure) else own
 
 
 def _is_for_cuda(frame: Frame) -> bool:
