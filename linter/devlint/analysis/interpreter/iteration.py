@@ -140,6 +140,9 @@ def set_item(
         return
     if is_array(held):
         _read_part(frame, env, "numpy.ndarray.__setitem__", value, span)
+    stored = env.heap.get(held.object) if isinstance(held, Reference) else None
+    if isinstance(held, Reference) and isinstance(stored, LibraryObject):
+        library_calls.store_item(frame, env, held, stored, key.value, value.value)
     store_subscript(frame, env, base.value, key.value, value.value)
 
 

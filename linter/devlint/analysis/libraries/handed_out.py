@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values import modules
-from devlint.domain.device import UNKNOWN_DEVICE
+from devlint.domain.device import UNKNOWN_DEVICE, Unreached
 from devlint.domain.environment import Environment
 from devlint.domain.heap import INHERITED, DictObject, Instance, LibraryObject, ListObject, Object
 from devlint.domain.value import UNKNOWN, Closure, Constant, MaybeNone, ObjectId, Reference, TupleValue, Value
@@ -50,6 +50,12 @@ def parts(site: LibraryCall, value: Reference) -> Value | None:
     named = name.startswith("named_")
     items = tuple(TupleValue((Constant(key), part)) if named else part for key, part in listed)
     return site.allocate(name, ListObject(items, UNKNOWN, singly=True))
+
+
+def note_some(site: LibraryCall) -> None:
+    """`model[i]` hands out an unknown part; code that may move the part makes the device of the model unknown."""
+    if site.receiver is not None and isinstance(site.receiver.value, Reference) and _does(site, _MOVES):
+        _forget(site, site.receiver.value)
 
 
 def _note_applied(site: LibraryCall, value: Reference) -> None:
@@ -105,8 +111,10 @@ def _registered(held: Object | None) -> Iterator[tuple[str, Value]]:
             yield from (item for item in attributes if item[0] in registered and item[0] != INHERITED)
             if hidden:
                 yield "", UNKNOWN
-        case LibraryObject(parts=stored):
+        case LibraryObject(parts=stored, device=device):
             yield from stored
+            if not isinstance(device, Unreached):  # it has parameters of its own, in parts that nobody has named
+                yield "", UNKNOWN
         case ListObject(items=items, rest=rest):
             yield from ((str(i), item) for i, item in enumerate(items)) if items is not None else (("", rest),)
         case DictObject(items=pairs, rest=rest, complete=complete):

@@ -10,7 +10,7 @@ from functools import cache
 from devlint.analysis.execution.frame import Frame, is_computed, is_moved
 from devlint.analysis.findings import conflicts, unregistered_tensor
 from devlint.analysis.findings.client import LENGTHS
-from devlint.analysis.libraries import transfer_tables
+from devlint.analysis.libraries import handed_out, transfer_tables
 from devlint.analysis.libraries.apply_signature import Application
 from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.libraries.unify import fits
@@ -39,6 +39,7 @@ from devlint.domain.value import (
     SOME_DIMENSIONS,
     UNKNOWN,
     Constant,
+    Host,
     Kind,
     Method,
     Opaque,
@@ -301,10 +302,25 @@ def _meet_replaced_parts(
     """
     given = (one for one in arguments.all() if isinstance(one.value, Tensor) and one.value.device == held.device)
     inputs = list(given)
-    for name, part in held.parts if inputs else ():
-        if is_module(frame, env, part) and frame.program.catalogue.attribute(held.cls, name) is not None:
-            called = f"{frame.text(receiver.span)}.{name}"
-            meet(frame, env, replace(receiver, value=part), inputs[0], operation, span, called)
+    for name, part in _replaced_parts(frame, env, held) if inputs else ():
+        called = f"{frame.text(receiver.span)}{name}"
+        meet(frame, env, replace(receiver, value=part), inputs[0], operation, span, called)
+
+
+def _replaced_parts(frame: Frame, env: Environment, held: LibraryObject) -> Iterator[tuple[str, Value]]:
+    """Yield the parts of a module that its class has, and their parts, each with its path in the source."""
+    for name, part in held.parts:
+        is_item = name.startswith("[")
+        described = frame.program.catalogue.method(held.cls, "__getitem__") if is_item else None
+        if not is_module(frame, env, part) or (
+            described is None and frame.program.catalogue.attribute(held.cls, name) is None
+        ):
+            continue
+        led = name if is_item else f".{name}"
+        yield led, part
+        inner = env.heap.get(part.object) if isinstance(part, Reference) else None
+        if isinstance(inner, LibraryObject):
+            yield from ((led + further, one) for further, one in _replaced_parts(frame, env, inner))
 
 
 def call_method(
@@ -333,7 +349,31 @@ def call_method(
     operation = short if name == "__call__" else f"{short}.{name}"
     application = Application(frame, env, operation, span)
     result = application.run(signature, bound, receiver.value, exact=arguments.exact)
-    return _kept_part(frame, env, receiver.value, held, f"{name}()", result)
+    if name != "__getitem__":
+        return _kept_part(frame, env, receiver.value, held, f"{name}()", result)
+    key = arguments.first()
+    item = None if key is None else _item_name(key.value)
+    if item is not None:
+        return _kept_part(frame, env, receiver.value, held, item, result)
+    if not is_module(frame, env, result):
+        return result
+    handed_out.note_some(LibraryCall(frame, env, operation, arguments, span, receiver))
+    return UNKNOWN
+
+
+def _item_name(key: Value) -> str | None:
+    """Return the name of the part of a module that `module[key]` leads to; None for an unknown one."""
+    if isinstance(key, Constant):
+        return f"[{key.value!r}]"
+    return f"[{key.bounds}]" if isinstance(key, Host) and key.bounds is not None else None
+
+
+def store_item(frame: Frame, env: Environment, base: Reference, held: LibraryObject, key: Value, value: Value) -> None:
+    """`module[key] = value` of a module of a library that has such parts."""
+    name = _item_name(key)
+    if name is not None and is_module(frame, env, base) and is_module(frame, env, value):
+        others = tuple(part for part in held.parts if part[0] != name)
+        env.heap[base.object] = replace(held, parts=(*others, (name, value)))
 
 
 def _kept_part(frame: Frame, env: Environment, module: Value, held: LibraryObject, name: str, result: Value) -> Value:
@@ -455,7 +495,9 @@ def object_attribute(
     terms = frame.program.catalogue.attribute(held.cls, name)
     if terms is not None:
         found = Application(frame, env, name, span).of_object(terms, held)
-        return replace(found, role=TensorRole.PARAMETER) if is_module and isinstance(found, Tensor) else found
+        if is_module and isinstance(found, Tensor):
+            return replace(found, role=TensorRole.PARAMETER)
+        return _kept_part(frame, env, base, held, name, found)
     if frame.program.catalogue.method(held.cls, name) is not None:
         return Method(base, name, place)
     if not is_module:

@@ -7,13 +7,19 @@ def create_model(*args: object, **kwargs: object) -> timm._Classifier[DEFAULT]: 
 def list_models(*args: object, **kwargs: object) -> list[Number]: ...
 
 class _Classifier(torch.nn.Module):
-    classifier: object
-    conv1: object
-    fc: object
-    head: object
+    classifier: timm._Layers[D]
+    conv1: timm._Layers[D]
+    fc: timm._Layers[D]
+    head: timm._Layers[D]
     def forward(self: Module[D], x: Tensor[D]) -> Tensor[D]: ...
     def forward_features(self: Module[D], x: Tensor[D]) -> object: ...
     def forward_head(self: Module[D], x: Tensor[D], pre_logits: Number = ...) -> Tensor[D]: ...
+
+class _Layers(torch.nn.Module):
+    """A layer, several in a row, or a module with the last layer in it."""
+    fc: timm._Layers[D]
+    def forward(self: Module[D], x: Tensor[D], *args: object, **kwargs: object) -> Tensor[D]: ...
+    def __getitem__(self: Module[D], key: object) -> timm._Layers[D]: ...
 
 class _Features(torch.nn.Module):
     def forward(self: Module[D], x: Tensor[D]) -> list[Tensor[D]]: ...

@@ -11,9 +11,9 @@ small model of each class that could be built: `_EncoderDecoder` makes its decod
 
 class PreTrainedModel(torch.nn.Module):
     device: Device[D]
-    classifier: object
-    lm_head: object
-    score: object
+    classifier: transformers._Head[D]
+    lm_head: transformers._Head[D]
+    score: transformers._Head[D]
     def __init__(self, *args: object, **kwargs: object) -> None: ...
     @overload
     def from_pretrained(*args: object, device_map: object, **kwargs: object) -> object: ...
@@ -36,6 +36,13 @@ class PreTrainedModel(torch.nn.Module):
     def gradient_checkpointing_disable(self) -> None: ...
     def resize_token_embeddings(self, *args: object, **kwargs: object) -> object: ...
     def save_pretrained(self, *args: object, **kwargs: object) -> None: ...
+
+class _Head(torch.nn.Module):
+    """Either the last layer itself, or a module with the last layer in it."""
+    decoder: transformers._Head[D]
+    dense: transformers._Head[D]
+    out_proj: transformers._Head[D]
+    def forward(self: Module[D], features: Tensor[D], *args: object, **kwargs: object) -> Tensor[D]: ...
 
 class _EncoderDecoder(transformers.PreTrainedModel):
     @overload

@@ -3,10 +3,16 @@
 def get_model(*args: object, **config: object) -> torchvision.models._Classifier[DEFAULT]: ...
 
 class _Classifier(torch.nn.Module):
-    classifier: object
-    conv1: object
-    fc: object
-    features: object
-    head: object
-    heads: object
+    classifier: torchvision.models._Layers[D]
+    conv1: torchvision.models._Layers[D]
+    fc: torchvision.models._Layers[D]
+    features: torchvision.models._Layers[D]
+    head: torchvision.models._Layers[D]
+    heads: torchvision.models._Layers[D]
     def forward(self: Module[D], x: Tensor[D]) -> Tensor[D]: ...
+
+class _Layers(torch.nn.Module):
+    """A layer, or several in a row."""
+    head: torchvision.models._Layers[D]
+    def forward(self: Module[D], x: Tensor[D]) -> Tensor[D]: ...
+    def __getitem__(self: Module[D], key: object) -> torchvision.models._Layers[D]: ...
