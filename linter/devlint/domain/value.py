@@ -276,6 +276,21 @@ class BoundMethod:
     owner: UserClass | None = None
 
 
+class Field(NamedTuple):
+    """An annotated name in the body of a class, for the constructor of a dataclass or named tuple.
+
+    Attributes:
+        annotation: the annotation of the name.
+        factory: the function that makes the default value: `field(default_factory=list)`.
+        is_given: False if the constructor does not take the name: `field(init=False)`.
+    """
+
+    name: str
+    annotation: Annotation | None = None
+    factory: Value | None = None
+    is_given: bool = True
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class UserClass:
     """A class of the program.
@@ -287,7 +302,7 @@ class UserClass:
         globals: the names of its file.
         self_stores: the attributes each method stores on its first parameter.
         dynamic: a decorator or metaclass outside the program may add attributes.
-        declared: the annotated names of its body in order, with their annotations.
+        declared: the annotated names of its body in order.
         is_record: it is a dataclass or named tuple, whose constructor takes these.
         span: where it is defined.
         lineage: the class and its bases, depth first, each once; bases outside the program as they are written.
@@ -299,7 +314,7 @@ class UserClass:
     globals: Globals
     self_stores: dict[str, frozenset[str]]
     dynamic: bool = False
-    declared: tuple[tuple[str, Annotation | None], ...] = ()
+    declared: tuple[Field, ...] = ()
     is_record: bool = False
     span: Span | None = None
     lineage: tuple[Value, ...] = field(init=False, repr=False)

@@ -100,6 +100,9 @@ AUTOCAST = "torch.autocast"
 TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
 """Functions that put the elements of a list together."""
 
+FIELD = "dataclasses.Field"
+"""The class of what `dataclasses.field` returns."""
+
 FROM_NUMBERS = "_default"
 """A parameter of forms that take numbers alone, and put 0-dim tensors made of them on the default device."""
 

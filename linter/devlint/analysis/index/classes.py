@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from devlint.domain.device import Device
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Closure, DeviceValue, Library, UserClass, Value
+from devlint.domain.value import Closure, DeviceValue, Field, Library, UserClass, Value
 from devlint.frontend import ir
 from devlint.torchlib.knowledge import (
     CRITERION_ENDINGS,
@@ -29,7 +29,7 @@ def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
     return None
 
 
-def fields(cls: UserClass) -> tuple[str, ...]:
+def fields(cls: UserClass) -> tuple[Field, ...]:
     """What the constructor of a class that writes none takes, in order: names that it or its bases declare.
 
     Dataclasses and named tuples have such a constructor; so may what a decorator or base outside the program changes,
@@ -38,15 +38,12 @@ def fields(cls: UserClass) -> tuple[str, ...]:
     own = [item for item in cls.lineage if isinstance(item, UserClass)]
     is_record = any(item.is_record for item in own)
     foreign = not is_record and not is_module(cls) and (is_open(cls) or any(item.dynamic for item in own))
-    return tuple(
-        dict.fromkeys(
-            name
-            for item in reversed(own)
-            if item.is_record or foreign
-            for name, annotation in item.declared
-            if annotation is None or not annotation.names[0].endswith("ClassVar")
-        )
-    )
+    found: dict[str, Field] = {}
+    for item in reversed(own):
+        for field in item.declared if item.is_record or foreign else ():
+            if field.annotation is None or not field.annotation.names[0].endswith("ClassVar"):
+                found[field.name] = field
+    return tuple(found.values())
 
 
 def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, UserClass] | None:

@@ -154,10 +154,10 @@ def declared_tensors(frame: Frame, cls: UserClass) -> Iterator[str]:
     """The attributes that the body of a class, or of one that it inherits from, declares to be tensors."""
     for item in cls.lineage:
         if isinstance(item, UserClass):
-            for name, annotation in item.declared:
-                wanted = annotated(frame, item.globals, annotation) - {"None"}
+            for field in item.declared:
+                wanted = annotated(frame, item.globals, field.annotation) - {"None"}
                 if wanted and wanted <= TENSOR_NAMES:
-                    yield name
+                    yield field.name
 
 
 def _expect(frame: Frame, closure: Closure, parameter: Parameter) -> None:

@@ -9,6 +9,7 @@ from devlint.analysis.findings import device_not_forwarded
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import program_calls
 from devlint.analysis.libraries import library_calls, transfer_tables
+from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.modules import is_module
 from devlint.domain.environment import Environment
@@ -17,6 +18,8 @@ from devlint.domain.kinds import OriginKind
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
+    Field,
+    Library,
     Reference,
     UserClass,
     Value,
@@ -44,9 +47,9 @@ def construct(frame: Frame, env: Environment, cls: UserClass, arguments: Argumen
     env.heap[identity] = classes.blank(cls, env.default, origin)
     made = Reference(identity)
     if not isinstance(init, Closure):
-        env.heap[identity] = _filled(env.heap[identity], classes.fields(cls), arguments)
+        completed = _fill(frame, env, made, cls, arguments, span)
         inherit(frame, env, made, None, arguments, span)
-        return made
+        return made if completed else None
     result = program_calls.call(frame, env, init, owner, arguments.behind(ArgumentValue(made, span)), span)
     if result is None:
         return None
@@ -85,12 +88,51 @@ def _overwritten(held: Instance) -> tuple[tuple[str, Value], ...]:
     return (*held.attributes, *((name, UNKNOWN) for name in sorted(unclear)))
 
 
-def _filled(held: object, fields: tuple[str, ...], arguments: Arguments) -> Instance:
-    assert isinstance(held, Instance)
+def _fill(frame: Frame, env: Environment, made: Reference, cls: UserClass, arguments: Arguments, span: Span) -> bool:
+    """Execute the constructor that a class has without writing one; the result says whether it returns."""
+    fields = classes.fields(cls)
     every = arguments.exact and arguments.loose is None and arguments.spread is None
-    given = dict(zip(fields, arguments.positional, strict=False)) | dict(arguments.keywords)
-    for name in fields:
-        default, _ = (every and classes.find(held.cls, name)) or (UNKNOWN, None)
-        value = given[name].value if name in given else default
-        held = held.put(name, value, registered=False)
-    return held
+    taken = (field.name for field in fields if field.is_given)
+    given = dict(zip(taken, arguments.positional, strict=False)) | dict(arguments.keywords)
+    passed: list[ArgumentValue] = []
+    for field in fields:
+        value = given[field.name].value if field.name in given else UNKNOWN
+        if every and field.name not in given:
+            value = _default(frame, env, cls, field, span)
+        if field.annotation is not None and field.annotation.names[0].endswith("InitVar"):
+            passed.append(ArgumentValue(value, span))
+            continue
+        held = env.heap[made.object]
+        assert isinstance(held, Instance)
+        env.heap[made.object] = held.put(field.name, value, registered=False)
+    found = _after_init(cls) if any(isinstance(one, UserClass) and one.is_record for one in cls.lineage) else None
+    if found is None:
+        return True
+    after, owner = found
+    result = program_calls.call(frame, env, after, owner, Arguments((ArgumentValue(made, span), *passed), ()), span)
+    return result is not None
+
+
+def _after_init(cls: UserClass) -> tuple[Closure, UserClass] | None:
+    """What the constructor of a dataclass calls at its end."""
+    for name in ("__post_init__", "__attrs_post_init__"):
+        found, owner = classes.find(cls, name) or (None, cls)
+        if isinstance(found, Closure):
+            return found, owner
+    return None
+
+
+def _default(frame: Frame, env: Environment, cls: UserClass, field: Field, span: Span) -> Value:
+    """The default value of a field; a factory makes a new one each time."""
+    nothing = Arguments((), ())
+    result: Value | None = None
+    match field.factory:
+        case None:
+            result, _ = classes.find(cls, field.name) or (UNKNOWN, None)
+        case Closure() as function:
+            result = program_calls.call(frame, env, function, None, nothing, span)
+        case UserClass() as inner:
+            result = construct(frame, env, inner, nothing, span)
+        case Library(name=name) if name in transfer_tables.FUNCTIONS:
+            result = transfer_tables.FUNCTIONS[name](LibraryCall(frame, env, name, nothing, span))
+    return UNKNOWN if result is None else result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, InferredKinds
@@ -21,6 +21,7 @@ from devlint.domain.value import (
     UNKNOWN,
     Closure,
     Constant,
+    Field,
     Imported,
     Library,
     Method,
@@ -31,7 +32,7 @@ from devlint.domain.value import (
 )
 from devlint.facts import UncheckedDevice
 from devlint.frontend import ir
-from devlint.torchlib.knowledge import AUTOCAST, KEEPING_DECORATORS, MODULE, MODULE_BASES
+from devlint.torchlib.knowledge import AUTOCAST, FIELD, KEEPING_DECORATORS, MODULE, MODULE_BASES
 
 BUILTINS = frozenset(dir(builtins))
 
@@ -204,6 +205,8 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         base == Library("typing.NamedTuple") for base in bases
     )
     has_meta = any(base.keyword is not None for base in instruction.bases)
+    described = dict(_described(env if after is None else after, attributes))
+    attributes.update({name: held.part("default") for name, held in described.items()})
     cls = UserClass(
         body.name,
         bases,
@@ -211,7 +214,7 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
         frame.globals,
         body.self_stores,
         (bool(marks) and not is_record) or has_meta,
-        body.fields,
+        tuple(_field(name, annotation, described.get(name)) for name, annotation in body.fields),
         is_record,
         instruction.span,
     )
@@ -220,6 +223,22 @@ def transfer_make_class(frame: Frame, instruction: ir.MakeClass, env: Environmen
     frame.program.found_class(frame, cls, inner.methods)
     frame.set(instruction.target, cls, instruction.span)
     return env
+
+
+def _described(env: Environment, attributes: Mapping[str, Value]) -> Iterator[tuple[str, LibraryObject]]:
+    """Yield the attributes of a class that `dataclasses.field` describes, with the description."""
+    for name, value in attributes.items():
+        held = env.heap.get(value.object) if isinstance(value, Reference) else None
+        if isinstance(held, LibraryObject) and held.cls == FIELD:
+            yield name, held
+
+
+def _field(name: str, annotation: ir.Annotation | None, described: LibraryObject | None) -> Field:
+    if described is None:
+        return Field(name, annotation)
+    factory = described.part("default_factory")
+    is_given = described.part("init") != Constant(False)
+    return Field(name, annotation, None if factory == UNKNOWN else factory, is_given)
 
 
 def _is_enum(bases: tuple[Value, ...]) -> bool:

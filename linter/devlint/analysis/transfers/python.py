@@ -14,9 +14,9 @@ from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import items_of
 from devlint.analysis.values.modules import is_module, is_module_class
 from devlint.analysis.values.narrowing import NOTHING, is_instance, truth
-from devlint.domain.device import Concrete, Variable
+from devlint.domain.device import UNREACHED, Concrete, Variable
 from devlint.domain.environment import Environment
-from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, ListObject, summary
+from devlint.domain.heap import LARGEST_DISPLAY, DictObject, Instance, LibraryObject, ListObject, summary
 from devlint.domain.kinds import TensorRole
 from devlint.domain.value import (
     NUMBER,
@@ -25,6 +25,7 @@ from devlint.domain.value import (
     Constant,
     DeviceType,
     DeviceValue,
+    Field,
     Library,
     Opaque,
     PartialCall,
@@ -38,7 +39,7 @@ from devlint.domain.value import (
     is_count,
     is_host,
 )
-from devlint.torchlib.knowledge import MODULE, TENSOR
+from devlint.torchlib.knowledge import FIELD, MODULE, TENSOR
 
 
 def number(site: LibraryCall) -> Value:
@@ -211,8 +212,14 @@ def named_tuple(site: LibraryCall) -> Value:
         fields = tuple(item.value for item in listed if isinstance(item, Constant) and isinstance(item.value, str))
     else:
         return UNKNOWN
-    declared = tuple((name, None) for name in fields)
+    declared = tuple(map(Field, fields))
     return UserClass(str(site.constant(0, "typename")), (), {}, site.frame.globals, {}, False, declared, is_record=True)
+
+
+def describe_field(site: LibraryCall) -> Value:
+    """`dataclasses.field(…)`: a description, of which the class takes what its constructor needs."""
+    parts = tuple((name, given.value) for name, given in site.arguments.keywords)
+    return site.allocate("field", LibraryObject(FIELD, UNREACHED, parts=parts))
 
 
 def next_(site: LibraryCall) -> Value:
@@ -370,6 +377,7 @@ register(
         "builtins.map": map_,
         "builtins.hasattr": has_attribute,
         "collections.namedtuple": named_tuple,
+        "dataclasses.field": describe_field,
         "builtins.filter": filter_,
         "builtins.iter": same,
         "builtins.bool": truth_value,

@@ -277,7 +277,7 @@ def unpack(frame: Frame, instruction: ir.Unpack, env: Environment) -> Environmen
         if isinstance(held, ListObject):
             listed = held.items
         elif isinstance(held, Instance) and held.cls.is_record:
-            listed = tuple(held.get(name) or UNKNOWN for name in classes.fields(held.cls))
+            listed = tuple(held.get(field.name) or UNKNOWN for field in classes.fields(held.cls))
     star = instruction.starred
     if listed is not None and star is None and len(listed) == count:
         values = list(listed)
