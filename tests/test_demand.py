@@ -274,3 +274,99 @@ def test_standard_input_without_a_name_stands_alone() -> None:
     _write({"lib.py": ADDS})
     named = Settings(("-",), select=("DEV1",), stdin_filename="lib.py")
     assert len(engine.run(named, stdin=text).outcome.diagnostics) == 0
+
+
+NET = (
+    "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self, noise='none'):\n"
+    "        super().__init__()\n        self.fc = nn.Linear(3, 3)\n        self.noise = noise\n\n"
+    "    def forward(self, x):\n        return self.fc(x)\n\n"
+    "    def sample(self, count):\n        return self.fc(torch.zeros(count, 3))\n"
+)
+"""`sample` is wrong in its last line if the module is on an accelerator."""
+
+SAMPLED = [("net.py", 15, "DEV103")]
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("net.sample(3)", SAMPLED),
+        ("getattr(net, 'sample')(3)", SAMPLED),
+        ("draw = net.sample", SAMPLED),
+        ("net.eval()", []),
+        ("print('sample')", []),
+    ],
+)
+def test_a_method_that_nothing_calls_is_merely_possible(use: str, found: list[tuple[str, int, str]]) -> None:
+    program = (
+        f"import torch\nfrom net import Net\n\n\ndef main(load, device):\n    net = load().to(device)\n    {use}\n"
+    )
+    _write({"net.py": NET, "run.py": program})
+    assert _reported() == found
+
+
+def test_a_method_of_a_library_is_for_other_callers() -> None:
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/net.py": NET})
+    assert _reported() == [("pkg/net.py", 15, "DEV103")]
+
+
+NOISY = (
+    "import torch\n\n\nclass Agent:\n    def __init__(self, noise, device):\n        self.noise = noise\n"
+    "        self.net = torch.nn.Linear(3, 3).to(device)\n\n"
+    "    def act(self, x):\n        return self.noisy(self.net(x))\n\n"
+    "    def noisy(self, x):\n        if self.noise == 'normal':\n"
+    "            return torch.cat([x, torch.zeros(3, 3)])\n"
+    "        return x\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["'none'"], []),
+        (["'normal'"], [("agent.py", 14, "DEV103")]),
+        (["'none'", "'normal'"], [("agent.py", 14, "DEV103")]),
+        (["options.noise"], [("agent.py", 14, "DEV103")]),
+    ],
+)
+def test_options_that_no_call_chooses(options: list[str], found: list[tuple[str, int, str]]) -> None:
+    program = "import torch\nfrom agent import Agent\n\n\ndef main(options, device):\n"
+    program += "".join(f"    Agent({one}, device).act(torch.ones(3, 3).to(device))\n" for one in options)
+    _write({"agent.py": NOISY, "run.py": program})
+    assert _reported() == found
+
+
+ENTRY = "import torch\nfrom net import Net\n\nif __name__ == '__main__':\n    net = Net()\n    net.sample(3)\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({}, []),
+        ({"other.py": "import torch\n\nprint(torch.ones(3).cuda())\n"}, []),
+        ({"train.py": "from net import Net\n\nNet().cuda().sample(3)\n"}, SAMPLED),
+        ({"load.py": "import importlib\n\nimportlib.import_module('net')\n"}, SAMPLED),
+    ],
+)
+def test_a_program_that_puts_nothing_on_an_accelerator(
+    more: Mapping[str, str], found: list[tuple[str, int, str]]
+) -> None:
+    _write({"net.py": NET, "run.py": ENTRY, **more})
+    assert [one for one in _reported() if one[0] == "net.py"] == found
+
+
+FILLS = (
+    "def send(batch, device):\n    for key in batch:\n        batch[key] = batch[key].to(device)\n\n\n"
+    "def look(batch, device):\n    for key in batch:\n        print(batch[key].to(device))\n"
+)
+
+
+@pytest.mark.parametrize(("function", "found"), [("send", []), ("look", ["DEV102"])])
+def test_a_batch_that_a_function_fills(function: str, found: list[str]) -> None:
+    program = (
+        f"import torch\nfrom fills import {function}\nfrom torch.utils.data import DataLoader\n\n\n"
+        "def main(dataset):\n    net = torch.nn.Linear(3, 3).to('cuda:0')\n"
+        f"    for batch in DataLoader(dataset):\n        {function}(batch, 'cuda:0')\n        net(batch['x'])\n"
+    )
+    _write({"fills.py": FILLS, "run.py": program})
+    assert [code for _, _, code in _reported()] == found

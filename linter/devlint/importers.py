@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,20 @@ BESIDE = "beside"
 """Which files have a word, and are imported together with a file?"""
 
 _SPACES = str.maketrans(dict.fromkeys(".,;()\\#", " "))
+
+READING = "reading"
+"""Which files read a name, or an attribute of that name?"""
+
+PLACING = "placing"
+"""Which files that run together with a file may put something on an accelerator? All of them, if nobody knows which
+files run together."""
+
+_PLACES = re.compile(r"cuda|gpu|device|accelerat|fabric|lightning|trainer|distributed|\.to\(|mps|xpu", re.IGNORECASE)
+"""Whatever puts something on an accelerator, or lets a library do so, has one of these in its text."""
+
+_FINDS_BY_NAME = ("import_module", "__import__", "instantiate", "exec")
+_FINDS = re.compile(rf"\b({'|'.join(_FINDS_BY_NAME)})\(")
+"""Calls with which a program may import files that no import statement names."""
 
 ENTRY = "entry"
 """Is there a file that people run? The first one is the answer."""
@@ -37,6 +52,7 @@ class Importers:
         self._import_words: dict[str, frozenset[str]] = {}
         self._importing: dict[str, tuple[Source, ...]] = {}
         self._words: dict[str, tuple[Source, ...]] = {}
+        self._read: dict[str, frozenset[str]] = {}
         self._answers: dict[tuple[str, str, str], tuple[Source, ...]] = {}
 
     def ask(self, source: Source, question: str, word: str) -> tuple[Source, ...]:
@@ -84,6 +100,7 @@ class Importers:
         importing = {key: changed(found) for key, found in self._importing.items()}
         self._imports = {key: changed(found) for key, found in self._imports.items()}
         self._import_words.pop(after.display, None)
+        self._read.pop(after.display, None)
         self._words.clear()
         vars(self).pop("_first_entry", None)
         if alike:
@@ -101,6 +118,10 @@ class Importers:
             found = self._naming(source, word)
         elif question == BESIDE:
             found = self._beside(source, word)
+        elif question == READING:
+            found = [one for one in self._saying(word) if word in self._names_read(one)]
+        elif question == PLACING:
+            found = self._placing(source)
         elif question == ENTRY:
             found = self._entry(source)
         else:
@@ -146,10 +167,31 @@ class Importers:
         together = self._together(source) if saying else set()
         return [one for one in saying if one.display in together]
 
+    def _placing(self, source: Source) -> list[Source]:
+        """The members that may put something on an accelerator, of those that run together with a file.
+
+        An entry is among these, or else nobody knows which members run the file.
+        """
+        group = self._group(source)
+        finding = any(_FINDS.search(one.text) for word in _FINDS_BY_NAME for one in self._saying(word))
+        if finding or not any(map(is_entry, group)):
+            return group
+        return [one for one in group if _PLACES.search(one.text)]
+
+    def _names_read(self, source: Source) -> frozenset[str]:
+        """The names and attributes that a file reads; of a file that calls `getattr`, each text may be an attribute."""
+        known = self._read.get(source.display)
+        if known is None:
+            known = self._read[source.display] = frozenset(_names_read(source))
+        return known
+
     def _together(self, source: Source) -> set[str]:
         """The files that a file imports or that import it, directly or through others, and all that those import."""
+        return {one.display for one in self._group(source)}
+
+    def _group(self, source: Source) -> list[Source]:
         above = self._closure([source], self._importers)
-        return {one.display for one in self._closure(above, self._imported_by)}
+        return self._closure(above, self._imported_by)
 
     def reaches(self, path: Path, wanted: Collection[str]) -> bool:
         """Return whether a file imports one of some files, directly or through others.
@@ -236,6 +278,22 @@ def contains(text: str, name: str) -> bool:
 
 def _continues(character: str) -> bool:
     return character.isalnum() or character == "_"
+
+
+def _names_read(source: Source) -> Iterator[str]:
+    try:
+        tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    by_text = contains(source.text, "getattr") or contains(source.text, "methodcaller")
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) | ast.alias(name=name):
+                yield name
+            case ast.Constant(value=str() as text) if by_text:
+                yield text
+            case _:
+                pass
 
 
 def words_of_imports(text: str) -> Iterator[str]:

@@ -232,9 +232,10 @@ class Project:
         return self.is_distribution and package.root != package.folder and not source.is_script
 
     def is_test(self, source: Source) -> bool:
-        """Return whether a file is one that pytest collects, or stands in a folder of such files."""
+        """Return whether pytest collects a file or takes fixtures from it, or a folder of tests has it."""
         *folders, name = self.name_of(source.path).split("/")
-        return name.startswith("test_") or name.endswith("_test.py") or not _TEST_FOLDERS.isdisjoint(folders)
+        is_collected = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+        return is_collected or not _TEST_FOLDERS.isdisjoint(folders)
 
     def name_of(self, path: Path | str) -> str:
         """Return the name of a file in this project: its absolute path as seen from the root, with `/`."""

@@ -14,7 +14,7 @@ from devlint.analysis.names import Names
 from devlint.analysis.shape.self_object import SelfObject
 from devlint.analysis.summary.roots import Calls
 from devlint.domain.heap import Object
-from devlint.domain.value import ObjectId, UserClass
+from devlint.domain.value import ObjectId, UserClass, Value
 from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.importers import BESIDE, Importers, absolute_names, imported_names
@@ -136,6 +136,17 @@ class Files(Names, ABC):
         if self.project.is_of_library(source) or not self.project.says(source, _TORCH):
             return False
         return bool(self.importers.ask(source, BESIDE, setter))
+
+    def show_names(self, file: str, names: Mapping[str, Value]) -> None:
+        """Let the functions of a file see what its names hold when a statement of the file calls something.
+
+        A summary may rest on an earlier value of a name, so a change drops the summaries of the file.
+        """
+        loaded = self._files.get(file)
+        held = {} if loaded is None else {name: names[name] for name in loaded.read_inside if name in names}
+        if loaded is not None and any(loaded.globals.names.get(name) != value for name, value in held.items()):
+            loaded.globals.names.update(held)
+            self.concluded[file].calls.clear()
 
     def forget_conclusions(self, file: str) -> None:
         """Drop the conclusions about a file, made while its names were not complete."""

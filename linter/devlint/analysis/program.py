@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
-from devlint.analysis.demand.callers import Body, ByPlace, CallSite
+from devlint.analysis.demand.callers import ByPlace, CallSite, Followed
 from devlint.analysis.demand.listening import Listener, Roles
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
@@ -31,6 +31,7 @@ from devlint.analysis.findings import (
     unregistered_members,
 )
 from devlint.analysis.index import classes, imports, later_moves
+from devlint.analysis.index.free_names import read_inside
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.interpreter import bodies
 from devlint.analysis.interpreter.data_loading import LOADER_FOR_A_DEVICE
@@ -40,6 +41,7 @@ from devlint.analysis.summary.outcome import summary_of
 from devlint.analysis.summary.roots import Calls, Making, Root
 from devlint.analysis.summary.substitution import handed_in, with_given_constants, without_constants
 from devlint.analysis.values import modules, observed_values
+from devlint.domain.body import Body
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
 from devlint.domain.given import plain_named
@@ -118,6 +120,7 @@ class Program(Files):
         # A function that binds a name anew may run before a reader of the name, or after it.
         names: dict[str, Value] = dict.fromkeys(scope.rebound, UNKNOWN)
         loaded = LoadedFile(source, scope, Globals(source.display, source.module, names), source.text.split("\n"))
+        loaded.read_inside = read_inside(scope)
         loaded.imports_default = imports.choose_default(self.project, source, scope.body)
         loaded.other_type = self.is_said_in_program(source, imports.SETS_TYPE)
         loaded.other_default = (
@@ -446,6 +449,10 @@ class Program(Files):
         self.recorder.note_call(called, env.checked, body, call.root)
         for place, found in given.items():
             self.recorder.note_argument(called, place, found, call)
+
+    def note_followed(self, closure: Closure, call: Followed, root: str) -> None:
+        """Notes how a recorded call of a function was followed."""
+        self.recorder.note_followed(Body.of(closure.globals.file, closure.function), call, root)
 
     def takes_device(self, name: str) -> bool:
         """Whether a library function can be told where to create its result."""

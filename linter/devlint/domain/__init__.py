@@ -7,6 +7,7 @@ paths has made sure of an accelerator, `environment` keeps its values instead.
 
 From the bottom up:
 
+* `body`: names for functions and for points in them.
 * `kinds`: the kinds of events, conflicts and operands.
 * `place`: the places of values: a root, and the steps from there.
 * `device`: one device: concrete, a device variable, unknown; device strings.

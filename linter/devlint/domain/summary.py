@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from devlint.domain.body import Point, Side
 from devlint.domain.device import Device
 from devlint.domain.environment import Pair
 from devlint.domain.heap import DictObject, Instance, ListObject, Object
@@ -107,6 +108,7 @@ class Requirement:
         handing: the number of innermost calls, up to the outermost that hands over both values. A call of an object's
             own method does not count.
         arises_inside: a later call does not hand over both values. This call is right, and the called function wrong.
+        point: where it is in the body that found it, if only calls by the name of that body lead there.
     """
 
     kind: ConflictKind
@@ -121,6 +123,7 @@ class Requirement:
     calls: tuple[tuple[str, Span], ...] = ()
     handing: int = 0
     arises_inside: bool = False
+    point: Point | None = None
 
     @property
     def pair(self) -> Pair:
@@ -145,6 +148,7 @@ class Summary:
         touches_devices: something is met on the way that is on a device, names one or cannot be followed.
         called: the parameters that are called, or have a method called.
         tested: the parameters, and the places in them, that decide a branch or an operation, but not for this entry.
+        skipped: the sides of branches that a known test has left out, each time that the test was made.
         is_whole: it says all that happens to objects: those that were there before stay as they are.
     """
 
@@ -160,4 +164,5 @@ class Summary:
     touches_devices: bool = False
     called: frozenset[AccessPath] = frozenset()
     tested: frozenset[AccessPath] = frozenset()
+    skipped: frozenset[Side] = frozenset()
     is_whole: bool = True

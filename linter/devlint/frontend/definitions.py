@@ -36,6 +36,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
         is_generator=inner.has_yield,
         is_async=type(node) is ast.AsyncFunctionDef,
         is_stub=_is_stub(node.body),
+        is_decorated=bool(node.decorator_list),
         documentation=inner.documentation,
     )
     register = scope.register()
@@ -65,6 +66,7 @@ def _lambda(scope: ScopeBuilder, node: ast.Lambda) -> ir.Register:
         is_generator=inner.has_yield,
         is_async=False,
         is_stub=False,
+        is_decorated=False,
         documentation=scope.documentation,
     )
     register = scope.register()

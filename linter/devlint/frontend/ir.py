@@ -538,6 +538,7 @@ class Function(Scope):
         is_generator: contains `yield`.
         is_async: `async def`.
         is_stub: the body is only a docstring, `pass`, `...` or `raise NotImplementedError`.
+        is_decorated: a decorator is written above it.
         documentation: its docstring, behind those of the functions around it.
     """
 
@@ -546,4 +547,5 @@ class Function(Scope):
     is_generator: bool
     is_async: bool
     is_stub: bool
+    is_decorated: bool
     documentation: str

@@ -101,7 +101,7 @@ TOGETHER = frozenset(f"torch.{name}" for name in "cat concat concatenate stack h
 """Functions that put the elements of a list together."""
 
 FIELD = "dataclasses.Field"
-"""The class of what `dataclasses.field` returns."""
+"""The class of the result of `dataclasses.field`."""
 
 FROM_NUMBERS = "_default"
 """A parameter of forms that take numbers alone, and put 0-dim tensors made of them on the default device."""

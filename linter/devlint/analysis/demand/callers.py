@@ -19,26 +19,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
 from devlint.diagnostics import Place
+from devlint.domain.body import Body, Point, Side
 from devlint.domain.place import AccessPath, named
-from devlint.frontend.ir import Function, Scope, Span
-
-
-class Body(NamedTuple):
-    """The name of a function or of another scope. It stays valid when the instructions of the file are dropped.
-
-    Attributes:
-        name, span: see `Scope`.
-    """
-
-    file: str
-    name: str
-    span: Span
-
-    @classmethod
-    def of(cls, file: str, scope: Scope) -> Body:
-        """Return the name of a scope of a file."""
-        return cls(file, scope.name, scope.span)
-
+from devlint.frontend.ir import Function, Scope
 
 Parameter: TypeAlias = tuple[Body, AccessPath]
 """A parameter of a function, or a place in its argument: `x`, `batch['x']`, `rows[*]`."""
@@ -105,9 +88,37 @@ class NoTensor(NamedTuple):
     parameters: tuple[Parameter, ...]
 
 
-Doubt: TypeAlias = "Parameter | Body | Builds | Unwitnessed | NoTensor"
-"""A reason that may refute a fact: all calls pass a tensor on the CPU; a check stands before all calls of a function;
-all calls of a method stand in constructors; no call passes a tensor on an accelerator; none passes a tensor."""
+class Unreached(NamedTuple):
+    """The doubt that no call comes to a point in a function, because of the options that the calls choose.
+
+    A function of a library is there for other callers.
+    """
+
+    point: Point
+
+
+class Uncalled(NamedTuple):
+    """The doubt that nothing calls a method of a module, so nobody knows whether its module is on an accelerator then.
+
+    A method of a library is there for other callers.
+    """
+
+    method: Body
+
+
+class OnHost(NamedTuple):
+    """The doubt that a file belongs to a program that puts nothing on an accelerator."""
+
+    file: str
+
+
+MERELY_POSSIBLE = (Unwitnessed, Unreached, Uncalled, OnHost)
+"""The doubts that make a conflict merely possible; the others refute it."""
+
+Doubt: TypeAlias = "Parameter | Body | Builds | Unwitnessed | NoTensor | Unreached | Uncalled | OnHost"
+"""A reason against a fact: all calls pass a tensor on the CPU; a check stands before all calls of a function; all calls
+of a method stand in constructors; no call passes a tensor on an accelerator; none passes a tensor; no call comes to the
+place; nothing calls the method; the program puts nothing on an accelerator."""
 
 
 class _Call(NamedTuple):
@@ -115,6 +126,20 @@ class _Call(NamedTuple):
 
     body: Body
     checked: bool
+
+
+class Followed(NamedTuple):
+    """How a call was followed.
+
+    Attributes:
+        caller: the function that the call stands in, if that was executed for no call in particular.
+        here: whether the called body was executed with the objects of the caller.
+        skipped: the sides of branches that the call does not execute; None if it could not be followed.
+    """
+
+    caller: Body | None
+    here: bool
+    skipped: frozenset[Side] | None
 
 
 class Files(Protocol):
@@ -125,6 +150,12 @@ class Files(Protocol):
 
     def is_test(self, file: str) -> bool:
         """Whether a file is there to test others: one that names no device says nothing about where a program runs."""
+
+    def is_read(self, file: str, name: str) -> bool:
+        """Whether something in the project reads a name that a file defines, or an attribute of that name."""
+
+    def is_on_host(self, file: str) -> bool:
+        """Whether a file belongs to a program that people run, and that puts nothing on an accelerator."""
 
 
 class Demand:
@@ -143,6 +174,8 @@ class Demand:
         self._given: dict[Parameter, dict[str, set[Given]]] = {}
         """By the file of the call."""
         self._calls: dict[Body, dict[str, set[_Call]]] = {}
+        self._followed: dict[Body, dict[str, set[Followed]]] = {}
+        """How the calls of functions were followed, by the file of the call."""
         self._witnesses: dict[Parameter, set[CallSite]] = {}
         self._inputs: set[Body] = set()
         self._callers: dict[Body, frozenset[str]] = {}
@@ -161,7 +194,7 @@ class Demand:
         """Note a call in a body.
 
         Args:
-            function: what is called.
+            function: the called function.
             checked: there is an accelerator wherever the call is reached.
             body: where the call stands.
             file: whose functions were executed when the call was met.
@@ -178,6 +211,10 @@ class Demand:
         if Where.ACCELERATOR in given:
             self._witnesses.setdefault((function, parameter), set()).add(call)
         self._given.setdefault((function, parameter), {}).setdefault(file, set()).update(given)
+
+    def note_followed(self, function: Body, call: Followed, file: str) -> None:
+        """Note how a call of a function was followed, that was met when the functions of `file` were executed."""
+        self._followed.setdefault(function, {}).setdefault(file, set()).add(call)
 
     def note_callers(self, function: Body, files: Collection[str]) -> None:
         """Note the files that may name a function, all of whose calls have been noted."""
@@ -196,6 +233,11 @@ class Demand:
         self._calls = {
             function: {root: calls for root, calls in by_file.items() if root != file}
             for function, by_file in self._calls.items()
+            if function.file != file
+        }
+        self._followed = {
+            function: {root: calls for root, calls in by_file.items() if root != file}
+            for function, by_file in self._followed.items()
             if function.file != file
         }
         self._given = {
@@ -235,6 +277,11 @@ class Demand:
                         asked.update(function for function, _ in self._sources(one))
                 case Builds(method=method):
                     asked.update(self._above(method))
+                case Unreached(point=Point(body=function)) | Uncalled(method=function):
+                    if not self._about.is_of_library(function.file):
+                        asked.update(self._above(function))
+                case OnHost():
+                    pass
                 case Body():
                     asked.update(self._above(doubt))
                 case _:
@@ -248,6 +295,12 @@ class Demand:
                 return self._is_for_constructors(method, set())
             case Unwitnessed(parameters=parameters):
                 return not any(map(self._is_witnessed, parameters))
+            case Unreached():
+                return self._is_unreached(doubt)
+            case Uncalled(method=method):
+                return self._is_uncalled(method)
+            case OnHost(file=file):
+                return self._about.is_on_host(file)
             case NoTensor(parameters=parameters):
                 return all(self._wheres(one) == {Where.NO_TENSOR} for one in parameters)
             case Body():
@@ -312,6 +365,31 @@ class Demand:
             return True
         is_of_library = any(self._about.is_of_library(function.file) for function, _ in sources)
         return is_of_library and not any(Where.CPU in self._of(one) for one in sources)
+
+    def _is_unreached(self, doubt: Unreached) -> bool:
+        function, path = doubt.point
+        if self._about.is_of_library(function.file):
+            return False
+        calls = [call for call in self._followed_calls(function) if not self._is_followed_elsewhere(call)]
+        return bool(calls) and all(call.skipped is not None and not call.skipped.isdisjoint(path) for call in calls)
+
+    def _is_uncalled(self, method: Body) -> bool:
+        if self._about.is_of_library(method.file) or self._followed_calls(method):
+            return False
+        return not self._about.is_read(method.file, method.name.rpartition(".")[2])
+
+    def _is_followed_elsewhere(self, call: Followed) -> bool:
+        """Whether all calls of the function around a call execute that with their own objects, and so meet the call."""
+        around = [] if call.caller is None else self._followed_calls(call.caller)
+        return bool(around) and all(one.here for one in around)
+
+    def _followed_calls(self, function: Body) -> list[Followed]:
+        """How the calls of a function were followed; a call of a function above may have led to a call of this one."""
+        by_file = self._followed.get(function, {})
+        above = tuple(self._above(function))
+        return [
+            call for file, calls in by_file.items() if any(self._counts(one, file) for one in above) for call in calls
+        ]
 
     def _above(self, function: Body) -> Iterator[Body]:
         """A function, and those that call it, directly or through others."""

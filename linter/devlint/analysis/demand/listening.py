@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from devlint.analysis.demand.callers import Body
 from devlint.analysis.demand.recorder import Recorder
-from devlint.importers import ENTRY, NAMING, Importers
+from devlint.domain.body import Body
+from devlint.importers import ENTRY, NAMING, PLACING, READING, Importers
 from devlint.project import Project, Source
 
 
@@ -79,6 +79,18 @@ class Roles:
         if source is None:
             return False
         return self._project.is_of_library(source) or not self._importers.ask(source, ENTRY, "")
+
+    def is_read(self, file: str, name: str) -> bool:
+        """Whether something in the project reads a name that a file defines, or an attribute of that name."""
+        source = self._source_of(file)
+        return source is None or bool(self._importers.ask(source, READING, name))
+
+    def is_on_host(self, file: str) -> bool:
+        """Whether a file belongs to a program that people run, and that puts nothing on an accelerator."""
+        source = self._source_of(file)
+        if source is None or self.is_of_library(file):
+            return False
+        return not self._importers.ask(source, PLACING, "")
 
     def is_test(self, file: str) -> bool:
         """Whether a file is there to test others."""

@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from devlint.analysis.demand.callers import Body, CallSite, Demand, Doubt, Files, Given, Unwitnessed
+from devlint.analysis.demand.callers import MERELY_POSSIBLE, CallSite, Demand, Doubt, Files, Followed, Given
 from devlint.analysis.demand.missed import with_need
 from devlint.diagnostics import Certainty, Place
+from devlint.domain.body import Body
 from devlint.domain.device import CPU
 from devlint.domain.kinds import OriginKind
 from devlint.domain.place import AccessPath
@@ -106,6 +107,13 @@ class Recorder:
             return
         self.demand.note_argument(function, parameter, given, call)
 
+    def note_followed(self, function: Body, call: Followed, file: str) -> None:
+        """Adds how a call was followed; see `Demand.note_followed`."""
+        if self._waiting is not None:
+            self._waiting.append(partial(self.note_followed, function, call, file))
+            return
+        self.demand.note_followed(function, call, file)
+
     def questions(self, file: str) -> set[Body]:
         """The functions whose callers decide the doubts about the facts of a file.
 
@@ -125,7 +133,7 @@ class Recorder:
         return bool(doubts) and all(map(self._is_wrong, doubts))
 
     def _is_wrong(self, doubts: tuple[Doubt, ...]) -> bool:
-        return any(self.demand.holds(doubt) for doubt in doubts if not isinstance(doubt, Unwitnessed))
+        return any(self.demand.holds(doubt) for doubt in doubts if not isinstance(doubt, MERELY_POSSIBLE))
 
     def _with_certainty(self, file: str, span: object, fact: Fact) -> Fact:
         """A fact with what the calls of the function say about it.
@@ -135,15 +143,15 @@ class Recorder:
         if not isinstance(fact, Conflict) or not isinstance(span, Span):
             return fact
         doubts = self._doubts_of(file, span, fact)
-        if doubts and all(map(self._is_unwitnessed, doubts)):
+        if doubts and all(map(self._is_only_possible, doubts)):
             return replace(fact, certainty=Certainty.POSSIBLE)
         call = self.demand.witness(chain.from_iterable(doubts))
         if call is None or call.place.file == file:
             return fact
         return replace(fact, witness=Step(call.place, "this call hands over a tensor on an accelerator"))
 
-    def _is_unwitnessed(self, doubts: tuple[Doubt, ...]) -> bool:
-        return any(self.demand.holds(doubt) for doubt in doubts if isinstance(doubt, Unwitnessed))
+    def _is_only_possible(self, doubts: tuple[Doubt, ...]) -> bool:
+        return any(self.demand.holds(doubt) for doubt in doubts if isinstance(doubt, MERELY_POSSIBLE))
 
     def called_files(self, file: str) -> set[str]:
         """The files of the functions inside which calls in a file have values apart, and of these values."""

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 
-from devlint.analysis.demand.callers import Body, Doubt
+from devlint.analysis.demand.callers import Doubt
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
+from devlint.domain.body import Body, Point, Side
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, is_symbolic, variables_of
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance, Object
@@ -112,6 +113,10 @@ class Loop:
     continued: Environment | None = None
     plan: Plan = NO_PLAN
     branching: int = 0
+    path: tuple[Side, ...] = ()
+    is_called_by_name: bool | None = None
+    taken: set[Side] = field(default_factory=set)
+    skipped: set[Side] = field(default_factory=set)
     collected: list[tuple[Tensor, ObjectId, Span]] = field(default_factory=list)
 
 
@@ -223,6 +228,9 @@ class Frame:
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
         branching: how many branches are around the present point.
+        path: the sides of the branches around the present point.
+        is_called_by_name: see `client.is_called_by_name`; None if nobody has asked.
+        taken, skipped: the sides of branches that were executed, and those that a known test has left out.
         results: what each `return` on a path with an accelerator gives, and where it stands.
         stores: what was stored in attributes of objects, with whether that registers it.
         partial: by the path of what two paths have left, what one of them has moved and the other has not.
@@ -288,6 +296,10 @@ class Frame:
     constructions: dict[Span, Construction] = field(default_factory=dict)
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
     branching: int = 0
+    path: tuple[Side, ...] = ()
+    is_called_by_name: bool | None = None
+    taken: set[Side] = field(default_factory=set)
+    skipped: set[Side] = field(default_factory=set)
     results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
     partial: dict[AccessPath, tuple[Operand, Operand]] = field(default_factory=dict)
@@ -371,6 +383,23 @@ class Frame:
     def body(self) -> Body:
         """The name of the executed scope."""
         return Body.of(self.globals.file, self.scope)
+
+    @property
+    def point(self) -> Point:
+        """The present point of the execution."""
+        return Point(self.body, self.path)
+
+    @property
+    def left_out(self) -> frozenset[Side]:
+        """The sides of branches that were not executed, because the test was known each time."""
+        return frozenset(self.skipped - self.taken)
+
+    def enter(self, side: Side) -> tuple[Side, ...]:
+        """Note that a side of a branch is executed from here on, and return the path up to here."""
+        around = self.path
+        self.path = (*around, side)
+        self.taken.add(side)
+        return around
 
     def set(self, register: Register, value: Value, span: Span, place: AccessPath | None = None) -> None:
         """Fill a register: with what a value is when it is used, and beside it whether it may be None.

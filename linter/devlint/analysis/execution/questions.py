@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from devlint.analysis.demand.callers import ByPlace, CallSite
+from devlint.analysis.demand.callers import ByPlace, CallSite, Followed
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.sight import Sight
@@ -77,6 +77,9 @@ class Names(Protocol):
 
     def free_names(self, file: str, scope: ir.Scope) -> Set[str]:
         """Return the names that a body of a file reads and does not bind, inner functions included."""
+
+    def filled_parameters(self, file: str, function: ir.Function) -> Set[str]:
+        """Return the parameters of a function of a file into which the function stores by a subscript."""
 
     def unread_moves(self, file: str, scope: ir.Scope) -> Set[ir.Span]:
         """Return the calls in a body of a file that move the variable of a loop and whose result is never read."""
@@ -155,6 +158,12 @@ class Functions(Protocol):
 
     def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:
         """Note a call of a function, with the devices of its arguments by place in the parameters."""
+
+    def note_followed(self, closure: Closure, call: Followed, root: str) -> None:
+        """Note how a call of a function was followed; see `Followed`."""
+
+    def show_names(self, file: str, names: Mapping[str, Value]) -> None:
+        """Let the functions of a file see what its names hold when a statement of the file calls something."""
 
     def heirs(self, cls: UserClass) -> Iterator[UserClass]:
         """Yield the classes of the same file that inherit from a class."""

@@ -98,7 +98,7 @@ _DATA = re.compile(
 )
 """A module so named, or in such a package, prepares what a model is given."""
 
-_TESTS = re.compile(r"(^|\.)(tests?(\.|$)|(test_\w+|\w+_test)$)")
+_TESTS = re.compile(r"(^|\.)(tests?(\.|$)|(test_\w+|\w+_test|conftest)$)")
 """A module of tests."""
 
 _HOLDS_NOTHING = re.compile(
@@ -191,6 +191,27 @@ _LOADS_ON_CPU = re.compile(r"\bmap_location *= *(torch\.device\( *)?[\"']cpu")
 def loads_on_cpu(frame: Frame) -> bool:
     """Whether what is executed, a function or a whole file, has tensors loaded onto the CPU."""
     return _LOADS_ON_CPU.search(frame.program.source(frame.file, frame.scope.span)) is not None
+
+
+def is_called_by_name(frame: Frame) -> bool:
+    """Whether only code that reads the name of the executed function can call it.
+
+    Decorators and foreign base classes may hand a function on to others, and PyTorch calls some methods itself. Tools
+    call `main` and the functions of tests.
+    """
+    if frame.is_called_by_name is None:
+        frame.is_called_by_name = _is_called_by_name(frame)
+    return frame.is_called_by_name
+
+
+def _is_called_by_name(frame: Frame) -> bool:
+    function, owner = frame.scope, frame.owner
+    if not isinstance(function, Function) or function.is_decorated or takes_inputs(function, owner):
+        return False
+    around, _, name = function.name.rpartition(".")
+    if not name.isidentifier() or (name.startswith("__") and name.endswith("__")) or name == "main" or is_test(frame):
+        return False
+    return not around if owner is None else around == owner.name and classes.has_plain_bases(owner)
 
 
 def is_private(frame: Frame) -> bool:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
-from devlint.analysis.demand.callers import Builds, Doubt, NoTensor, Parameter, Unwitnessed
+from devlint.analysis.demand.callers import Builds, Doubt, NoTensor, OnHost, Parameter, Uncalled, Unreached, Unwitnessed
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import recovery, unregistered_tensor
 from devlint.analysis.findings.client import (
     builds,
     holds_nothing,
+    is_called_by_name,
     is_on_accelerator_in_practice,
     is_out_of_the_graph,
     is_private,
@@ -33,6 +34,7 @@ from devlint.analysis.index import classes
 from devlint.analysis.values import partial_batch_move
 from devlint.analysis.values.operands import LOCAL, is_accelerator, is_exempt, is_observed, may_be_exempt, meeting
 from devlint.diagnostics import Certainty
+from devlint.domain.body import Point
 from devlint.domain.device import (
     CHOSEN_BY_CALLER,
     CPU,
@@ -92,7 +94,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if is_open(first, second):
             message = wording(operation, first, second)
             kind = kind_of(first, second)
-            require(frame, env, Requirement(kind, operation, first, second, message, frame.file, span, env.always))
+            clash = Requirement(kind, operation, first, second, message, frame.file, span, env.always)
+            require(frame, env, replace(clash, point=_point(frame)))
     return False
 
 
@@ -326,6 +329,7 @@ def _report(
 ) -> None:
     message = wording(operation, first, second)
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
+    clash = replace(clash, point=_point(frame))
     first, second = clash.first, clash.second
     frame.record_conflict(clash)
     doubts = doubts_of(frame, first, second)
@@ -341,6 +345,11 @@ def _report(
         others=tuple(meeting(frame, side) for side in others),
     )
     frame.record(span, fact, doubts)
+
+
+def _point(frame: Frame) -> Point | None:
+    """The present point of a body that others can only call by its name; None for another body."""
+    return frame.point if is_called_by_name(frame) else None
 
 
 def described(clash: Requirement) -> ConflictKind:
@@ -363,10 +372,17 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
         found = (*found, Unwitnessed(places))
     if any(is_out_of_the_graph(side) and _is_untold(side) and _is_fresh(side.device) for side in sides):
         found = (*found, Unwitnessed(()))
+    if any(is_symbolic(device) for device in devices):
+        found = (*found, OnHost(frame.file))
+    if is_called_by_name(frame):
+        found = (*found, Unreached(frame.point))
     own = any(variable.root.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
-    return (*found, Builds(frame.body)) if classes.is_module(frame.owner) else found
+    if not classes.is_module(frame.owner):
+        return found
+    found = (*found, Builds(frame.body))
+    return (*found, Uncalled(frame.body)) if is_called_by_name(frame) else found
 
 
 def _is_fresh(device: Device) -> bool:

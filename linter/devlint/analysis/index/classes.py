@@ -182,6 +182,13 @@ def seen_whole(held: Instance, base: str) -> Instance:
     return replace(held, open=held.open and any(map(_is_unseen, others)))
 
 
+def has_plain_bases(cls: UserClass) -> bool:
+    """Whether all bases are of the program, or those of ordinary modules and objects: nobody else calls its methods."""
+    return all(
+        isinstance(base, UserClass) or (isinstance(base, Library) and _is_plain(base.name)) for base in cls.lineage
+    )
+
+
 def _is_unseen(base: Value) -> bool:
     """Whether instances may register or move what one does not see, for the sake of a base class."""
     if isinstance(base, Library):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 
 from devlint.diagnostics import Place
@@ -30,6 +30,7 @@ class LoadedFile:
         imports_default: it imports what may choose the default device.
         heap: its objects as its functions find them.
         functions, classes: those found, and not looked at yet; a method with its class, a class with its functions.
+        read_inside: the names that it binds more than once and that its functions read.
         default_device_callees: functions that are called under a default device other than their file's.
     """
 
@@ -47,6 +48,7 @@ class LoadedFile:
     functions: list[tuple[Closure, UserClass | None]] = field(default_factory=list)
     default_device_callees: set[ir.Function] = field(default_factory=set)
     classes: list[tuple[UserClass, Sequence[Closure]]] = field(default_factory=list)
+    read_inside: Collection[str] = ()
 
     def text(self, span: ir.Span) -> str:
         """The source text of a span; empty where there is none."""

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 
 from devlint.analysis.index import free_names, loops, unread_moves
+from devlint.analysis.index.filled_parameters import filled_parameters
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.diagnostics import Place
 from devlint.domain.value import Closure, Globals, UserClass
@@ -28,6 +29,7 @@ class _Known:
     plans: dict[tuple[ir.Span, int], loops.Plan] = field(default_factory=dict)
     free_names: dict[ir.Scope, Set[str]] = field(default_factory=dict)
     unread_moves: dict[ir.Scope, Set[ir.Span]] = field(default_factory=dict)
+    filled_parameters: dict[ir.Function, Set[str]] = field(default_factory=dict)
 
 
 class FileTexts:
@@ -121,6 +123,13 @@ class FileTexts:
         if scope not in known:
             known[scope] = free_names.free_names(scope)
         return known[scope]
+
+    def filled_parameters(self, file: str, function: ir.Function) -> Set[str]:
+        """The parameters of a function of a file into which the function stores by a subscript."""
+        known = self._known[file].filled_parameters
+        if function not in known:
+            known[function] = filled_parameters(function)
+        return known[function]
 
     def unread_moves(self, file: str, scope: ir.Scope) -> Set[ir.Span]:
         """The calls in a body of a file that move the variable of a loop and whose result is never read."""

@@ -101,7 +101,7 @@ def _of_opaque(frame: Frame, env: Environment, base: Opaque, name: str, place: A
     is_tensor = frame.kind(base) is Kind.TENSOR
     if name == "device" and not (is_tensor and base.device != UNKNOWN_DEVICE):
         return DeviceValue(device_of(base), True, base.origin)
-    if name == "cpu":
+    if name == "cpu" and not base.path.is_fresh:
         frame.follow(device_of(base))
     if is_tensor:
         return _of_tensor(frame, env, frame.tensor(base), name, place)

@@ -73,6 +73,8 @@ DEEPEST_PART = 50
 
 def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Environment | None:
     """A call; control does not go on behind one that never returns."""
+    if isinstance(frame.scope, ir.File):
+        frame.program.show_names(frame.file, env.names)
     arguments = collect(frame, env, instruction.arguments)
     function = ArgumentValue(
         frame.registers[instruction.function],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 
+from devlint.analysis.demand.callers import Unreached
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts, unregistered_tensor
 from devlint.analysis.findings.client import is_test
@@ -68,6 +69,8 @@ class LeadingCall:
         led = self.led(requirement)
         if frame.recording:
             doubts = conflicts.doubts_of(frame, *sides)
+            if requirement.point is not None:
+                doubts = (*doubts, Unreached(requirement.point))
             unregistered_tensor.note(frame, *sides, doubts)
             via = [Step(frame.program.place(file, where), LEADS_THERE) for file, where in requirement.calls]
             operation = f"`{requirement.operation}` is called here"

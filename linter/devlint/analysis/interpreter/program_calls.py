@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from devlint.analysis.demand.callers import CallSite
+from devlint.analysis.demand.callers import CallSite, Followed
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts, recovery, unknown_operand
 from devlint.analysis.findings.pytorch_messages import wording
@@ -25,8 +25,10 @@ from devlint.analysis.summary.outcome import requirements
 from devlint.analysis.summary.substitution import Substitution, from_inside, handed, qualified, side_of
 from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
+from devlint.analysis.values.containers import forget_batch, is_batch
 from devlint.analysis.values.devices import check_use
 from devlint.analysis.values.modules import device_of_whole
+from devlint.domain.body import Side
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, ListObject
@@ -47,7 +49,7 @@ from devlint.domain.value import (
     is_lost,
     present,
 )
-from devlint.frontend.ir import Span
+from devlint.frontend.ir import Function, Span
 
 DEEPEST_CALL = 12
 """How far calls are followed that are executed with their caller's objects."""
@@ -103,6 +105,11 @@ def call(
     result = _call_bound(frame, env, closure, owner, arguments, bound, span)
     if result is None or bound is None:
         return result
+    batches = {name: given.value for name, given in bound.items() if is_batch(given.value)}
+    if batches:
+        filled = frame.program.filled_parameters(closure.globals.file, closure.function)
+        for name in sorted(batches.keys() & filled):
+            forget_batch(env, batches[name])
     return observed_values.returned(frame, env, closure, bound, result, span)
 
 
@@ -116,6 +123,7 @@ def _call_bound(
     span: Span,
 ) -> Value | None:
     if bound is None or closure.function.is_stub or not (arguments.exact or _pays(frame, env, closure, bound)):
+        _note_followed(frame, closure, None)
         frame.touches_devices = frame.touches_devices or not closure.function.is_stub
         return UNKNOWN
     for name, default in closure.defaults:
@@ -124,11 +132,13 @@ def _call_bound(
     _note_call(frame, env, closure, bound, span)
     general = device_free.summary(frame, env, closure, owner, bound)
     if general is not None:
+        _note_followed(frame, closure, general.skipped)
         return apply(frame, env, general, bound, closure, span)
     if stays_with_caller(env, closure, bound) or knows_its_maker(closure):
         return _execute_here(frame, env, closure, owner, bound, span)
     entry = entry_of(frame, env, closure, bound)
     summary = frame.program.summarise(frame, closure, owner, entry, env)
+    _note_followed(frame, closure, None if summary is None else summary.skipped)
     if summary is None:
         return UNKNOWN
     exact = {name: given.value for name, given in bound.items() if is_exact(given.value)}
@@ -152,6 +162,13 @@ def _note_call(
         given = handed_over.of(frame, recorded, env, bound, span)
         call = CallSite(recorded.file, frame.program.place(frame.file, span))
         frame.program.note_call(recorded, env, closure, given, call)
+
+
+def _note_followed(frame: Frame, closure: Closure, skipped: frozenset[Side] | None, *, here: bool = False) -> None:
+    """Notes how a recorded call was followed, see `Followed`."""
+    if frame.recorded is not None:
+        caller = frame.body if frame.recording and isinstance(frame.scope, Function) else None
+        frame.program.note_followed(closure, Followed(caller, here, skipped), frame.recorded.file)
 
 
 def hands_back(frame: Frame, env: Environment, closure: Closure, span: Span) -> bool:
@@ -201,6 +218,7 @@ def call_forward(
     entry = entry_of(frame, env, closure, {name: given for name, given in bound.items() if name != first})
     summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
     if summary is None:
+        _note_followed(frame, closure, None)
         return UNKNOWN
     of_own = Substitution(frame, env, {first: bound[first]}, span, set())
     if _can_follow(frame, closure) and (
@@ -208,6 +226,7 @@ def call_forward(
         or any(_is_answer(of_own.lookup(place)) for place in summary.tested)
     ):
         return _execute_here(frame, env, closure, owner, bound, span)
+    _note_followed(frame, closure, summary.skipped)
     result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
     is_open = isinstance(result, Opaque) or (result is not None and is_lost(result))
     if is_open and isinstance(device_of_whole(frame, env, module), Concrete):
@@ -271,6 +290,7 @@ def construct(
     if summary is None or summary.returns is None or not summary.is_whole or new.object not in dict(summary.heap):
         return None
     _note_call(frame, env, closure, given, span)
+    _note_followed(frame, closure, summary.skipped)
     made = apply(frame, env, replace(summary, returns=new), bound, closure, span)
     assert isinstance(made, Reference)
     return made
@@ -303,6 +323,7 @@ def _execute_here(
     """Executes the body with the caller's objects; `quiet` when its conflicts have been reported already."""
     budget = frame.budget
     if not _can_follow(frame, closure):
+        _note_followed(frame, closure, None)
         return forget(frame, env, bound)
     budget.left -= 1
     budget.running.add(closure.function)
@@ -312,6 +333,7 @@ def _execute_here(
     # What the body says of devices that differ belongs to the body's own analysis; here it is the call's.
     outcome = run(frame, closure, owner, names, env, site=site)
     budget.running.discard(closure.function)
+    _note_followed(frame, closure, outcome.frame.left_out, here=True)
     frame.touches_devices |= outcome.frame.touches_devices
     frame.called |= outcome.frame.called
     frame.tested |= set(device_free.through(outcome.frame.tested, bound))

@@ -17,6 +17,7 @@ from devlint.analysis.interpreter import with_blocks
 from devlint.analysis.interpreter.joins import Cleared, drop_strays, merge, put_back, returned, test_again
 from devlint.analysis.values import occurrences
 from devlint.analysis.values.narrowing import apply_constraints, changed_by, truth, widen_back
+from devlint.domain.body import Side
 from devlint.domain.environment import Environment, join
 from devlint.domain.value import UNKNOWN, Assume, Constant, Kind, Opaque, Predicate, Present, Tensor
 from devlint.frontend import ir
@@ -65,8 +66,11 @@ def branch(
         narrowed = apply_constraints(env, proofs)
         if narrowed is None:
             return None
+        frame.skipped.add(Side(frame.spans[test], not outcome.known))
         frame.branching += 1
+        around = frame.enter(Side(frame.spans[test], outcome.known))
         after = (then if outcome.known else orelse)(narrowed)
+        frame.path = around
         frame.branching -= 1
         return after
     frame.note_tested(test)
@@ -80,8 +84,12 @@ def branch(
             cleared.append(test_again(frame, side, frame.spans[test]))
             side.always = always and side.fallback is False and _is_decided_by_machine(outcome)
     frame.branching += 1
+    around = frame.enter(Side(frame.spans[test], holds=True))
     after_then, ends_then = _side(frame, holds, then)
+    frame.path = around
+    frame.enter(Side(frame.spans[test], holds=False))
     after_else, ends_else = _side(frame, fails, orelse)
+    frame.path = around
     frame.branching -= 1
     if after_then is not None and after_else is not None:
         by_then = changed_by(after_then, outcome.holds, outcome.fails)

@@ -163,9 +163,13 @@ def call_module_method(site: LibraryCall, value: Reference, held: Object | None)
             # What classes below this one register, for this one registers nothing.
             device = Variable(SELF)
             origin = frame.origin("parameters are on the device of their module", site.span, OriginKind.MODULE)
-        each: Value = Tensor(device, None, TensorRole.PARAMETER, origin)
-        each = TupleValue((TEXT, each)) if name.startswith("named_") else each
-        return site.allocate(name, ListObject(None, each, owner=value))
+        # The module may be on several devices; its first parameter is on one.
+        first = next(modules.state(frame, env, value, buffers=name.endswith("buffers")), (device, origin))
+        known = ((device, origin), first)
+        items: list[Value] = [Tensor(there, None, TensorRole.PARAMETER, why) for there, why in known]
+        if name.startswith("named_"):
+            items = [TupleValue((TEXT, item)) for item in items]
+        return site.allocate(name, ListObject(None, items[0], first=items[1], owner=value))
     if name == "state_dict":
         device, origin = modules.module_device(frame, env, value)
         return site.allocate(name, DictObject((), Tensor(device, None, origin=origin), False))

@@ -152,7 +152,7 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
 
 
 def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
-    """A module that an object holds may be moved by whoever uses the object, unless it is not on the CPU.
+    """A module that an object holds may be moved by whoever uses the object, unless a part of it is not on the CPU.
 
     That is so for an ordinary object, and for a module that registers more than can be seen.
     """
@@ -162,7 +162,10 @@ def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
         for item in inner.items or (inner.rest,):
             if isinstance(item, Reference) and item != value:
                 _let_follow(frame, heap, item)
-    if modules.is_module(frame, env, value) and modules.module_device(frame, env, value)[0] == CPU:
+    devices = {one for one, _ in modules.state(frame, env, value)} if modules.is_module(frame, env, value) else set()
+    # What a wrapper of a library holds does not count as unknown for the sake of the wrapper.
+    elsewhere = set() if isinstance(inner, LibraryObject) else {UNKNOWN_DEVICE}
+    if CPU in devices and devices - elsewhere == {CPU}:
         modules.place_object(frame, env, value, UNKNOWN_DEVICE, None)
 
 

@@ -51,6 +51,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             touches_devices=outcome.frame.touches_devices,
             called=frozenset(outcome.frame.called),
             tested=frozenset(outcome.frame.tested),
+            skipped=outcome.frame.left_out,
         )
     changed = list(outcome.env.heap.changed())
     _ask_of_hidden((outcome.value, *(held for _, thing in changed for held in held_by(thing))))
@@ -71,6 +72,7 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         outcome.frame.touches_devices,
         frozenset(outcome.frame.called),
         frozenset(outcome.frame.tested),
+        outcome.frame.left_out,
         len(made) == len(changed),
     )
 

@@ -47,6 +47,8 @@ def get_item(site: LibraryCall) -> Value:
     parts = given.value.items if isinstance(given.value, TupleValue) else (given.value,)
     if any(part == SLICE or (isinstance(part, Constant) and type(part.value) is int) for part in parts):
         site.frame.prove_dimensions(site.env, site.receiver.value, site.receiver.place)
+    if receiver.rank == 0 and isinstance(parts[0], Constant) and type(parts[0].value) is int:
+        return UNKNOWN  # PyTorch raises an IndexError; up to release 0.4 this was a number
     _select(site, "[…]", site.receiver, given)
     stray = receiver.stray
     if stray is not None:

@@ -225,7 +225,12 @@ def describe_field(site: LibraryCall) -> Value:
 def next_(site: LibraryCall) -> Value:
     """`next(iter(xs))`: one element."""
     given = site.arguments.first()
-    return UNKNOWN if given is None else _each(site, given.value)
+    if given is None:
+        return UNKNOWN
+    held = site.held(given.value)
+    if isinstance(held, ListObject) and held.owner is not None and held.first is not None:
+        return held.first  # of the parameters of a module
+    return _each(site, given.value)
 
 
 def filter_(site: LibraryCall) -> Value:

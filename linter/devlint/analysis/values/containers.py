@@ -352,12 +352,25 @@ def subscript(frame: Frame, env: Environment, base: Value, key: Value, span: ir.
 
 def _store_in_batch(frame: Frame, env: Environment, batch: Opaque, key: Value, value: Value) -> None:
     """A loop over a loader stores something in a batch: where that is a mapping, its other elements stay."""
-    changed: Value = replace(batch, device=UNKNOWN_DEVICE, origin=None)
-    if isinstance(key, Constant) and isinstance(key.value, str):
-        rest = element(frame, batch, EACH)
-        held = DictObject(((key.value, value),), rest, complete=False)
-        changed = allocate(frame, env, frame.scope.span, f"batch {batch.path.exact}", held)
+    if not (isinstance(key, Constant) and isinstance(key.value, str)):
+        forget_batch(env, batch)
+        return
+    rest = element(frame, batch, EACH)
+    held = DictObject(((key.value, value),), rest, complete=False)
+    changed = allocate(frame, env, frame.scope.span, f"batch {batch.path.exact}", held)
     env.names.update({name: changed for name, known in env.names.items() if known == batch})
+
+
+def is_batch(value: Value) -> bool:
+    """Whether a value is what a loader gives to a loop."""
+    return isinstance(value, Opaque) and value.origin is not None and value.origin.kind is OriginKind.LOADER
+
+
+def forget_batch(env: Environment, batch: Value) -> None:
+    """Forget where the tensors of a batch are, under each name of the batch."""
+    if isinstance(batch, Opaque):
+        changed = replace(batch, device=UNKNOWN_DEVICE, origin=None)
+        env.names.update({name: changed for name, known in env.names.items() if known == batch})
 
 
 SLICE = Host("slice")
@@ -389,7 +402,7 @@ def _pick(items: tuple[Value, ...], key: Value) -> Value:
 
 def store_subscript(frame: Frame, env: Environment, base: Value, key: Value, value: Value) -> None:
     """`base[key] = value` for lists and dicts."""
-    if isinstance(base, Opaque) and base.origin is not None and base.origin.kind is OriginKind.LOADER:
+    if isinstance(base, Opaque) and is_batch(base):
         _store_in_batch(frame, env, base, key, value)
     held = env.heap.get(base.object) if isinstance(base, Reference) else None
     if not isinstance(base, Reference) or held is None:

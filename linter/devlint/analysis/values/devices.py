@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from devlint.analysis.demand.callers import Body
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import visible_devices
+from devlint.domain.body import Body
 from devlint.domain.device import UNKNOWN_DEVICE, Concrete, Device, Variable, complaint, is_symbolic, parse
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import OriginKind, Spelling

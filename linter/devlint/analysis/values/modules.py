@@ -195,7 +195,10 @@ def state(
                             yield held.device, held.origin
                         pending.extend(part for _, part in reversed(held.parts))
                     case Instance() as held:
-                        pending.extend(stored for name, stored in reversed(held.attributes) if name in held.registered)
+                        registered = [stored for name, stored in held.attributes if name in held.registered]
+                        # Its own parameters come before those of its parts, as in `named_parameters()`.
+                        registered.sort(key=lambda stored: not isinstance(present(stored), Tensor))
+                        pending.extend(reversed(registered))
                         if held.open:
                             yield (held.moved or (UNKNOWN_DEVICE, None))
                     case ListObject(module=str()) as held:
