@@ -95,7 +95,7 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
             message = wording(operation, first, second)
             kind = kind_of(first, second)
             clash = Requirement(kind, operation, first, second, message, frame.file, span, env.always)
-            require(frame, env, replace(clash, point=_point(frame)))
+            require(frame, env, replace(clash, point=point_of(frame, first, second)))
     return False
 
 
@@ -329,7 +329,7 @@ def _report(
 ) -> None:
     message = wording(operation, first, second)
     clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
-    clash = replace(clash, point=_point(frame))
+    clash = replace(clash, point=point_of(frame, first, second))
     first, second = clash.first, clash.second
     frame.record_conflict(clash)
     doubts = doubts_of(frame, first, second)
@@ -347,9 +347,13 @@ def _report(
     frame.record(span, fact, doubts)
 
 
-def _point(frame: Frame) -> Point | None:
-    """The present point of a body that others can only call by its name; None for another body."""
-    return frame.point if is_called_by_name(frame) else None
+def point_of(frame: Frame, *sides: Operand) -> Point | None:
+    """The present point of a body that others can only call by its name; None for another body.
+
+    It is None for values that a recorded run has seen, too: these also count on paths that no call takes.
+    """
+    observed = any(side.origin is not None and side.origin.rests_on_observation for side in sides)
+    return frame.point if is_called_by_name(frame) and not observed else None
 
 
 def described(clash: Requirement) -> ConflictKind:
@@ -374,8 +378,9 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
         found = (*found, Unwitnessed(()))
     if any(is_symbolic(device) for device in devices):
         found = (*found, OnHost(frame.file))
-    if is_called_by_name(frame):
-        found = (*found, Unreached(frame.point))
+    point = point_of(frame, *sides)
+    if point is not None:
+        found = (*found, Unreached(point))
     own = any(variable.root.startswith("self") for side in sides for variable in variables_of(side.device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
