@@ -355,6 +355,27 @@ def test_a_program_that_puts_nothing_on_an_accelerator(
     assert [one for one in _reported() if one[0] == "net.py"] == found
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("load()", []),
+        ("load().features", []),
+        ("load().to(device)", ["DEV103"]),
+        ("torch.zeros(3, device=device)", ["DEV103"]),
+    ],
+)
+def test_inputs_of_a_module_on_the_cpu_are_there_unless_something_puts_them_elsewhere(
+    given: str, found: list[str]
+) -> None:
+    program = (
+        "import torch\nfrom net import Net\n\n\ndef main(device):\n    from data import load\n\n"
+        f"    net = Net()\n    torch.cuda.init()\n    return net({given})\n"
+    )
+    data = "import json\n\n\ndef load():\n    return json.load(open('x'))\n"
+    _write({"net.py": NET, "data.py": data, "run.py": program})
+    assert [code for file, _, code in _reported() if file == "run.py"] == found
+
+
 FILLS = (
     "def send(batch, device):\n    for key in batch:\n        batch[key] = batch[key].to(device)\n\n\n"
     "def look(batch, device):\n    for key in batch:\n        print(batch[key].to(device))\n"

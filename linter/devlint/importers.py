@@ -86,11 +86,14 @@ class Importers:
             Whether the questions about all other files have the answers that they had.
         """
         words = {word for _, _, word in self._answers if word}
+        questions = {question for _, question, _ in self._answers}
         alike = (
             same_imports
             and all(contains(before.text, word) == contains(after.text, word) for word in ("import *", *words))
             and before.is_script == after.is_script
-            and ("_first_entry" not in vars(self) or is_entry(before) == is_entry(after))
+            and (("_first_entry" not in vars(self) and PLACING not in questions) or is_entry(before) == is_entry(after))
+            and (PLACING not in questions or _places_alike(before.text, after.text))
+            and (READING not in questions or words.isdisjoint({*_names_read(before)} ^ {*_names_read(after)}))
         )
 
         def changed(found: tuple[Source, ...]) -> tuple[Source, ...]:
@@ -278,6 +281,11 @@ def contains(text: str, name: str) -> bool:
 
 def _continues(character: str) -> bool:
     return character.isalnum() or character == "_"
+
+
+def _places_alike(before: str, after: str) -> bool:
+    """Whether two texts give the same answer to the question `PLACING`."""
+    return all((one.search(before) is None) == (one.search(after) is None) for one in (_PLACES, _FINDS))
 
 
 def _names_read(source: Source) -> Iterator[str]:

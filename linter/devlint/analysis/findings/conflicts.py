@@ -262,6 +262,8 @@ def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
                 return None  # a caller that passes another device is told so
             if kind in (ConflictKind.OPERANDS, ConflictKind.MODULE_INPUT, ConflictKind.INDEX) and builds(frame, side):
                 return None
+            if other.module is not None and not other.module.criterion and _is_put_nowhere(frame, side.device):
+                return None  # who has left the module on the CPU has its inputs there, too
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
@@ -281,6 +283,16 @@ def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
         return kind if differ(_type_of(first.device), _type_of(second.device)) else None
     apart = differ(first.device, second.device)
     return kind if apart and not (_holds_a_place(frame, first) or _holds_a_place(frame, second)) else None
+
+
+def _is_put_nowhere(frame: Frame, device: Device) -> bool:
+    """Whether a value follows something unknown: neither an argument nor a module, nor a device with a name."""
+    recorded = frame.recorded
+    if recorded is None or not isinstance(device, Variable) or device.names_device:
+        return False
+    if device.root == "self":
+        return recorded.owner is None or not classes.is_module(recorded.owner)
+    return device.root not in frame.program.recorder.demand.parameters(recorded.body)
 
 
 def _holds_a_place(frame: Frame, side: Operand) -> bool:

@@ -124,9 +124,11 @@ def _takes_tensor(form: Form, given: ArgumentValue) -> Iterator[bool]:
 def _for_numbers(found: list[Form], deciding: list[ArgumentValue]) -> Form | None:
     """The form that takes arguments of which nothing is known for numbers, so that nothing is asked of them.
 
-    None if it returns something else than the others do.
+    None if the forms return different things, or if only some of them use the default device.
     """
     if any(signature.returns != found[0][0].returns for signature, _ in found):
+        return None
+    if len({any(one.name == FROM_NUMBERS for one in signature.parameters) for signature, _ in found}) > 1:
         return None
     forms = (form for form in found if not any(kind for given in deciding for kind in _takes_tensor(form, given)))
     return next(forms, None)
