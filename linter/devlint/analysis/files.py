@@ -83,14 +83,13 @@ class Files(Names, ABC):
 
         No file may be in use. `load` executes a dropped file again.
         """
-        most = self._most_lines or max(MOST_LINES, 2 * self.lines)
-        if self.lines > most:
+        lines = self.lines
+        # Twice what the first file needs, since the next may need as much.
+        self._most_lines = self._most_lines or (max(MOST_LINES, 2 * lines) if lines else 0)
+        if lines > self._most_lines:
             for file in tuple(self._files):
                 self.unload(file)
             gc.collect()  # files refer to each other in circles
-        elif self._files:
-            # Twice what the first file needs, since the next may need as much.
-            self._most_lines = most
 
     def load(self, source: Source) -> LoadedFile:
         """Execute a file the first time it is asked for.

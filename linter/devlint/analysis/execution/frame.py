@@ -113,10 +113,6 @@ class Loop:
     continued: Environment | None = None
     plan: Plan = NO_PLAN
     branching: int = 0
-    path: tuple[Side, ...] = ()
-    is_called_by_name: bool | None = None
-    taken: set[Side] = field(default_factory=set)
-    skipped: set[Side] = field(default_factory=set)
     collected: list[tuple[Tensor, ObjectId, Span]] = field(default_factory=list)
 
 

@@ -94,8 +94,9 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if is_open(first, second):
             message = wording(operation, first, second)
             kind = kind_of(first, second)
-            clash = Requirement(kind, operation, first, second, message, frame.file, span, env.always)
-            require(frame, env, replace(clash, point=point_of(frame, first, second)))
+            point = point_of(frame, first, second)
+            clash = Requirement(kind, operation, first, second, message, frame.file, span, env.always, point=point)
+            require(frame, env, clash)
     return False
 
 
@@ -263,7 +264,7 @@ def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
             if kind in (ConflictKind.OPERANDS, ConflictKind.MODULE_INPUT, ConflictKind.INDEX) and builds(frame, side):
                 return None
             if other.module is not None and not other.module.criterion and _is_put_nowhere(frame, side.device):
-                return None  # who has left the module on the CPU has its inputs there, too
+                return None  # a program that leaves the module on the CPU keeps its inputs there
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
@@ -340,8 +341,9 @@ def _report(
     always: bool,
 ) -> None:
     message = wording(operation, first, second)
-    clash = ordered(Requirement(kind, operation, first, second, message, frame.file, span, always, True))
-    clash = replace(clash, point=point_of(frame, first, second))
+    point = point_of(frame, first, second)
+    clash = Requirement(kind, operation, first, second, message, frame.file, span, always, met=True, point=point)
+    clash = ordered(clash)
     first, second = clash.first, clash.second
     frame.record_conflict(clash)
     doubts = doubts_of(frame, first, second)
@@ -364,8 +366,7 @@ def point_of(frame: Frame, *sides: Operand) -> Point | None:
 
     It is None for values that a recorded run has seen, too: these also count on paths that no call takes.
     """
-    observed = any(side.origin is not None and side.origin.rests_on_observation for side in sides)
-    return frame.point if is_called_by_name(frame) and not observed else None
+    return frame.point if is_called_by_name(frame) and not is_observed(*sides) else None
 
 
 def described(clash: Requirement) -> ConflictKind:

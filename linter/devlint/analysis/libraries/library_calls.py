@@ -371,7 +371,7 @@ def _item_name(key: Value) -> str | None:
 
 
 def store_item(frame: Frame, env: Environment, base: Reference, held: LibraryObject, key: Value, value: Value) -> None:
-    """`module[key] = value` of a module of a library that has such parts."""
+    """`module[key] = value` of a module of a library: the new part replaces the one of that key."""
     name = _item_name(key)
     if name is not None and is_module(frame, env, base) and is_module(frame, env, value):
         others = tuple(part for part in held.parts if part[0] != name)

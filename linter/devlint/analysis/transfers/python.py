@@ -217,7 +217,7 @@ def named_tuple(site: LibraryCall) -> Value:
 
 
 def describe_field(site: LibraryCall) -> Value:
-    """`dataclasses.field(…)`: a description, of which the class takes what its constructor needs."""
+    """`dataclasses.field(…)`: a description of one field; a class definition reads it."""
     parts = tuple((name, given.value) for name, given in site.arguments.keywords)
     return site.allocate("field", LibraryObject(FIELD, UNREACHED, parts=parts))
 

@@ -87,9 +87,9 @@ def side_of(
     )
 
 
-def is_observed(first: Operand, second: Operand) -> bool:
-    """Whether a recorded run has seen the device of one of them."""
-    return any(side.origin is not None and side.origin.rests_on_observation for side in (first, second))
+def is_observed(*sides: Operand) -> bool:
+    """Whether a recorded run has seen the device of one of some operands."""
+    return any(side.origin is not None and side.origin.rests_on_observation for side in sides)
 
 
 def meeting(frame: Frame, side: Operand) -> Meeting:
