@@ -42,6 +42,9 @@ class Texts(Protocol):
     def says(self, file: str, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern occurs in the text of a file."""
 
+    def is_test(self, file: str) -> bool:
+        """Return whether a file is there to test others."""
+
     def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern occurs in one of the lines of a body."""
 

@@ -98,9 +98,6 @@ _DATA = re.compile(
 )
 """A module so named, or in such a package, prepares what a model is given."""
 
-_TESTS = re.compile(r"(^|\.)(tests?(\.|$)|(test_\w+|\w+_test|conftest)$)")
-"""A module of tests."""
-
 _HOLDS_NOTHING = re.compile(
     r"\b(empty|zeros|ones|rand|randn|full)\(\s*[\[(]?\s*0\s*[,)\]]|[tT]ensor\(\s*(\[\s*\]\s*)?[,)]"
 )
@@ -156,8 +153,8 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
 
 
 def is_test(frame: Frame) -> bool:
-    """Whether what is executed stands in a module of tests: what it meets, it was given by what stands beside it."""
-    return frame.globals.module is not None and _TESTS.search(frame.globals.module) is not None
+    """Whether what is executed stands in a file of tests: what it meets, it was given by what stands beside it."""
+    return frame.program.is_test(frame.file)
 
 
 def holds_nothing(frame: Frame, made: Origin | None) -> bool:

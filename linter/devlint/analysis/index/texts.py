@@ -86,6 +86,11 @@ class FileTexts:
         loaded = self._files.get(file)
         return loaded is not None and self.project.says(loaded.source, pattern)
 
+    def is_test(self, file: str) -> bool:
+        """Whether a file is there to test others; see `Project.is_test`."""
+        loaded = self._files.get(file)
+        return loaded is not None and self.project.is_test(loaded.source)
+
     def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
         """Whether something in the lines of a body is of a pattern."""
         if isinstance(scope, ir.File):
