@@ -81,6 +81,48 @@ def test_a_library_is_there_for_others_unless_a_call_says_otherwise(files: Mappi
     assert _reported() == [("pkg/lib.py", 5, "DEV103")] * found
 
 
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [
+        ("", False),
+        ("\n\ndef public(load):\n    return _shifted(load())\n", False),
+        ("\n\ndef public(x):\n    return _shifted(x)\n", True),
+        ("\n\ndef public(load, device):\n    return _shifted(load().to(device))\n", True),
+    ],
+    ids=["nobody", "unknown", "what others pass", "accelerator"],
+)
+def test_only_the_library_itself_calls_its_private_functions(caller: str, *, found: bool) -> None:
+    text = ADDS.replace("shifted", "_shifted") + caller
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": text})
+    assert _reported() == [("pkg/lib.py", 5, "DEV103")] * found
+
+
+@pytest.mark.parametrize(("base", "found"), [("object", False), ("torch.distributions.Distribution", True)])
+def test_a_base_class_of_another_library_may_call_private_methods(base: str, *, found: bool) -> None:
+    text = f"import torch\n\n\nclass Shift({base}):\n    def _shifted(self, x: torch.Tensor):\n"
+    text += "        return x + torch.zeros(3)\n"
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": text})
+    assert _reported() == [("pkg/lib.py", 6, "DEV103")] * found
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("torch.zeros(3, device=x.device)", False),
+        ("torch.zeros(3).type_as(x)", False),
+        ("x.to(device)", True),
+        ("torch.zeros(3, device=device)", True),
+    ],
+)
+@pytest.mark.parametrize("other", ["torch.ones(3)", "torch.ones(3), []"])
+def test_what_a_call_passes_beside_a_cpu_tensor(other: str, given: str, *, found: bool) -> None:
+    lib = "def add(x, y, rows=None):\n    return x + y\n"
+    use = "import torch\nfrom data import load\nfrom pkg.lib import add\n\n\ndef use(device):\n    x = load()\n"
+    use += f"    return add({given}, {other})\n"
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": lib, "pkg/use.py": use})
+    assert [code for _, _, code in _reported() if code == "DEV103"] == ["DEV103"] * found
+
+
 def test_what_nobody_runs_is_there_for_others() -> None:
     _write({"lib.py": ADDS})
     assert _reported() == []

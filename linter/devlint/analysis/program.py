@@ -469,7 +469,8 @@ class Program(Files):
     def found(self, asker: Asker, value: Value) -> None:
         """Notes a function definition that was executed; methods are noted with their class."""
         if isinstance(value, Closure) and not isinstance(asker.scope, ir.Class):
-            self.recorder.demand.note_definition(value.function, asker.scope, asker.globals.file)
+            function, file = value.function, asker.globals.file
+            self.recorder.demand.note_definition(function, asker.scope, file, internal=function.is_private)
             loaded = self._files.get(asker.globals.file)
             if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
                 loaded.functions.append((value, None))
@@ -491,8 +492,10 @@ class Program(Files):
 
     def found_class(self, asker: Asker, cls: UserClass, methods: Sequence[Closure]) -> None:
         """Notes a class definition that was executed, with all functions of its body."""
+        is_closed = classes.has_plain_bases(cls)
         for method in methods:
-            self.recorder.demand.note_definition(method.function, asker.scope, asker.globals.file)
+            internal = is_closed and method.function.is_private
+            self.recorder.demand.note_definition(method.function, asker.scope, asker.globals.file, internal=internal)
         loaded = self._files.get(asker.globals.file)
         if loaded is not None and (asker.recording or isinstance(asker.scope, ir.File)):
             loaded.classes.append((cls, methods))

@@ -549,3 +549,9 @@ class Function(Scope):
     is_stub: bool
     is_decorated: bool
     documentation: str
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its name says that only its own class or file, or its own project, uses it."""
+        name = self.name.rpartition(".")[2]
+        return name.startswith("_") and not name.endswith("__")

@@ -171,6 +171,7 @@ class Demand:
         """The names of the parameters of each function that was defined."""
         self._around: dict[Body, Body] = {}
         """The functions in whose bodies others are defined."""
+        self._internal: set[Body] = set()
         self._given: dict[Parameter, dict[str, set[Given]]] = {}
         """By the file of the call."""
         self._calls: dict[Body, dict[str, set[_Call]]] = {}
@@ -183,9 +184,14 @@ class Demand:
 
     # --- noting ---------------------------------------------------------------------------------------------
 
-    def note_definition(self, function: Function, scope: Scope, file: str) -> None:
-        """Note that a function is defined in a scope of a file; in another function, it sees the parameters of that."""
+    def note_definition(self, function: Function, scope: Scope, file: str, *, internal: bool) -> None:
+        """Note that a function is defined in a scope of a file; in another function, it sees the parameters of that.
+
+        `internal`: no other project calls the function.
+        """
         defined = Body.of(file, function)
+        if internal:
+            self._internal.add(defined)
         self._parameters[defined] = tuple(own.name for own in function.parameters)
         if isinstance(scope, Function):
             self._around[defined] = Body.of(file, scope)
@@ -230,6 +236,7 @@ class Demand:
         self._around = {function: around for function, around in self._around.items() if function.file != file}
         self._callers = {function: files for function, files in self._callers.items() if function.file != file}
         self._inputs = {function for function in self._inputs if function.file != file}
+        self._internal = {function for function in self._internal if function.file != file}
         self._calls = {
             function: {root: calls for root, calls in by_file.items() if root != file}
             for function, by_file in self._calls.items()
@@ -278,7 +285,7 @@ class Demand:
                 case Builds(method=method):
                     asked.update(self._above(method))
                 case Unreached(point=Point(body=function)) | Uncalled(method=function):
-                    if not self._about.is_of_library(function.file):
+                    if not self._is_exported(function):
                         asked.update(self._above(function))
                 case OnHost():
                     pass
@@ -363,24 +370,30 @@ class Demand:
         sources = self._sources(parameter)
         if any(one[0] in self._inputs or Where.ACCELERATOR in self._of(one) for one in sources):
             return True
-        is_of_library = any(self._about.is_of_library(function.file) for function, _ in sources)
-        return is_of_library and not any(Where.CPU in self._of(one) for one in sources)
+        is_exported = any(self._is_exported(function) for function, _ in sources)
+        return is_exported and not any(Where.CPU in self._of(one) for one in sources)
+
+    def _is_exported(self, function: Body) -> bool:
+        """Whether other projects may call a function."""
+        return function not in self._internal and self._about.is_of_library(function.file)
 
     def _is_unreached(self, doubt: Unreached) -> bool:
         function, path = doubt.point
-        if self._about.is_of_library(function.file):
+        if self._is_exported(function):
             return False
         calls = [call for call in self._followed_calls(function) if not self._is_followed_elsewhere(call)]
         return bool(calls) and all(call.skipped is not None and not call.skipped.isdisjoint(path) for call in calls)
 
     def _is_uncalled(self, method: Body) -> bool:
-        if self._about.is_of_library(method.file) or self._followed_calls(method):
+        if self._is_exported(method) or self._followed_calls(method):
             return False
         return not self._about.is_read(method.file, method.name.rpartition(".")[2])
 
     def _is_followed_elsewhere(self, call: Followed) -> bool:
         """Whether all calls of the function around a call execute that with their own objects, and so meet the call."""
-        around = [] if call.caller is None else self._followed_calls(call.caller)
+        if call.caller is None or self._is_exported(call.caller):
+            return False
+        around = self._followed_calls(call.caller)
         return bool(around) and all(one.here for one in around)
 
     def _followed_calls(self, function: Body) -> list[Followed]:

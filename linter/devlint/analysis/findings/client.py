@@ -212,9 +212,8 @@ def _is_called_by_name(frame: Frame) -> bool:
 
 
 def is_private(frame: Frame) -> bool:
-    """Whether the executed function is for the use of its own class or file."""
-    name = frame.scope.name.rpartition(".")[2]
-    return name.startswith("_") and not name.endswith("__")
+    """Whether what is executed is a function for the use of its own class or file."""
+    return isinstance(frame.scope, Function) and frame.scope.is_private
 
 
 def makes_host_data(frame: Frame) -> bool:

@@ -246,8 +246,11 @@ def may_meet(frame: Frame, env: Environment, first: Operand, second: Operand) ->
     )
 
 
-def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
-    """The kind of conflict between two sides, None if there is none."""
+def judge(frame: Frame, first: Operand, second: Operand, *, inside: bool = False) -> ConflictKind | None:
+    """The kind of conflict between two sides, None if there is none.
+
+    `inside`: the two meet inside a called function, because the call hands over one of them or both.
+    """
     if not (first.certain and second.certain):
         return None
     for side in (first, second):
@@ -265,6 +268,9 @@ def judge(frame: Frame, first: Operand, second: Operand) -> ConflictKind | None:
                 return None
             if other.module is not None and not other.module.criterion and _is_put_nowhere(frame, side.device):
                 return None  # a program that leaves the module on the CPU keeps its inputs there
+            called = inside or frame.recorded not in (None, frame)
+            if called and other.role not in LOCAL and _is_result_of_something_unknown(side):
+                return None  # a called function is right for what is on one device, and nothing says that this is not
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
@@ -294,6 +300,13 @@ def _is_put_nowhere(frame: Frame, device: Device) -> bool:
     if device.root == "self":
         return recorded.owner is None or not classes.is_module(recorded.owner)
     return device.root not in frame.program.recorder.demand.parameters(recorded.body)
+
+
+def _is_result_of_something_unknown(side: Operand) -> bool:
+    """Whether a value is from nobody knows where; the result of a module is where whoever uses the module has that."""
+    if side.origin is None or side.origin.kind is OriginKind.MODULE:
+        return False
+    return isinstance(side.device, Variable) and side.device.place.is_fresh and not side.device.names_device
 
 
 def _holds_a_place(frame: Frame, side: Operand) -> bool:

@@ -418,7 +418,7 @@ def _require(leading: LeadingCall, substitution: Substitution, requirement: Requ
         return
     strays, left = conflicts.on_one_path(first, second), partial_batch_move.pairs_left_behind(frame, [(first, second)])
     for one, other in ((first, second), *strays, *left):
-        kind = conflicts.judge(frame, one, other)
+        kind = conflicts.judge(frame, one, other, inside=True)
         if kind is not None:
             said = wording(requirement.operation, one, other)
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
