@@ -45,15 +45,25 @@ def get_item(site: LibraryCall) -> Value:
     if receiver is None or given is None:
         return UNKNOWN
     parts = given.value.items if isinstance(given.value, TupleValue) else (given.value,)
-    if any(part == SLICE or (isinstance(part, Constant) and type(part.value) is int) for part in parts):
+    if any(part == SLICE or _is_integer(part) for part in parts):
         site.frame.prove_dimensions(site.env, site.receiver.value, site.receiver.place)
-    if receiver.rank == 0 and isinstance(parts[0], Constant) and type(parts[0].value) is int:
-        return UNKNOWN  # PyTorch raises an IndexError; up to release 0.4 this was a number
+    if _is_integer(parts[0]) and (receiver.rank == 0 or (receiver.rank is None and _is_data(site))):
+        return UNKNOWN  # PyTorch raises an IndexError for a 0-dim tensor; up to release 0.3 `loss.data[0]` was a number
     _select(site, "[…]", site.receiver, given)
     stray = receiver.stray
     if stray is not None:
         stray = replace(stray, rank=_rank_behind(site, stray.rank, given.value))
     return replace(receiver, rank=_rank_behind(site, receiver.rank, given.value), role=TensorRole.PLAIN, stray=stray)
+
+
+def _is_integer(key: Value) -> bool:
+    return isinstance(key, Constant) and type(key.value) is int
+
+
+def _is_data(site: LibraryCall) -> bool:
+    """Whether the receiver is written as `x.data`."""
+    assert site.receiver is not None
+    return site.frame.program.source(site.frame.file, site.receiver.span).endswith(".data")
 
 
 def set_item(site: LibraryCall) -> Value:
