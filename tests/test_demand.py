@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from devlint import engine
 from devlint.cli import devlint
+from devlint.diagnostics import Certainty
 from devlint.settings import Settings
 
 ADDS = "import torch\n\n\ndef shifted(x: torch.Tensor):\n    return x + torch.zeros(3)\n"
@@ -290,6 +291,18 @@ def test_the_least_certainty_hides_the_others() -> None:
 
     assert codes("--no-cache") == ["DEV103", "DEV101"]
     assert codes("--no-cache", "--min-certainty", "certain") == ["DEV101"]
+
+
+@pytest.mark.parametrize(
+    ("branch", "certainty"),
+    [("", Certainty.CERTAIN), ("if len(sys.argv) > 9:\n    ", Certainty.ON_ACCELERATOR)],
+    ids=["call", "call inside a branch"],
+)
+def test_a_call_that_need_not_happen_is_no_certain_error(branch: str, certainty: Certainty) -> None:
+    lib = "import torch\n\n\ndef add(device):\n    return torch.ones(3, device=device) + torch.ones(3).cuda()\n"
+    _write({"lib.py": lib, "run.py": f"import sys\nfrom lib import add\n\nadd('cuda:0')\n{branch}add('cuda:1')\n"})
+    (found,) = engine.run(Settings((".",), select=("DEV101",), jobs=1)).outcome.diagnostics
+    assert (found.place.file, found.place.line, found.certainty) == ("lib.py", 5, certainty)
 
 
 def test_a_comment_on_a_possible_error_is_needed() -> None:

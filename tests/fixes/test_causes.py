@@ -22,6 +22,14 @@ def train(device: torch.device, scale: torch.Tensor):
         {second}
 """
 
+ROWS = """\
+import torch
+
+made = torch.zeros(3)
+{move}for row in torch.ones(2, 3, device="cuda:0"):
+    total = made + row
+"""
+
 GIVEN = """\
 import torch
 
@@ -207,6 +215,11 @@ CAUSES = {
         ("DEV103",),
         SCORES.format(move=""),
         SCORES.format(move="    score = score.to(self.links.device)\n    "),
+    ),
+    "loop variable of a script": (
+        ("DEV101",),
+        ROWS.format(move=""),
+        ROWS.format(move='made = made.to("cuda:0")\n'),
     ),
     "one created tensor, and reports of two expressions of it": (
         ("DEV101", "DEV104"),

@@ -83,7 +83,7 @@ class LeadingCall:
                     requirement.operation,
                     first,
                     second,
-                    conflicts.certainty(requirement.first, requirement.second, always=requirement.always),
+                    conflicts.certainty(*sides, always=requirement.always and self.env.always),
                     requirement.message,
                     tuple(via),
                     operands.is_observed(requirement.first, requirement.second),

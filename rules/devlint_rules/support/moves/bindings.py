@@ -215,8 +215,8 @@ def is_tested(name: str, begin: Place, end: Place, syntax: Syntax, surroundings:
 
 def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
     """Return from where on a name has a value that has nothing to do with its last one; None if a node is no store."""
-    parents = syntax.parents(node)
-    if not syntax.is_target(node) or isinstance(next(parents), (cst.Attribute, cst.Subscript, cst.AugAssign)):
+    parents = [*syntax.parents(node)]
+    if not syntax.is_target(node) or isinstance(parents[0], (cst.Attribute, cst.Subscript, cst.AugAssign)):
         return None
     statement = next(one for one in parents if isinstance(one, (cst.BaseSmallStatement, cst.BaseStatement)))
     where = syntax.place_of(statement)
