@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from tests.conftest import REPOSITORY
+from tests.differential import order_of_files
 from tests.differential.order import differences, reports, shuffled
 from tests.differential.program import Definition, Program, Statement
 
@@ -29,3 +31,20 @@ def test_a_report_that_stands_elsewhere_is_noticed() -> None:
 def test_definitions_change_places() -> None:
     orders = {shuffled(PLANTED, random.Random(seed)).definitions for seed in range(20)}
     assert orders == {(FIRST, SECOND), (SECOND, FIRST)}
+
+
+def test_the_order_of_the_files_of_a_package_makes_no_difference() -> None:
+    package = REPOSITORY / "fixtures" / "questions" / "62_kd_teacher_labels"
+    assert list(order_of_files.differences(package, 2, 1)) == ["", ""]
+
+
+def test_functions_of_a_file_change_places_with_their_comments() -> None:
+    first, second = "# of first\ndef first(x):\n    return x\n", "\n\n@cache\ndef second(x=1):\n    return x\n"
+    head, tail = "import torch\nfrom functools import cache\n", "\nsecond(first(1))\n"
+    texts = {order_of_files.shuffled(head + first + second + tail, random.Random(seed)) for seed in range(20)}
+    assert texts == {head + first + second + tail, head + second + first + tail}
+
+
+def test_a_function_that_another_definition_reads_stays() -> None:
+    text = "def first(x):\n    return x\n\n\ndef second(x=first):\n    return x\n"
+    assert {order_of_files.shuffled(text, random.Random(seed)) for seed in range(20)} == {text}
