@@ -271,7 +271,7 @@ def _once(facts: Sequence[Anchored]) -> list[Anchored]:
     found = [item for item in facts if not (isinstance(item.fact, Conflict) and item.fact.via)]
     through = [(item, item.fact) for item in facts if isinstance(item.fact, Conflict) and item.fact.via]
     calls: dict[object, list[tuple[Anchored, Conflict]]] = {}
-    for item, fact in sorted(through, key=lambda pair: (pair[0].place, _as_run(pair[1].via[-1].place))):
+    for item, fact in sorted(through, key=lambda pair: (pair[0].place, [_as_run(step.place) for step in pair[1].via])):
         calls.setdefault(_cause(fact, item.place), []).append((item, fact))
     told: set[object] = set()
     for (first, fact), *others in calls.values():

@@ -136,7 +136,7 @@ class LeadingCall:
 
 def own_object(frame: Frame, env: Environment) -> Reference | None:
     """The object whose method is executed, if the first parameter is one."""
-    parameters = frame.scope.parameters if isinstance(frame.scope, Function) else ()
+    parameters = frame.scope.parameters if frame.owner is not None and isinstance(frame.scope, Function) else ()
     own = env.names.get(parameters[0].name) if parameters else None
     return own if isinstance(own, Reference) else None
 
