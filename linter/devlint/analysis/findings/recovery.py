@@ -108,7 +108,8 @@ def move(frame: Frame, env: Environment, mends: Iterable[Mend], span: Span) -> N
         device, because = mend.there.device, mend.there.origin
         if not {found for found, _ in state(frame, env, mend.module)} <= {CPU, device}:
             continue
-        what = f"on {in_words(device)} from here on, as if the mistake that devlint reports here were fixed"
+        place = in_words(device)
+        what = f"the module is on {place} from here on, as if the mistake that devlint reports here were fixed"
         origin = frame.origin(what, span, OriginKind.MODULE, because)
         inner = env.heap.above()
         after = replace(env, heap=inner)
