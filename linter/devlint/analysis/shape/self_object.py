@@ -117,7 +117,7 @@ def with_later(
 def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, Value]) -> Instance:
     """An instance as its methods find it; `others` are further attributes of which that is known already."""
     movable = classes.is_module(held.cls)
-    own_way = classes.moves_itself(held.cls) or (held.open and not movable)
+    own_way = classes.moves_itself(held.cls) or (not movable and (held.open or _is_mixed_in(frame, held.cls)))
     places, defined = dict(held.places), (held.cls.globals.file, held.cls.span or Span(1, 0, 1, 0))
     attributes: list[tuple[str, Value]] = []
     moved: dict[Origin, Value] = {}
@@ -149,6 +149,11 @@ def _surrounded(frame: Frame, heap: Heap, held: Instance, others: Mapping[str, V
         attributes.append((name, value))
     modules.share_parameters(heap, held, moved)
     return replace(held, attributes=(*attributes, *others.items()))
+
+
+def _is_mixed_in(frame: Frame, cls: UserClass) -> bool:
+    """Whether a module inherits from an ordinary class: it moves what the methods of that class register."""
+    return any(map(classes.is_module, frame.program.heirs(cls)))
 
 
 def _let_follow(frame: Frame, heap: Heap, value: Reference) -> None:
