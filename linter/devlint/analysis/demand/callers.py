@@ -172,6 +172,7 @@ class Demand:
         self._around: dict[Body, Body] = {}
         """The functions in whose bodies others are defined."""
         self._internal: set[Body] = set()
+        """The functions that no other project calls."""
         self._given: dict[Parameter, dict[str, set[Given]]] = {}
         """By the file of the call."""
         self._calls: dict[Body, dict[str, set[_Call]]] = {}
