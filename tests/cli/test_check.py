@@ -76,7 +76,7 @@ def test_json_has_exactly_the_promised_keys(shell: Shell) -> None:
         "column": 1,
         "end_line": 2,
         "end_column": 6,
-        "related": [{"file": "pkg/a.py", "line": 2, "column": 1, "message": "a is created on cpu here"}],
+        "related": [{"file": "pkg/a.py", "line": 2, "column": 1, "message": "a is created on cpu here", "value": None}],
         "fix": None,
     }
 

@@ -93,6 +93,7 @@ def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, object]:
                 "line": related.place.line,
                 "column": related.place.column,
                 "message": related.message,
+                "value": related.value or None,
             }
             for related in diagnostic.related
         ],
