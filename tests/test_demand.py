@@ -87,10 +87,11 @@ def test_a_library_is_there_for_others_unless_a_call_says_otherwise(files: Mappi
     [
         ("", False),
         ("\n\ndef public(load):\n    return _shifted(load())\n", False),
+        ("\n\ndef public(load):\n    return load(_shifted)\n", True),
         ("\n\ndef public(x):\n    return _shifted(x)\n", True),
         ("\n\ndef public(load, device):\n    return _shifted(load().to(device))\n", True),
     ],
-    ids=["nobody", "unknown", "what others pass", "accelerator"],
+    ids=["nobody", "unknown", "a call that nobody knows", "what others pass", "accelerator"],
 )
 def test_only_the_library_itself_calls_its_private_functions(caller: str, *, found: bool) -> None:
     text = ADDS.replace("shifted", "_shifted") + caller

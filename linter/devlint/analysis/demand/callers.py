@@ -286,7 +286,7 @@ class Demand:
                 case Builds(method=method):
                     asked.update(self._above(method))
                 case Unreached(point=Point(body=function)) | Uncalled(method=function):
-                    if not self._is_exported(function):
+                    if self._is_internal(function):
                         asked.update(self._above(function))
                 case OnHost():
                     pass
@@ -374,9 +374,20 @@ class Demand:
         is_exported = any(self._is_exported(function) for function, _ in sources)
         return is_exported and not any(Where.CPU in self._of(one) for one in sources)
 
+    def _is_internal(self, function: Body) -> bool:
+        """Whether only the project itself calls a function."""
+        return function in self._internal or not self._about.is_of_library(function.file)
+
     def _is_exported(self, function: Body) -> bool:
-        """Whether other projects may call a function."""
-        return function not in self._internal and self._about.is_of_library(function.file)
+        """Whether there may be calls of a function of a library that nobody knows.
+
+        They stand in other projects; or something in the project reads the name of a private function, and no call is
+        known.
+        """
+        if not self._is_internal(function):
+            return True
+        is_unfollowed = not self._calls_of(function) and self._about.is_of_library(function.file)
+        return is_unfollowed and self._about.is_read(function.file, function.name.rpartition(".")[2])
 
     def _is_unreached(self, doubt: Unreached) -> bool:
         function, path = doubt.point
