@@ -44,7 +44,7 @@ def shuffled(text: str, dice: random.Random) -> str:
             continue
         _shuffle(run, lines, result, dice)
         run.clear()
-        end = 0 if statement is None else statement.end_lineno or end
+        end = end if statement is None else statement.end_lineno or end
     return "".join(result)
 
 
@@ -52,15 +52,15 @@ def _shuffle(
     run: list[tuple[ast.FunctionDef, range]], lines: list[str], result: list[str], dice: random.Random
 ) -> None:
     """Put the functions of a run into another order in `result`."""
-    names = [function.name for function, _ in run]
-    if len(set(names)) < len(names) or any(_read_early(function) & {*names} for function, _ in run):
+    names = {function.name for function, _ in run}
+    if len(run) < 2 or len(names) < len(run) or any(_read_early(function) & names for function, _ in run):
         return
-    if run and not lines[run[-1][1].stop - 1].endswith("\n"):
+    start, stop = run[0][1].start, run[-1][1].stop
+    if not lines[stop - 1].endswith("\n"):
         return  # the last line of a file has no end
     chunks = [lines[place.start : place.stop] for _, place in run]
     dice.shuffle(chunks)
-    if run:
-        result[run[0][1].start : run[-1][1].stop] = [line for chunk in chunks for line in chunk]
+    result[start:stop] = [line for chunk in chunks for line in chunk]
 
 
 def _read_early(function: ast.FunctionDef) -> set[str]:

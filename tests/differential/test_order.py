@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
-from tests.conftest import REPOSITORY
 from tests.differential import order_of_files
-from tests.differential.order import differences, reports, shuffled
+from tests.differential.order import changes, differences, reports, shuffled
 from tests.differential.program import Definition, Program, Statement
 
 FIRST = Definition(Statement("def first(x):", (Statement("return x.cuda()"),)), "pass")
@@ -33,9 +33,27 @@ def test_definitions_change_places() -> None:
     assert orders == {(FIRST, SECOND), (SECOND, FIRST)}
 
 
-def test_the_order_of_the_files_of_a_package_makes_no_difference() -> None:
-    package = REPOSITORY / "fixtures" / "questions" / "62_kd_teacher_labels"
-    assert list(order_of_files.differences(package, 2, 1)) == ["", ""]
+ADDING = (
+    "import torch\n\n\ndef add(x, y):\n    return x + y\n\n\n"
+    "def make(device):\n    return torch.ones(3, device=device)\n\n\n"
+    "def total(device):\n    return add(make(device), make('cpu'))\n"
+)
+
+
+def test_the_order_of_a_package_makes_no_difference(tmp_path: Path) -> None:
+    (tmp_path / "adding.py").write_text(ADDING)
+    (tmp_path / "run.py").write_text("from adding import total\n\ntotal('cuda:0')\n")
+    found = order_of_files.reports(tmp_path, None)
+    assert ("adding.py", "DEV101") in {report[:2] for report in found}
+    assert order_of_files.shuffled(ADDING, random.Random("1 0")) != ADDING
+    assert list(order_of_files.differences(tmp_path, 3, 1)) == ["", "", ""]
+
+
+def test_a_package_that_reports_something_else_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "adding.py").write_text(ADDING)
+    before = order_of_files.reports(tmp_path, None)
+    (tmp_path / "run.py").write_text("from adding import total\n\ntotal('cuda:0')\n")
+    assert "DEV101" in changes(before, order_of_files.reports(tmp_path, random.Random(1)))
 
 
 def test_functions_of_a_file_change_places_with_their_comments() -> None:

@@ -153,7 +153,7 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
 
 
 def is_test(frame: Frame) -> bool:
-    """Whether what is executed stands in a file of tests: what it meets, it was given by what stands beside it."""
+    """Whether the executed code stands in a test file: its values come from the code beside it."""
     return frame.program.is_test(frame.file)
 
 
@@ -212,7 +212,7 @@ def _is_called_by_name(frame: Frame) -> bool:
 
 
 def is_private(frame: Frame) -> bool:
-    """Whether what is executed is a function for the use of its own class or file."""
+    """Whether the executed code is a function that only its own class or file uses."""
     return isinstance(frame.scope, Function) and frame.scope.is_private
 
 

@@ -48,6 +48,7 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
+from devlint.domain.place import SELF
 from devlint.domain.provenance import OTHERS, TURN, Origin
 from devlint.domain.summary import Operand, Requirement
 from devlint.domain.value import SOME_DIMENSIONS
@@ -270,7 +271,7 @@ def judge(frame: Frame, first: Operand, second: Operand, *, inside: bool = False
                 return None  # a program that leaves the module on the CPU keeps its inputs there
             called = inside or frame.recorded not in (None, frame)
             if called and other.role not in LOCAL and _is_result_of_something_unknown(side):
-                return None  # a called function is right for what is on one device, and nothing says that this is not
+                return None  # the function is right for tensors on one device; nothing says that these are on two
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
@@ -297,16 +298,16 @@ def _is_put_nowhere(frame: Frame, device: Device) -> bool:
     recorded = frame.recorded
     if recorded is None or not isinstance(device, Variable) or device.names_device:
         return False
-    if device.root == "self":
+    if device.root == SELF.name:
         return recorded.owner is None or not classes.is_module(recorded.owner)
     return device.root not in frame.program.recorder.demand.parameters(recorded.body)
 
 
 def _is_result_of_something_unknown(side: Operand) -> bool:
-    """Whether a value is from nobody knows where; the result of a module is where whoever uses the module has that."""
-    if side.origin is None or side.origin.kind is OriginKind.MODULE:
+    """Whether a value follows something unknown that is no module: a caller may have moved an unknown module."""
+    if side.origin is None or side.origin.kind is OriginKind.MODULE or not isinstance(side.device, Variable):
         return False
-    return isinstance(side.device, Variable) and side.device.place.is_fresh and not side.device.names_device
+    return _is_fresh(side.device) and not side.device.names_device
 
 
 def _holds_a_place(frame: Frame, side: Operand) -> bool:
