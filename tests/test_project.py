@@ -90,6 +90,16 @@ class TestModules:
             assert project.find(module) is None
             assert project.find(module, source) is not None
 
+    def test_the_folder_of_a_file_comes_before_the_root(self) -> None:
+        _write("model.py", "gan/model.py", "gan/train.py", "vae/train.py")
+        _write("pkg/__init__.py", "pkg/model.py", "pkg/a.py")
+        project = Project(Path())
+        imports = {"gan/train.py": "gan/model.py", "vae/train.py": "model.py", "pkg/a.py": "model.py"}
+        for importer, name in imports.items():
+            found = project.find("model", project.source(Path(importer)))
+            assert found is not None
+            assert found.display == name
+
     def test_a_script_finds_what_is_in_its_folder_even_if_that_is_a_package(self) -> None:
         _write("pkg/__init__.py", "pkg/near.py", "pkg/json.py", "pkg/library.py")
         _write("pkg/run.py", text='if __name__ == "__main__":\n    pass\n')

@@ -379,7 +379,7 @@ class Project:
 
         Args:
             module: the absolute name, `pkg.sub`; the result is `pkg/sub.py` or `pkg/sub/__init__.py`.
-            importer: the file with the import; its own import root is looked at after the project's, and last the
+            importer: the file with the import; its own import root is looked at before the project's, and last the
                 folder of a script, which finds its neighbours there unless the standard library has that name.
 
         A file that cannot be read or decoded counts as not found.
@@ -399,15 +399,16 @@ class Project:
 
     def _resolved(self, module: str, importer: Source | None) -> tuple[tuple[str, tuple[Path, ...]], _Resolution]:
         """Resolve a dotted module name once; with the key that it has in `_modules`."""
-        extra: tuple[Path, ...] = ()
+        roots = self.import_roots
         if importer is not None:
-            extra = (self._package(str(importer.path.parent)).root,)
+            roots = (self._package(str(importer.path.parent)).root, *roots)
             if importer.is_script and module.partition(".")[0] not in sys.stdlib_module_names:
-                extra = (*extra, importer.path.parent)
-        key = (module, extra)
+                roots = (*roots, importer.path.parent)
+        roots = tuple(dict.fromkeys(roots))
+        key = (module, roots)
         if key not in self._modules:
             self._modules[key] = _Resolution(None, None, ())
-            self._modules[key] = self._resolve(module, extra)
+            self._modules[key] = self._resolve(module, roots)
         return key, self._modules[key]
 
     def note_asked(self, source: Source, asked: Asked) -> None:
@@ -488,9 +489,9 @@ class Project:
     def _names(self, paths: Iterable[Path]) -> tuple[str, ...]:
         return tuple(sorted(set(map(self.name_of, paths))))
 
-    def _resolve(self, module: str, extra: tuple[Path, ...]) -> _Resolution:
+    def _resolve(self, module: str, roots: tuple[Path, ...]) -> _Resolution:
         tried: list[Path] = []
-        for root in dict.fromkeys((*self.import_roots, *extra)):
+        for root in roots:
             path = self._locate(root, module.split("."), tried)
             if path is not None:
                 try:

@@ -73,12 +73,14 @@ class CpuOnOnePath:
         subject: what chose the path, `OTHERS` or `CALLEES`; of these two it is not said that it meets anything.
         rank: how many dimensions it has on that path, as for a tensor.
         beside: where it is on the other paths.
+        is_later: a turn of a loop has created it, so that only the next turn meets it, if there is one.
     """
 
     origin: Origin
     subject: str
     rank: int | None = None
     beside: Device = UNKNOWN_DEVICE
+    is_later: bool = False
 
     @property
     def may_meet(self) -> bool:

@@ -108,7 +108,8 @@ class Requirement:
         handing: the number of innermost calls, up to the outermost that hands over both values. A call of an object's
             own method does not count.
         arises_inside: a later call does not hand over both values. This call is right, and the called function wrong.
-        point: where it is in the body that found it, if only calls by the name of that body lead there.
+        points: where it is in the body that found it, and where that body has made or moved its values; none if other
+            calls lead there than those that are seen.
     """
 
     kind: ConflictKind
@@ -123,7 +124,7 @@ class Requirement:
     calls: tuple[tuple[str, Span], ...] = ()
     handing: int = 0
     arises_inside: bool = False
-    point: Point | None = None
+    points: tuple[Point, ...] = ()
 
     @property
     def pair(self) -> Pair:

@@ -36,7 +36,7 @@ def _function(scope: ScopeBuilder, node: _Definition) -> None:
         is_generator=inner.has_yield,
         is_async=type(node) is ast.AsyncFunctionDef,
         is_stub=_is_stub(node.body),
-        is_decorated=bool(node.decorator_list),
+        is_wrapped=any(_name_of(each) not in ("staticmethod", "classmethod") for each in node.decorator_list),
         documentation=inner.documentation,
     )
     register = scope.register()
@@ -66,7 +66,7 @@ def _lambda(scope: ScopeBuilder, node: ast.Lambda) -> ir.Register:
         is_generator=inner.has_yield,
         is_async=False,
         is_stub=False,
-        is_decorated=False,
+        is_wrapped=False,
         documentation=scope.documentation,
     )
     register = scope.register()
@@ -153,9 +153,13 @@ def _receiver(scope: ScopeBuilder, node: _Definition, parameters: tuple[ir.Param
     stores = methods.setdefault(node.name, set())
     if not parameters or parameters[0].kind not in ("positional", "normal"):
         return None
-    if any(type(each) is ast.Name and each.id == "staticmethod" for each in node.decorator_list):
+    if any(_name_of(each) == "staticmethod" for each in node.decorator_list):
         return None
     return Receiver(parameters[0].name, stores)
+
+
+def _name_of(decorator: ast.expr) -> str | None:
+    return decorator.id if type(decorator) is ast.Name else None
 
 
 def _inherited_receiver(scope: ScopeBuilder, parameters: tuple[ir.Parameter, ...]) -> Receiver | None:

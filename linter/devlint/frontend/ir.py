@@ -538,7 +538,7 @@ class Function(Scope):
         is_generator: contains `yield`.
         is_async: `async def`.
         is_stub: the body is only a docstring, `pass`, `...` or `raise NotImplementedError`.
-        is_decorated: a decorator is written above it.
+        is_wrapped: a decorator may put something else in its place, or hand it on.
         documentation: its docstring, behind those of the functions around it.
     """
 
@@ -547,7 +547,7 @@ class Function(Scope):
     is_generator: bool
     is_async: bool
     is_stub: bool
-    is_decorated: bool
+    is_wrapped: bool
     documentation: str
 
     @property

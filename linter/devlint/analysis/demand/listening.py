@@ -99,8 +99,11 @@ class Roles:
 
 
 def _called_as(function: Body) -> str | None:
-    """The name that a call of a function has in the text: for `__init__` that of the class, for a lambda none."""
+    """The name that leads to the calls of a function: for `__init__` and `forward` the class, for a lambda none.
+
+    The objects whose `forward` is called are mostly created in the same file.
+    """
     *owners, name = function.name.split(".")
-    if name.startswith("__") and name.endswith("__"):
+    if name == "forward" or (name.startswith("__") and name.endswith("__")):
         name = owners[-1] if owners else ""
     return name if name.isidentifier() else None

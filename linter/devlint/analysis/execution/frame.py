@@ -224,7 +224,8 @@ class Frame:
         constructions: modules that could be given a device, by where they are made.
         deferred: facts about other places, such as the body that called this one.
         branching: how many branches are around the present point.
-        path: the sides of the branches around the present point.
+        path: the sides of the branches that lead to the present point.
+        paths: the same of events, by their place.
         is_called_by_name: see `client.is_called_by_name`; None if nobody has asked.
         taken, skipped: the sides of branches that were executed, and those that a known test has left out.
         results: what each `return` on a path with an accelerator gives, and where it stands.
@@ -293,6 +294,7 @@ class Frame:
     deferred: list[tuple[str, Span, Fact]] = field(default_factory=list)
     branching: int = 0
     path: tuple[Side, ...] = ()
+    paths: dict[Span, tuple[Side, ...]] = field(default_factory=dict)
     is_called_by_name: bool | None = None
     taken: set[Side] = field(default_factory=set)
     skipped: set[Side] = field(default_factory=set)
@@ -480,8 +482,12 @@ class Frame:
     def origin(
         self, what: str, span: Span, kind: OriginKind, because: Origin | None = None, checked: bool = False
     ) -> Origin:
-        """An event in this file."""
-        checked = checked or (because is not None and because.checked)
+        """An event in this file. A device that is read off another value, `because`, is as sure as for that value."""
+        if because is not None:
+            of_value = because.kind in (OriginKind.CREATED, OriginKind.MOVED)
+            checked = because.checked or (checked and not of_value)
+        if self.path:
+            self.paths[span] = self.path
         return Origin(what, self.globals.file, span, kind, because, checked)
 
     def new_object(self, span: Span, what: str) -> ObjectId:

@@ -203,12 +203,19 @@ def is_called_by_name(frame: Frame) -> bool:
 
 def _is_called_by_name(frame: Frame) -> bool:
     function, owner = frame.scope, frame.owner
-    if not isinstance(function, Function) or function.is_decorated or takes_inputs(function, owner):
+    if not isinstance(function, Function) or function.is_wrapped or takes_inputs(function, owner):
         return False
     around, _, name = function.name.rpartition(".")
     if not name.isidentifier() or (name.startswith("__") and name.endswith("__")) or name == "main" or is_test(frame):
         return False
     return not around if owner is None else around == owner.name and classes.has_plain_bases(owner)
+
+
+def are_calls_seen(frame: Frame) -> bool:
+    """Whether only calls that the analysis may see lead to the executed function: by its name, or of its module."""
+    owner = frame.owner
+    is_forward = owner is not None and frame.scope.name == f"{owner.name}.forward" and classes.has_plain_bases(owner)
+    return (is_forward and not is_test(frame)) or is_called_by_name(frame)
 
 
 def is_private(frame: Frame) -> bool:

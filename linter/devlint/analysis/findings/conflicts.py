@@ -15,6 +15,7 @@ from devlint.analysis.demand.callers import Builds, Doubt, NoTensor, OnHost, Par
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import recovery, unregistered_tensor
 from devlint.analysis.findings.client import (
+    are_calls_seen,
     builds,
     holds_nothing,
     is_called_by_name,
@@ -95,8 +96,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
         if is_open(first, second):
             message = wording(operation, first, second)
             kind = kind_of(first, second)
-            point = point_of(frame, first, second)
-            clash = Requirement(kind, operation, first, second, message, frame.file, span, env.always, point=point)
+            points = points_of(frame, first, second)
+            clash = Requirement(kind, operation, first, second, message, frame.file, span, env.always, points=points)
             require(frame, env, clash)
     return False
 
@@ -145,14 +146,14 @@ def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
 def on_one_path(first: Operand, second: Operand) -> Iterator[tuple[Operand, Operand]]:
     """The pair again where one side was created on the CPU on some path, and the other one follows something.
 
-    In the first turn of a loop that may be an accelerator, too: no test knows of that path.
+    In one turn of a loop that may be an accelerator, too: no test knows of that path.
     """
     for side, other in ((first, second), (second, first)):
         created = created_on_cpu(side)
         if created is None or is_exempt(created):
             continue
-        in_first_turn = side.stray is not None and side.stray.subject == TURN and is_accelerator(other.device)
-        if in_first_turn or (is_symbolic(other.device) and not _is_of_something_unknown(other.device)):
+        in_a_turn = side.stray is not None and side.stray.subject == TURN and is_accelerator(other.device)
+        if in_a_turn or (is_symbolic(other.device) and not _is_of_something_unknown(other.device)):
             yield created, other
 
 
@@ -333,10 +334,12 @@ def is_open(first: Operand, second: Operand) -> bool:
 def certainty(first: Operand, second: Operand, *, always: bool = True) -> Certainty:
     """Certain, unless one side only follows something, or was put where it is after a check, or was observed there.
 
-    `always`: whoever comes to the reported line comes to the two; a call need not take the branch that they are in.
+    A loop may have one turn only. `always`: whoever comes to the reported line comes to the two; a call need not take
+    the branch that they are in.
     """
     sides = (first, second)
-    if is_observed(first, second) or not always:
+    in_next_turn = any(side.stray is not None and side.stray.is_later for side in sides)
+    if is_observed(first, second) or not always or in_next_turn:
         return Certainty.ON_ACCELERATOR
     checked = any(side.origin is not None and side.origin.checked for side in sides)
     chosen = any(is_symbolic(side.device) for side in sides)
@@ -355,8 +358,8 @@ def _report(
     always: bool,
 ) -> None:
     message = wording(operation, first, second)
-    point = point_of(frame, first, second)
-    clash = Requirement(kind, operation, first, second, message, frame.file, span, always, met=True, point=point)
+    points = points_of(frame, first, second)
+    clash = Requirement(kind, operation, first, second, message, frame.file, span, always, met=True, points=points)
     clash = ordered(clash)
     first, second = clash.first, clash.second
     frame.record_conflict(clash)
@@ -375,12 +378,16 @@ def _report(
     frame.record(span, fact, doubts)
 
 
-def point_of(frame: Frame, *sides: Operand) -> Point | None:
-    """The present point of a body that others can only call by its name; None for another body.
+def points_of(frame: Frame, *sides: Operand) -> tuple[Point, ...]:
+    """The present point of a body, and those where it has made or moved some values; none if its calls are not seen.
 
-    It is None for values that a recorded run has seen, too: these also count on paths that no call takes.
+    There are none for values that a recorded run has seen, too: these also count on paths that no call takes.
     """
-    return frame.point if is_called_by_name(frame) and not is_observed(*sides) else None
+    if not are_calls_seen(frame) or is_observed(*sides):
+        return ()
+    events = (side.origin for side in sides if side.origin is not None and side.origin.file == frame.file)
+    paths = (frame.path, *(frame.paths.get(event.span, ()) for event in events))
+    return tuple(Point(frame.body, path) for path in dict.fromkeys(paths) if path)
 
 
 def described(clash: Requirement) -> ConflictKind:
@@ -405,16 +412,18 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
         found = (*found, Unwitnessed(()))
     if any(is_symbolic(device) for device in devices):
         found = (*found, OnHost(frame.file))
-    point = point_of(frame, *sides)
-    if point is not None:
-        found = (*found, Unreached(point))
-    own = any(variable.root.startswith("self") for side in sides for variable in variables_of(side.device))
+    found = (*found, *map(Unreached, points_of(frame, *sides)))
+    own = any(side.module is not None or _is_of_self(side.device) for side in sides)
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
     if not classes.is_module(frame.owner):
         return found
     found = (*found, Builds(frame.body))
     return (*found, Uncalled(frame.body)) if is_called_by_name(frame) else found
+
+
+def _is_of_self(device: Device) -> bool:
+    return any(variable.root.startswith(SELF.name) for variable in variables_of(device))
 
 
 def _is_fresh(device: Device) -> bool:

@@ -293,7 +293,7 @@ def _outcome(test: ast.expr) -> bool | None:
 
 
 def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath | None:
-    """How one of two values was created on the CPU, if the other is somewhere else."""
+    """How one of two values was created on the CPU, if the other is somewhere else; of a turn, `other` is behind it."""
     for tensor, beside in ((one, other), (other, one)):
         stray = cpu_on_one_path(tensor)
         if stray is not None:
@@ -313,7 +313,8 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath
                 return None
             frame.program.subjects.add(subject)
             there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE
-            return CpuOnOnePath(tensor.origin, subject, tensor.rank, there)
+            is_later = subject == TURN and tensor is other
+            return CpuOnOnePath(tensor.origin, subject, tensor.rank, there, is_later)
     return None
 
 

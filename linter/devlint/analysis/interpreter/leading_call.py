@@ -69,8 +69,7 @@ class LeadingCall:
         led = self.led(requirement)
         if frame.recording:
             doubts = conflicts.doubts_of(frame, *sides)
-            if requirement.point is not None:
-                doubts = (*doubts, Unreached(requirement.point))
+            doubts = (*doubts, *map(Unreached, requirement.points))
             unregistered_tensor.note(frame, *sides, doubts)
             via = [Step(frame.program.place(file, where), LEADS_THERE) for file, where in requirement.calls]
             operation = f"`{requirement.operation}` is called here"

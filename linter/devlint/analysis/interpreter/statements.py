@@ -34,13 +34,16 @@ def execute(frame: Frame, block: ir.Block, env: Environment) -> Environment | No
     program = frame.program
     observing = frame.recording and program.observing
     program.steps.take(len(block))
+    around = frame.path
     for instruction in block:
         after = TRANSFERS[type(instruction)](frame, instruction, env)
         if after is None:
+            frame.path = around
             return None
         env = after
         if observing:
             occurrences.observe(frame, instruction, env)
+    frame.path = around
     return env
 
 
@@ -90,6 +93,8 @@ def branch(
     frame.enter(Side(frame.spans[test], holds=False))
     after_else, ends_else = _side(frame, fails, orelse)
     frame.path = around
+    if (after_then is None) != (after_else is None):
+        frame.enter(Side(frame.spans[test], holds=after_else is None))  # the other side leaves the block
     frame.branching -= 1
     if after_then is not None and after_else is not None:
         by_then = changed_by(after_then, outcome.holds, outcome.fails)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import reduce
 
-from devlint.analysis.execution.frame import Frame
+from devlint.analysis.execution.frame import Frame, is_moved
 from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
@@ -26,7 +26,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.given import GivenConstant, QuestionLog, given, plain
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
-from devlint.domain.kinds import OriginKind
+from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.place import SELF, AccessPath, AccessStep, StepKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
 from devlint.domain.summary import AtOperation, Entry, Held, Operand
@@ -70,7 +70,10 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
         case TupleValue():
             return TupleValue(tuple(abstract(frame, place.item(i), part) for i, part in enumerate(value.items)))
         case Opaque():
-            return Opaque(place, frame.kind(value), Variable(place), origin)
+            kind = frame.kind(value)
+            if kind is Kind.TENSOR and is_moved(value):  # it is not None
+                return Tensor(Variable(place), None, TensorRole.PLAIN, origin)
+            return Opaque(place, kind, Variable(place), origin)
         case Predicate():
             return Predicate(known=value.known)
         case MaybeNone(held):

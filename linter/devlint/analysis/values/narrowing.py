@@ -279,6 +279,8 @@ def _is_none(value: Value, place: AccessPath | None, devices: int | None) -> Pre
             return negate(present(devices))
         case Constant():
             return Predicate(known=value.is_none)
+        case Opaque(kind=Kind.MOVABLE):
+            return decided(False, value, devices=devices)
         case Opaque():
             return Predicate(
                 () if place is None else (Replace(place, value, Constant(None)),), _given(place or value.path)
@@ -543,4 +545,4 @@ _BUILTIN = _NUMBERS | {"builtins.list", "builtins.tuple"}
 
 def _plain(names: set[str]) -> set[str]:
     """Those of the classes that no tensor is an instance of."""
-    return {name for name in names if name in _HOSTS or name.startswith("builtins.")}
+    return {name for name in names if name.startswith(("builtins.", "numpy."))}
