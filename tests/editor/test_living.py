@@ -113,9 +113,8 @@ def _save(folder: Path) -> None:
 
 
 def _add(folder: Path) -> None:
-    (folder / "src").mkdir()
-    (folder / "src" / "lib.py").write_text(LIB)
-    (folder / "src" / "between.py").write_text("from lib import make\n\n\ndef made():\n    return make().cuda()\n")
+    (folder / "between").mkdir()  # Python prefers a package
+    (folder / "between" / "__init__.py").write_text("from lib import make\n\n\ndef made():\n    return make().cuda()\n")
 
 
 def _configure(folder: Path) -> None:
