@@ -17,10 +17,11 @@ VECTOR = "torch.tensor([1.0, 2.0])"
 
 VECTORS = frozenset({"numpy.interp", "numpy.random.choice", "numpy.trapezoid"})
 INTEGERS = frozenset({"numpy.bincount"})
-"""Functions that take one dimension, and whole numbers in one dimension."""
+NUMBERS = frozenset({"numpy.arange"})
+"""Functions that take one dimension, whole numbers in one dimension, and tensors without dimensions."""
 
-OTHERS = {"shape": "(-1,)", "q": "0.5", "file": "'/dev/null'", "fname": "'/dev/null'"}
-"""What is handed over for parameters that take no tensor, where 0 will not do."""
+OTHERS = {"numpy.full.shape": "(2, 2)", "shape": "(-1,)", "q": "0.5", "file": "'/dev/null'", "fname": "'/dev/null'"}
+"""What is handed over for parameters that take no tensor, where 0 will not do; of one function, or of all."""
 
 MORE = {"numpy.clip": ", 0, 1", "numpy.testing.assert_array_less": " + 1"}
 """What else a call needs."""
@@ -46,9 +47,16 @@ def _call(name: str, place: str) -> str:
             continue
         value = "c" if parameter.name == place else "t"
         if not _is_host(parameter):
-            value = OTHERS.get(parameter.name, "0")
+            value = OTHERS.get(f"{name}.{parameter.name}") or OTHERS.get(parameter.name, "0")
         arguments.append(value if HOST in parameter.terms or not _is_host(parameter) else f"[{value}]")
     return f"{name}({', '.join(arguments)}{MORE.get(name, '')})"
+
+
+def _tensor(name: str) -> str:
+    """What a function takes."""
+    if name in INTEGERS:
+        return f"{VECTOR}.long()"
+    return VECTOR if name in VECTORS else f"{VECTOR}.sum()" if name in NUMBERS else TENSOR
 
 
 PROGRAM = """\
@@ -71,7 +79,7 @@ print("raised:" + json.dumps([[*key, numbers] for key, numbers in raised.items()
 def test_a_cuda_tensor_is_refused_and_a_cpu_tensor_taken_in_each_place(judge: Judge) -> None:
     require_judge()
     places = list(_places())
-    made = [VECTOR if name in VECTORS else f"{VECTOR}.long()" if name in INTEGERS else TENSOR for name, _ in places]
+    made = [_tensor(name) for name, _ in places]
     calls = list(zip(made, [_call(name, place) for name, place in places], strict=True))
     verdict = judge.run(PROGRAM.format(calls=calls))
     assert verdict.outcome == "ok", verdict.message
