@@ -66,7 +66,7 @@ class Work:
             yield
 
     def rows(self) -> list[tuple[str, int, int, float]]:
-        """What was counted: its name, how many there are, how often they were executed, and the ratio."""
+        """The counted bodies and instructions: name, number, how often devlint executed them, and the ratio."""
         executions, bodies = sum(self.bodies.values()), len(self.bodies)
         there = sum(self.instructions.values())
         return [

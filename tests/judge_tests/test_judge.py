@@ -172,7 +172,7 @@ def bad():
 
 
 def test_functions_of_a_program_with_a_library(judge: Judge) -> None:
-    """The libraries are imported once for all functions, each of which begins with them as they were imported."""
+    """The judge imports the libraries once for all functions. No function sees the changes of another one."""
     whole = LIBRARY.replace("import no_such_library\n", "") + "\n\ndef ok():\n    assert not hasattr(click, 'seen')\n"
     found = [judge.run(whole, call=name) for name in ("bad", "ok", "bad")]
     assert [(verdict.outcome, verdict.line) for verdict in found] == [
