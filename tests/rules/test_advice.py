@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -124,13 +125,19 @@ def test_following_advice_helps(file: Path, judge: Judge, tmp_path: Path) -> Non
     assert useless == []
 
 
+@cache
+def _reports() -> list[tuple[Path, Diagnostic]]:
+    """The diagnostics of all files, each with its file."""
+    return [(file, diagnostic) for file in FILES for diagnostic in _report(file)]
+
+
 def test_most_advice_is_code() -> None:
-    found = [(file, diagnostic) for file in FILES for diagnostic in _report(file)]
+    found = _reports()
     vague = [d for file, d in found if follow(file.read_text(encoding="utf-8"), d) is None]
     assert len(vague) * 8 < len(found)
 
 
 def test_advice_names_at_most_one_line() -> None:
-    every = [diagnostic.advice or "" for file in FILES for diagnostic in _report(file)]
+    every = [diagnostic.advice or "" for _, diagnostic in _reports()]
     assert any(advice.startswith("on line ") for advice in every)
     assert [advice for advice in every if advice.count("on line ") > 1 or advice.startswith("in line ")] == []
