@@ -29,6 +29,7 @@ class Origin:
         checked: the device was chosen by asking whether it is there.
         left: of a move, where it came from.
         observed: a run has seen it; nothing in the source says so.
+        is_empty: a factory creates a tensor without elements.
     """
 
     what: str
@@ -39,6 +40,7 @@ class Origin:
     checked: bool = False
     left: Device | None = None
     observed: bool = False
+    is_empty: bool = False
 
     @property
     def rests_on_observation(self) -> bool:

@@ -98,11 +98,6 @@ _DATA = re.compile(
 )
 """A module so named, or in such a package, prepares what a model is given."""
 
-_HOLDS_NOTHING = re.compile(
-    r"\b(empty|zeros|ones|rand|randn|full)\(\s*[\[(]?\s*0\s*[,)\]]|[tT]ensor\(\s*(\[\s*\]\s*)?[,)]"
-)
-"""Makes a tensor without elements."""
-
 _PICTURE = re.compile(r"(img|image|pic|picture|sample|wav|waveform|clip|frame|video)s?")
 """What a transform is called with, before it is part of a batch."""
 
@@ -134,13 +129,13 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
-    * It makes batches, or what they are made of, before anything is moved; it is a test; its documentation speaks of
-      tensors on the CPU; or it makes arrays of tensors and never speaks of devices.
+    * It makes batches, or what they are made of, before anything is moved; it is a test; or its documentation speaks of
+      tensors on the CPU.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
     if side.origin is None or side.origin.kind is not OriginKind.PARAMETER or frame.scope.name.endswith(".forward"):
         return False
-    if makes_host_data(frame) or works_with_arrays(frame):
+    if makes_host_data(frame):
         return True
     event = other.origin
     if event is not None and (
@@ -157,37 +152,12 @@ def is_test(frame: Frame) -> bool:
     return frame.program.is_test(frame.file)
 
 
-def holds_nothing(frame: Frame, made: Origin | None) -> bool:
+def holds_nothing(made: Origin | None) -> bool:
     """Whether a tensor was made without elements.
 
     It holds the place of one that is not there, and whoever uses it asks for its size first.
     """
-    text = "" if made is None else frame.program.source(made.file, made.span)
-    return _HOLDS_NOTHING.search(text) is not None
-
-
-_ARRAYS = re.compile(r"\.numpy\(\)|\bfrom_numpy\(np\.(as)?array\(\w+\)")
-"""Makes an array of a tensor."""
-
-_PLACES = re.compile(r"device|cuda|gpu|cpu\b|\.to\((?!\s*(dtype\b|torch\.\w|[\w.]+\.dtype\b))")
-"""Speaks of devices, or moves something."""
-
-
-def works_with_arrays(frame: Frame) -> bool:
-    """Whether a function, which is no `forward`, takes arrays and tensors for the same, and says nothing of devices."""
-    if not isinstance(frame.scope, Function) or frame.scope.name.endswith(".forward"):
-        return False
-    text = frame.program.source(frame.file, frame.scope.span)
-    return _ARRAYS.search(text) is not None and _PLACES.search(text) is None
-
-
-_LOADS_ON_CPU = re.compile(r"\bmap_location *= *(torch\.device\( *)?[\"']cpu")
-"""An argument that has tensors loaded there."""
-
-
-def loads_on_cpu(frame: Frame) -> bool:
-    """Whether what is executed, a function or a whole file, has tensors loaded onto the CPU."""
-    return _LOADS_ON_CPU.search(frame.program.source(frame.file, frame.scope.span)) is not None
+    return made is not None and made.is_empty
 
 
 def is_called_by_name(frame: Frame) -> bool:

@@ -23,11 +23,9 @@ from devlint.analysis.findings.client import (
     is_out_of_the_graph,
     is_private,
     is_test,
-    loads_on_cpu,
     makes_host_data,
     may_be_given_on_the_host,
     runs_forward,
-    works_with_arrays,
 )
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.findings.unregistered_tensor import within
@@ -83,8 +81,6 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     left = (pair for pair in partial_batch_move.pairs_left_behind(frame, pairs) if not any(map(is_exempt, pair)))
     for first, second in chain(pairs, strays, left):
         kind = judge(frame, first, second)
-        if kind is ConflictKind.CPU_MEETS_SYMBOLIC and _is_moved_next(frame, span, (first, second)):
-            continue
         if kind is not None:
             others = _others_astray(frame, pairs, kind, first, second)
             _report(frame, kind, operation, span, first, second, others, always=env.always)
@@ -125,16 +121,6 @@ def is_of_the_host(frame: Frame, first: Operand, second: Operand) -> bool:
         is_symbolic(side.device) and other.device == CPU and may_be_given_on_the_host(frame, side, other)
         for side, other in ((first, second), (second, first))
     )
-
-
-def _is_moved_next(frame: Frame, span: Span, sides: Sequence[Operand]) -> bool:
-    """Whether the result is moved where it is made, `torch.cat([x, made]).to(device)`: both are on the CPU then."""
-    behind = Span(span.end_line, span.end_column, span.end_line, span.end_column + len(".cuda("))
-    given = all(
-        side.origin is not None and side.origin.kind in (OriginKind.PARAMETER, OriginKind.CREATED, OriginKind.HOST)
-        for side in sides
-    )
-    return given and frame.program.source(frame.file, behind).startswith((".to(", ".cuda("))
 
 
 def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
@@ -192,7 +178,7 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     One that follows something is on the CPU from here on if nothing speaks against it: else this would raise.
     """
     nothing_known = side.device == UNKNOWN_DEVICE and _is_untold(side)
-    if nothing_known and is_out_of_the_graph(side) and not (frame.has_cpu_inputs or loads_on_cpu(frame)):
+    if nothing_known and is_out_of_the_graph(side) and not frame.has_cpu_inputs:
         side = replace(side, device=Variable(frame.fresh_symbol(side.name, span).path))
     wanted = frame.origin(f"`{operation}` needs a value on cpu here", span, OriginKind.HOST)
     here = Operand("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
@@ -275,7 +261,7 @@ def judge(frame: Frame, first: Operand, second: Operand, *, inside: bool = False
                 return None  # the function is right for tensors on one device; nothing says that these are on two
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
-            if kind is ConflictKind.INDEX and (makes_host_data(frame) or works_with_arrays(frame)):
+            if kind is ConflictKind.INDEX and makes_host_data(frame):
                 return None
             if side.role is OperandRole.GENERATOR and (
                 side.origin is None or side.origin.kind is not OriginKind.CREATED
@@ -314,9 +300,7 @@ def _is_result_of_something_unknown(side: Operand) -> bool:
 def _holds_a_place(frame: Frame, side: Operand) -> bool:
     """Whether a value was made without elements outside of what is executed, which may have asked for its size."""
     made = side.origin
-    return (
-        made is not None and made.kind is OriginKind.CREATED and not within(frame, made) and holds_nothing(frame, made)
-    )
+    return made is not None and made.kind is OriginKind.CREATED and not within(frame, made) and holds_nothing(made)
 
 
 def _type_of(device: Device) -> Device:

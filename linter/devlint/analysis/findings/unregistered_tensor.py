@@ -93,7 +93,7 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
             put.kind is OriginKind.MOVED or (put.kind is OriginKind.CREATED and not put.is_unasked)
         ):
             continue  # who chose that device has chosen it for the module, too
-        if holds_nothing(frame, put) or _is_stored_again(frame, event):
+        if holds_nothing(put) or _is_stored_again(frame, event):
             continue
         if not (within(frame, event) or _is_stored_later(frame, event)):
             # Stored by this call, or another of the kind, it is where that has put it.

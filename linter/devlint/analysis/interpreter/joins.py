@@ -309,7 +309,7 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath
             and made is not None
             and made.kind in (OriginKind.CREATED, OriginKind.HOST)
         ):
-            if made.checked or holds_nothing(frame, made):
+            if made.checked or holds_nothing(made):
                 return None
             frame.program.subjects.add(subject)
             there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE

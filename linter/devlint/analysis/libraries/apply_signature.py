@@ -230,14 +230,16 @@ class Application:
         asked = self.given.device_values.get(variable)
         if asked is not None:
             what = created_by(self.operation, asked.device)
-            return self.frame.origin(what, self.span, OriginKind.CREATED, asked.origin, asked.checked)
+            made = self.frame.origin(what, self.span, OriginKind.CREATED, asked.origin, asked.checked)
+            return replace(made, is_empty=ranks.is_zero(self.env, self.bound))
         if made is not None:
             return made
         source = self.given.defaults.get(variable, "")
         if source.isidentifier() and source in self.origins:
             return self.origin(source)
         device = self.device(variable)
-        return self.frame.origin(created_by(self.operation, device), self.span, OriginKind.CREATED)
+        made = self.frame.origin(created_by(self.operation, device), self.span, OriginKind.CREATED)
+        return replace(made, is_empty=ranks.is_zero(self.env, self.bound))
 
     def of_object(self, terms: Terms, held: LibraryObject) -> Value:
         """An attribute of such a type, of an object that is on the device D; who uses it knows that it is not None."""

@@ -41,6 +41,15 @@ def _reduced(env: Environment, operands: Sequence[Rank], bound: BoundArguments) 
     return max(rank - count, 0)
 
 
+def is_zero(env: Environment, bound: BoundArguments) -> bool:
+    """Whether a call writes a size whose first dimension is 0: `torch.empty(0, 3)`, `torch.zeros([0])`."""
+    given = next((argument.value for argument in bound.get("size", ())), UNKNOWN)
+    held = env.heap.get(given.object) if isinstance(given, Reference) else given
+    if isinstance(held, (TupleValue, ListObject)):
+        given = held.items[0] if held.items else UNKNOWN
+    return type(given) is Constant and type(given.value) is int and given.value == 0
+
+
 def _squeezed(env: Environment, operands: Sequence[Rank], bound: BoundArguments) -> Rank:
     """That of the first, perhaps without the dimensions that `dim` names."""
     rank = operands[0] if operands else None
