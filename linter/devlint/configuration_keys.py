@@ -50,7 +50,7 @@ KEYS: Final = (
     Key("extend-select", Kind.RULES, "Turn on these rules too."),
     Key("per-file-ignores", Kind.RULES_BY_PATTERN, "Rules to turn off in the files that match a pattern."),
     Key("exclude", Kind.PATTERNS, "Patterns to skip in folders, in the notation of .gitignore."),
-    Key("src", Kind.FOLDERS, "Folders that imports start from, besides the project's src and root, which come after them."),
+    Key("src", Kind.FOLDERS, "Folders that imports start from, before the project's src and root."),
     Key("severity", Kind.SEVERITY_BY_RULE, "The severity of the reports of a rule."),
     Key("signatures", Kind.FILES, "Files that describe the devices of other libraries."),
     Key("observed", Kind.FILES, "JSON reports of recorded runs."),
