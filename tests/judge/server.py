@@ -17,12 +17,10 @@ import tempfile
 import time
 import traceback
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from tests.copies import HUGE_PAGES
-from tests.judge.nursery import Nursery
 from tests.judge.program import run_program
 from tests.judge.protocol import FAILURE_MARK, Job, Verdict
 
@@ -41,10 +39,9 @@ def main(kind: str) -> None:
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    run = partial(_run_forked, is_rehearsed=kind == "rehearsed")
-    answer = run if kind == "rehearsed" else Nursery(_set_machine, run).answer
     for line in sys.stdin:
-        replies.write(answer(Job.from_json(line)) + "\n")
+        answer = _run_forked(Job.from_json(line), is_rehearsed=kind == "rehearsed")
+        replies.write(answer + "\n")
         replies.flush()
 
 

@@ -160,31 +160,6 @@ def test_call_runs_one_function(judge: Judge) -> None:
     assert (missing.outcome, missing.exception) == ("other-error", "AttributeError")
 
 
-LIBRARY = """\
-import click
-import no_such_library
-
-
-def bad():
-    click.seen = True
-    raise KeyError("bad")
-"""
-
-
-def test_functions_of_a_program_with_a_library(judge: Judge) -> None:
-    """The judge imports the libraries once for all functions. No function sees the changes of another one."""
-    whole = LIBRARY.replace("import no_such_library\n", "") + "\n\ndef ok():\n    assert not hasattr(click, 'seen')\n"
-    found = [judge.run(whole, call=name) for name in ("bad", "ok", "bad")]
-    assert [(verdict.outcome, verdict.line) for verdict in found] == [
-        ("other-error", 6),
-        ("ok", None),
-        ("other-error", 6),
-    ]
-    assert judge.run(whole, call="bad", devices=0).outcome == "other-error"
-    missing = judge.run(LIBRARY, call="bad")
-    assert (missing.exception, missing.line) == ("ModuleNotFoundError", 2)
-
-
 def test_file_and_paths_can_be_imported_from(judge: Judge, tmp_path: Path) -> None:
     """A program sees the files beside it and in `paths`, and lines of those are not in its stack."""
     (tmp_path / "beside.py").write_text("import torch\n\n\ndef add(x):\n    return x + torch.ones(2)\n")
