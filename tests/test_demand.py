@@ -125,6 +125,42 @@ def test_what_a_call_passes_beside_a_cpu_tensor(other: str, given: str, *, found
     assert [code for _, _, code in _reported() if code == "DEV103"] == ["DEV103"] * found
 
 
+def test_a_function_that_is_called_like_the_method_of_a_module() -> None:
+    _write({"lib.py": ADDS.replace("shifted", "forward"), "run.py": ON_DEVICE.replace("shifted", "forward")})
+    assert _reported("lib.py") == FOUND
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("torch.empty(0)", []),
+        ("torch.zeros((0, 3))", []),
+        ("torch.tensor([])", []),
+        ("torch.Tensor()", []),
+        ("torch.zeros(3)", [("pkg/lib.py", 6, "DEV103")]),
+        ("torch.tensor([0.0])", [("pkg/lib.py", 6, "DEV103")]),
+    ],
+)
+def test_a_tensor_without_elements_holds_a_place(made: str, found: list[tuple[str, int, str]]) -> None:
+    program = "import torch\n\n\ndef loss(scores: torch.Tensor, wanted: list[torch.Tensor]):\n"
+    program += f"    target = torch.cat(wanted) if wanted else {made}\n    return scores - target\n"
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": program})
+    assert _reported() == found
+
+
+JOINED = [("pkg/lib.py", 5, "DEV103")]
+
+
+@pytest.mark.parametrize(
+    ("behind", "found"), [(".to(device)", []), (".cuda()", []), ("", JOINED), (".float()", JOINED)]
+)
+def test_a_result_that_moves_next(behind: str, found: list[tuple[str, int, str]]) -> None:
+    program = "import torch\n\n\ndef padded(x: torch.Tensor, device):\n"
+    program += f"    return torch.cat([x, torch.zeros(3)]){behind}\n"
+    _write({"setup.py": BUILT, "pkg/__init__.py": "", "pkg/lib.py": program})
+    assert _reported() == found
+
+
 def test_what_nobody_runs_is_there_for_others() -> None:
     _write({"lib.py": ADDS})
     assert _reported() == []

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from devlint import engine
+from devlint.settings import Settings
 
 from tests.benchmark.__main__ import DEVLINT, edits, main, most_imported
 from tests.benchmark.latency import write_project
 from tests.benchmark.measure import Cost, Row, lines_in, measured, parsing, python_files, table
+from tests.benchmark.work import Work
 
 
 def test_a_command_is_measured_with_its_processes(tmp_path: Path) -> None:
@@ -81,3 +84,19 @@ def test_the_project_for_latency_has_nothing_to_report_and_one_module_that_nobod
 def test_without_a_folder_it_says_what_it_wants(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "FOLDER" in capsys.readouterr().err
+
+
+def test_each_execution_of_a_body_counts(tmp_path: Path) -> None:
+    program = "import torch\n\n\ndef alone(x):\n    return x\n\n\n" + (
+        "def called(x):\n    return x\n\n\ny = called(torch.ones(3))\n"
+    )
+    (tmp_path / "run.py").write_text(program)
+    work = Work()
+    with work.counted():
+        engine.run(Settings((str(tmp_path),), jobs=1, isolated=True))
+    executions = {body.name: count for body, count in work.bodies.items()}
+    assert executions["alone"] == 1 < executions["called"]
+    (of_bodies, of_instructions) = work.rows()
+    assert of_bodies[1:] == (2, sum(executions.values()), sum(executions.values()) / 2)
+    assert of_instructions[1] == sum(work.instructions.values()) > 5
+    assert of_instructions[2] > of_instructions[1]

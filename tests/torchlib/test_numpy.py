@@ -21,7 +21,7 @@ NUMBERS = frozenset({"numpy.arange"})
 """Functions that take one dimension, whole numbers in one dimension, and tensors without dimensions."""
 
 OTHERS = {"numpy.full.shape": "(2, 2)", "shape": "(-1,)", "q": "0.5", "file": "'/dev/null'", "fname": "'/dev/null'"}
-"""What is handed over for parameters that take no tensor, where 0 will not do; of one function, or of all."""
+"""The arguments of parameters that take no tensor and no 0, by the name of the parameter, perhaps with its function."""
 
 MORE = {"numpy.clip": ", 0, 1", "numpy.testing.assert_array_less": " + 1"}
 """What else a call needs."""

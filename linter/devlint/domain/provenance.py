@@ -29,7 +29,8 @@ class Origin:
         checked: the device was chosen by asking whether it is there.
         left: of a move, where it came from.
         observed: a run has seen it; nothing in the source says so.
-        is_empty: a factory creates a tensor without elements.
+        is_empty: a factory creates a tensor without elements. The tensor holds the place of one that is not there yet,
+            and its users ask for its size first.
     """
 
     what: str

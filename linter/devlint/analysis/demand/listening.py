@@ -49,11 +49,11 @@ class Listener:
 
     def _hear(self, function: Body) -> list[str]:
         """Look at the other files that may call a function; its own has been looked at."""
-        demand = self._recorder.demand
-        own, name = self._source_of(function.file), _called_as(function)
-        if own is None or name is None or demand.is_nested(function):
+        own = self._source_of(function.file)
+        if own is None or self._recorder.demand.is_nested(function):
             return []
-        return [one.display for one in self._importers.ask(own, NAMING, name) if self._look(one)]
+        files = {one.display: one for name in _called_as(function) for one in self._importers.ask(own, NAMING, name)}
+        return [display for display, one in sorted(files.items()) if self._look(one)]
 
 
 class Roles:
@@ -98,12 +98,15 @@ class Roles:
         return source is not None and self._project.is_test(source)
 
 
-def _called_as(function: Body) -> str | None:
-    """The name that leads to the calls of a function: for `__init__` and `forward` the class, for a lambda none.
+def _called_as(function: Body) -> tuple[str, ...]:
+    """The names that lead to the calls of a function: for `__init__` that of the class, for a lambda none.
 
-    The objects whose `forward` is called are mostly created in the same file.
+    For a `forward`, they are the name of the class too: the file that creates a module calls it most often.
     """
     *owners, name = function.name.split(".")
-    if name == "forward" or (name.startswith("__") and name.endswith("__")):
-        name = owners[-1] if owners else ""
-    return name if name.isidentifier() else None
+    of_class = owners[-1:]
+    if name == "forward":
+        names = (name, *of_class)
+    else:
+        names = tuple(of_class) if name.startswith("__") and name.endswith("__") else (name,)
+    return tuple(one for one in names if one.isidentifier())

@@ -13,7 +13,6 @@ from devlint.analysis.index import classes, docstrings
 from devlint.domain.device import Either, Variable
 from devlint.domain.kinds import ConflictKind, OperandRole, OriginKind
 from devlint.domain.place import SELF, AccessPath
-from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import UserClass
 from devlint.frontend.ir import Function, Scope
@@ -129,8 +128,8 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
     """Whether a caller may well hand over on the CPU what a function has meet a value that is there.
 
     * The function, which is no `forward`, has itself put the other value there on purpose: it works on the host.
-    * It makes batches, or what they are made of, before anything is moved; it is a test; or its documentation speaks of
-      tensors on the CPU.
+    * The function makes batches, or the parts of batches, before anything is moved; the function is a test; or its
+      documentation speaks of tensors on the CPU.
     * It is an entry of a batch that a private helper without `self` prepares: a batch is moved as a whole, and later.
     """
     if side.origin is None or side.origin.kind is not OriginKind.PARAMETER or frame.scope.name.endswith(".forward"):
@@ -150,14 +149,6 @@ def may_be_given_on_the_host(frame: Frame, side: Operand, other: Operand) -> boo
 def is_test(frame: Frame) -> bool:
     """Whether the executed code stands in a test file: its values come from the code beside it."""
     return frame.program.is_test(frame.file)
-
-
-def holds_nothing(made: Origin | None) -> bool:
-    """Whether a tensor was made without elements.
-
-    It holds the place of one that is not there, and whoever uses it asks for its size first.
-    """
-    return made is not None and made.is_empty
 
 
 def is_called_by_name(frame: Frame) -> bool:

@@ -17,7 +17,6 @@ from devlint.analysis.findings import recovery, unregistered_tensor
 from devlint.analysis.findings.client import (
     are_calls_seen,
     builds,
-    holds_nothing,
     is_called_by_name,
     is_on_accelerator_in_practice,
     is_out_of_the_graph,
@@ -81,6 +80,8 @@ def find(frame: Frame, env: Environment, operation: str, span: Span, sides: Sequ
     left = (pair for pair in partial_batch_move.pairs_left_behind(frame, pairs) if not any(map(is_exempt, pair)))
     for first, second in chain(pairs, strays, left):
         kind = judge(frame, first, second)
+        if kind is ConflictKind.CPU_MEETS_SYMBOLIC and _is_moved_later(frame, span, (first, second)):
+            continue
         if kind is not None:
             others = _others_astray(frame, pairs, kind, first, second)
             _report(frame, kind, operation, span, first, second, others, always=env.always)
@@ -121,6 +122,13 @@ def is_of_the_host(frame: Frame, first: Operand, second: Operand) -> bool:
         is_symbolic(side.device) and other.device == CPU and may_be_given_on_the_host(frame, side, other)
         for side, other in ((first, second), (second, first))
     )
+
+
+def _is_moved_later(frame: Frame, span: Span, sides: Iterable[Operand]) -> bool:
+    """Whether the function moves the result or an argument of a call afterwards: both operands are on the CPU then."""
+    kinds = (OriginKind.PARAMETER, OriginKind.CREATED, OriginKind.HOST)
+    given = all(side.origin is not None and side.origin.kind in kinds for side in sides)
+    return given and span in frame.program.moved_later(frame.scope, frame.globals)
 
 
 def require(frame: Frame, env: Environment, requirement: Requirement) -> None:
@@ -258,7 +266,7 @@ def judge(frame: Frame, first: Operand, second: Operand, *, inside: bool = False
                 return None  # a program that leaves the module on the CPU keeps its inputs there
             called = inside or frame.recorded not in (None, frame)
             if called and other.role not in LOCAL and _is_result_of_something_unknown(side):
-                return None  # the function is right for tensors on one device; nothing says that these are on two
+                return None  # the function is right for tensors on one device; nothing says that these two differ
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind is ConflictKind.INDEX and makes_host_data(frame):
@@ -300,7 +308,7 @@ def _is_result_of_something_unknown(side: Operand) -> bool:
 def _holds_a_place(frame: Frame, side: Operand) -> bool:
     """Whether a value was made without elements outside of what is executed, which may have asked for its size."""
     made = side.origin
-    return made is not None and made.kind is OriginKind.CREATED and not within(frame, made) and holds_nothing(made)
+    return made is not None and made.kind is OriginKind.CREATED and not within(frame, made) and made.is_empty
 
 
 def _type_of(device: Device) -> Device:
@@ -397,17 +405,14 @@ def doubts_of(frame: Frame, *sides: Operand) -> tuple[Doubt, ...]:
     if any(is_symbolic(device) for device in devices):
         found = (*found, OnHost(frame.file))
     found = (*found, *map(Unreached, points_of(frame, *sides)))
-    own = any(side.module is not None or _is_of_self(side.device) for side in sides)
+    own = any(side.module is not None for side in sides)
+    own = own or any(one.root.startswith(SELF.name) for device in devices for one in variables_of(device))
     if not own or not isinstance(frame.scope, Function) or frame.owner is None or runs_forward(frame):
         return found
     if not classes.is_module(frame.owner):
         return found
     found = (*found, Builds(frame.body))
     return (*found, Uncalled(frame.body)) if is_called_by_name(frame) else found
-
-
-def _is_of_self(device: Device) -> bool:
-    return any(variable.root.startswith(SELF.name) for variable in variables_of(device))
 
 
 def _is_fresh(device: Device) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from devlint.analysis.demand.callers import Doubt
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings.client import holds_nothing, runs_forward
+from devlint.analysis.findings.client import runs_forward
 from devlint.analysis.index import classes
 from devlint.diagnostics import Certainty
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Variable, is_symbolic
@@ -93,7 +93,7 @@ def note_given(frame: Frame, first: Operand, second: Operand) -> None:
             put.kind is OriginKind.MOVED or (put.kind is OriginKind.CREATED and not put.is_unasked)
         ):
             continue  # who chose that device has chosen it for the module, too
-        if holds_nothing(put) or _is_stored_again(frame, event):
+        if (put is not None and put.is_empty) or _is_stored_again(frame, event):
             continue
         if not (within(frame, event) or _is_stored_later(frame, event)):
             # Stored by this call, or another of the kind, it is where that has put it.

@@ -19,7 +19,6 @@ from typing import TypeAlias
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import partial_move
-from devlint.analysis.findings.client import holds_nothing
 from devlint.analysis.findings.unregistered_tensor import KEPT
 from devlint.analysis.values import modules, operands, partial_batch_move
 from devlint.domain import environment
@@ -309,7 +308,7 @@ def _stray(frame: Frame, one: Value, other: Value, subject: str) -> CpuOnOnePath
             and made is not None
             and made.kind in (OriginKind.CREATED, OriginKind.HOST)
         ):
-            if made.checked or holds_nothing(made):
+            if made.checked or made.is_empty:
                 return None
             frame.program.subjects.add(subject)
             there = beside.device if isinstance(beside, (Tensor, Opaque)) else UNKNOWN_DEVICE

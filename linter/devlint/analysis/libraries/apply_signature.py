@@ -229,17 +229,18 @@ class Application:
         made = self.origins.get(variable)
         asked = self.given.device_values.get(variable)
         if asked is not None:
-            what = created_by(self.operation, asked.device)
-            made = self.frame.origin(what, self.span, OriginKind.CREATED, asked.origin, asked.checked)
-            return replace(made, is_empty=ranks.is_zero(self.env, self.bound))
+            return self._created(asked.device, asked.origin, checked=asked.checked)
         if made is not None:
             return made
         source = self.given.defaults.get(variable, "")
         if source.isidentifier() and source in self.origins:
             return self.origin(source)
-        device = self.device(variable)
-        made = self.frame.origin(created_by(self.operation, device), self.span, OriginKind.CREATED)
-        return replace(made, is_empty=ranks.is_zero(self.env, self.bound))
+        return self._created(self.device(variable))
+
+    def _created(self, device: Device, because: Origin | None = None, *, checked: bool = False) -> Origin:
+        what = created_by(self.operation, device)
+        made = self.frame.origin(what, self.span, OriginKind.CREATED, because, checked)
+        return replace(made, is_empty=True) if ranks.is_zero(self.env, self.bound) else made
 
     def of_object(self, terms: Terms, held: LibraryObject) -> Value:
         """An attribute of such a type, of an object that is on the device D; who uses it knows that it is not None."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from devlint.analysis.demand.callers import Doubt
@@ -16,7 +15,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Object
 from devlint.domain.kinds import OriginKind
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Constant, DeviceValue, Rank, Reference, Tensor, TupleValue, Value
+from devlint.domain.value import Constant, DeviceValue, Rank, Reference, Tensor, Value
 from devlint.facts import Fact, Step
 from devlint.frontend.ir import Span
 from devlint.records import dataclass
@@ -62,15 +61,7 @@ class LibraryCall:
         checked = device is not None and device.checked
         what = created_by(self.name, place)
         origin = self.frame.origin(what, self.span, OriginKind.CREATED, because, checked)
-        return Tensor(place, rank, origin=replace(origin, is_empty=self._has_no_data()))
-
-    def _has_no_data(self) -> bool:
-        """Whether a tensor is made of an empty display, or of nothing: `torch.tensor([])`, `torch.Tensor()`."""
-        data = self.value(0, "data")
-        if data is None:
-            return self.name.endswith("Tensor") and not self.arguments.all()
-        held = self.held(data)
-        return (data.items if isinstance(data, TupleValue) else getattr(held, "items", None)) == ()
+        return Tensor(place, rank, origin=origin)
 
     def allocate(self, what: str, made: Object) -> Reference:
         """Puts a new object into the heap."""

@@ -66,7 +66,7 @@ def _made(site: LibraryCall, *, keeps_unknown: bool) -> Value:
     target = _target(site)
     rank = data_rank(site, data)
     if target is not None:
-        return site.created(target, rank)
+        return _of_data(site, target, rank)
     if isinstance(data, Tensor):
         return replace(data, role=TensorRole.PLAIN)
     if isinstance(data, Opaque) and site.frame.kind(data) is Kind.TENSOR:
@@ -79,7 +79,16 @@ def _made(site: LibraryCall, *, keeps_unknown: bool) -> Value:
         return Tensor(UNKNOWN_DEVICE, None)
     if site.arguments.keyword("device") is not None:
         return Tensor(UNKNOWN_DEVICE, rank)
-    return site.created(None, rank)
+    return _of_data(site, None, rank)
+
+
+def _of_data(site: LibraryCall, device: DeviceValue | None, rank: Rank, default: Device | None = None) -> Tensor:
+    """A tensor that is created from data; without data, as by `torch.Tensor()`, or of an empty list, it is empty."""
+    made = site.created(device, rank, default)
+    data = site.value(0, "data") or site.value(0, "obj")
+    held = site.held(data) if isinstance(data, Reference) else data
+    is_empty = held.items == () if isinstance(held, (TupleValue, ListObject)) else not site.arguments.all()
+    return replace(made, origin=replace(made.origin, is_empty=True)) if is_empty and made.origin is not None else made
 
 
 def _target(site: LibraryCall) -> DeviceValue | None:
@@ -292,7 +301,7 @@ def new_tensor(site: LibraryCall) -> Value:
     receiver = _receiver(site).value
     rank = data_rank(site, data)
     if target is not None:
-        return site.created(target, rank)
+        return _of_data(site, target, rank)
     if isinstance(receiver, (Tensor, Opaque)):
         return Tensor(receiver.device, rank, origin=receiver.origin)
     return UNKNOWN
@@ -315,7 +324,7 @@ def legacy(device: str) -> Transfer:
         if target is not None:
             if device == "cpu":
                 _refuse(site, operands.resolve(site.env, target.device))
-            return site.created(DeviceValue(UNKNOWN_DEVICE), rank)
+            return _of_data(site, DeviceValue(UNKNOWN_DEVICE), rank)
         if device == "cpu":
             given = site.arguments.first()
             if given is not None and site.name != "torch.Tensor":
@@ -323,8 +332,8 @@ def legacy(device: str) -> Transfer:
                 if side is not None:
                     conflicts.find_on_cpu(site.frame, site.env, site.name, site.span, side, OperandRole.CPU)
             follows_default = site.name == "torch.Tensor" and site.frame.program.may_choose_type(site.frame.globals)
-            return site.created(None, rank, UNKNOWN_DEVICE if follows_default else CPU)
-        return site.created(own_device(site, "cuda"), rank)
+            return _of_data(site, None, rank, UNKNOWN_DEVICE if follows_default else CPU)
+        return _of_data(site, own_device(site, "cuda"), rank)
 
     return make
 
